@@ -5,7 +5,7 @@ from tests.session.fake_agent import calls, says
 from workbench.plain.narration import Narrator
 from workbench.protocol.events import ActionProposed
 from workbench.protocol.live import EngineState
-from workbench.session.actions.record import not_run
+from workbench.session.results import not_run
 
 
 def told(*details: str) -> list[str]:

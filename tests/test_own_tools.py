@@ -20,7 +20,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
 from tests.world import World, bash, finish
-from workbench.client.connection import EngineConnection
+from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError

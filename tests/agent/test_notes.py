@@ -2,7 +2,7 @@
 
 import os
 
-from workbench.agent.notes import MAX_GUIDE
+from workbench.agent.instructions import MAX_GUIDE
 from workbench.agent.prompts import system_prompt
 from workbench.agent.skills import skills_of
 

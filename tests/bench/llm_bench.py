@@ -23,8 +23,8 @@ from workbench.agent.agent import Agent
 from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, ModelRequest
 from workbench.protocol.events import SessionStarted
-from workbench.session.limits.limits import Limits
-from workbench.session.session import Session
+from workbench.session.limits import Limits
+from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.storage.store import Store
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
@@ -96,7 +96,9 @@ class _Running:
         model = stack.enter_context(contextlib.closing(ProviderModel("openai/fake", api_base=address)))
         agent = Agent(model, tools, folder)
         limits = Limits(max_steps=2 * STEPS, stop_loops=False, condense_events=0)
-        self._session = stack.enter_context(contextlib.closing(Session(store, agent, tools, limits=limits)))
+        self._session = stack.enter_context(
+            contextlib.closing(Session(SessionParts(store, agent, tools, SessionOptions(limits=limits))))
+        )
         self._session.send("go")
         self._turns = 0
         self._counted: list[int] = []

@@ -16,7 +16,7 @@ from tests.session import long_run
 from tests.session.fake_agent import Desk, FakeAgent, calls, says
 from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, Event, ModelResponded, SessionStarted, UserMessage
-from workbench.session.session import Session
+from workbench.session.session import Session, SessionParts
 from workbench.session.storage.store import Store
 
 TEXT = "some words of a result, as a tool would print them; " * 8
@@ -82,7 +82,7 @@ def opening(folder: Path, count: int, budget: float) -> list[Measure]:
         found.append(Measure(f"read {name} of {count:,}", took, "s", None, budget, took <= budget))
     with Store.open(path) as store:
         began = time.perf_counter()
-        Session(store, FakeAgent(), {}).close()
+        Session(SessionParts(store, FakeAgent(), {})).close()
         took = time.perf_counter() - began
     return [*found, Measure(f"session on {count:,} events", took, "s", None, None, True)]
 

@@ -24,7 +24,7 @@ from tests.bench.terminal_bench import environment, read_all
 from tests.tui.sample_session import Script
 from workbench.config.locations import Locations
 from workbench.engine.broadcast import Broadcast
-from workbench.engine.screens import Screen, Screens
+from workbench.engine.front_ends import FrontEnd, FrontEnds
 from workbench.engine.sockets import listen, socket_path
 from workbench.protocol.commands import Hello
 from workbench.protocol.live import EngineState, TextDelta
@@ -71,7 +71,7 @@ class _Engine:
     def __init__(self, locations: Locations, store: Store, script: Script) -> None:
         self._path = socket_path(locations, _ID)
         self._store, self._script = store, script
-        self._screens = Screens()
+        self._screens = FrontEnds()
 
     async def live(self, env: dict[str, str], steps: int, pace: float, looks: int) -> list[tuple[int, float]]:
         broadcast = Broadcast(asyncio.get_running_loop(), self._screens.give)
@@ -99,7 +99,7 @@ class _Engine:
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
-        screen = Screen(writer, self._store.last_seq)
+        screen = FrontEnd(writer, self._store.last_seq)
         screen.say(Hello(seen=self._store.last_seq, pid=os.getpid()))
         self._screens.add(screen)
         with contextlib.suppress(OSError):

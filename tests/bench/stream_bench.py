@@ -23,7 +23,7 @@ from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest
 from workbench.protocol.events import SessionStarted
 from workbench.protocol.live import LiveEvent, TextDelta
-from workbench.session.session import Session
+from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.storage.store import Store
 
 _TOKENS = 3_000
@@ -117,7 +117,7 @@ def _rate(path: Path, model: ProviderModel) -> float:
 
     with Store.create(path) as store:
         store.append(SessionStarted(id=path.stem, workspace=str(path.parent), model=model.name, mode="never"))
-        session = Session(store, Agent(model, {}, path.parent), {}, on_live=heard)
+        session = Session(SessionParts(store, Agent(model, {}, path.parent), {}, SessionOptions(on_live=heard)))
         session.send("go")
         while session.step():
             pass

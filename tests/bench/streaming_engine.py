@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from workbench.engine.broadcast import Broadcast
-from workbench.engine.screens import Screen, Screens
+from workbench.engine.front_ends import FrontEnd, FrontEnds
 from workbench.engine.sockets import listen
 from workbench.protocol.commands import Hello
 from workbench.protocol.live import EngineState, TextDelta
@@ -22,12 +22,12 @@ _STEP = 0.01
 
 
 async def _serve(path: Path, last: int) -> None:
-    screens = Screens()
+    screens = FrontEnds()
     broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
-        screen = Screen(writer, last)
+        screen = FrontEnd(writer, last)
         screen.say(Hello(seen=last, pid=os.getpid()))
         screens.add(screen)
         broadcast.live(EngineState(state="thinking"))

@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.bench.measure import Measure
 from workbench.config.locations import Locations
 from workbench.files.git import OwnRepository, run_git
-from workbench.session.workspace.deltas import deltas
-from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.snapshots import deltas
 
 FILES, TIMES, BUDGET = 5_000, 21, 40.0
 
@@ -23,7 +23,7 @@ def measures() -> list[Measure]:
     """All measures of this file."""
     with tempfile.TemporaryDirectory(prefix="ohw-bench-") as name:
         folder = Path(name)
-        kept = Repository(Locations.from_environment({"HOME": str(folder / "home")}), folder / "work", "bench")
+        kept = SnapshotRepository(Locations.from_environment({"HOME": str(folder / "home")}), folder / "work", "bench")
         for number in range(FILES):
             path = kept.workspace / f"d{number // 50}/f{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,14 +59,14 @@ def _spent(work: Callable[[], object]) -> tuple[float, float]:
     return (_processor() - used) * 1e3, (time.perf_counter() - began) * 1e3
 
 
-def _git_start(kept: Repository) -> tuple[float, float]:
+def _git_start(kept: SnapshotRepository) -> tuple[float, float]:
     """A start of git that does nothing, the median: what each of the above is made of."""
     own = OwnRepository(kept.folder, kept.workspace)
     spent = [_spent(lambda: run_git(["version"], cwd=kept.workspace, own=own)) for _ in range(TIMES)]
     return statistics.median(one for one, _ in spent), statistics.median(one for _, one in spent)
 
 
-def _after_changes(kept: Repository, paths: list[str] | None) -> tuple[float, float, float]:
+def _after_changes(kept: SnapshotRepository, paths: list[str] | None) -> tuple[float, float, float]:
     """A version in processor time and as it took, and its texts in processor time; each the median."""
     taken, told, before = [], [], kept.take()
     for number in range(TIMES):
@@ -79,7 +79,7 @@ def _after_changes(kept: Repository, paths: list[str] | None) -> tuple[float, fl
     return used, took, statistics.median(told)
 
 
-def _texts(kept: Repository, before: str, version: str) -> None:
+def _texts(kept: SnapshotRepository, before: str, version: str) -> None:
     deltas(kept, kept.difference(before, version), {})
 
 

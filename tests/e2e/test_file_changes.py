@@ -6,7 +6,7 @@ import json
 import subprocess
 
 from tests.world import World, bash, finish, wait_for
-from workbench.client.connection import EngineConnection
+from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import SendMessage

@@ -16,8 +16,8 @@ from tests.e2e.test_questions import log
 from tests.engine.test_engine import launch
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.client.connection import EngineConnection
-from workbench.engine.peers import is_of_an_agent
+from workbench.client.engine_client import EngineConnection
+from workbench.engine.sockets import is_of_an_agent
 from workbench.protocol.events import ActionDecided
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the marks are those of Linux")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.engine.test_engine import launch, log, receive_until, refusal
 from tests.world import World, bash, finish
-from workbench.client.connection import EngineConnection
+from workbench.client.engine_client import EngineConnection
 from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
 from workbench.rules.files import read_rules

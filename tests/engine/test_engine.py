@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.world import World, bash, finish, wait_for
-from workbench.client.connection import EngineConnection, EngineGone
+from workbench.client.engine_client import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.world import wait_for
-from workbench.engine.trial import Trial
+from workbench.engine.trial import ModelTrial
 from workbench.llm.discovery import ModelSource, found_keys
 
 KEY = "sk-very-secret-0123456789"
@@ -25,7 +25,7 @@ def _a_home_of_its_own(tmp_path, monkeypatch):
 def test_a_model_that_answers_works():
     with ModelServer([Turn("ready")]) as server:
         found = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
-        outcome = Trial.of(found).result()
+        outcome = ModelTrial.of(found).result()
         (request,) = server.requests
     assert outcome.works
     assert outcome.said.startswith('openai/qwen works: it said "ready" after ')
@@ -35,7 +35,7 @@ def test_a_model_that_answers_works():
 
 def test_a_key_that_is_refused_is_said_and_not_shown():
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
-        outcome = Trial("openai/qwen", server.base_url).result()
+        outcome = ModelTrial("openai/qwen", server.base_url).result()
     assert not outcome.works
     assert "key" in outcome.said
     assert KEY not in outcome.said
@@ -44,14 +44,14 @@ def test_a_key_that_is_refused_is_said_and_not_shown():
 
 def test_a_server_that_says_nothing_is_given_up():
     with ModelServer([Fault(kind="silent")]) as server:
-        outcome = Trial("openai/qwen", server.base_url, patience=0.5).result()
+        outcome = ModelTrial("openai/qwen", server.base_url, patience=0.5).result()
     assert (outcome.works, outcome.said) == (False, "openai/qwen gave no answer within 0.5 s")
 
 
 def test_it_can_be_stopped_before_there_is_an_answer():
     outcomes, mine = [], psutil.Process()
     with ModelServer([Fault(kind="silent")]) as server:
-        trial = Trial("openai/qwen", server.base_url)
+        trial = ModelTrial("openai/qwen", server.base_url)
         before = len(mine.children())
         waiting = threading.Thread(target=lambda: outcomes.append(trial.result()))
         waiting.start()
@@ -59,7 +59,7 @@ def test_it_can_be_stopped_before_there_is_an_answer():
         trial.stop()
         waiting.join(60)
     assert [(one.works, one.said) for one in outcomes] == [(False, "the test was stopped")]
-    assert Trial.result(trial) == outcomes[0]
+    assert ModelTrial.result(trial) == outcomes[0]
     assert len(mine.children()) == before
 
 

@@ -12,7 +12,7 @@ from workbench.errors import UsageError
 from workbench.protocol.events import Event, event_from_json
 from workbench.session.names import session_path
 from workbench.session.opening import open_session
-from workbench.session.state import Ledger
+from workbench.session.state import State
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store
 
@@ -70,9 +70,9 @@ def hostile(world: World) -> str:
     return "\n".join(lines).replace("{here}", str(world.project)) + "\n"
 
 
-def folded(world: World, name: str) -> tuple[Ledger, list[Event]]:
+def folded(world: World, name: str) -> tuple[State, list[Event]]:
     with Store.open(session_path(world.locations, name), readonly=True) as store:
-        ledger, events = Ledger(), list(store.events())
+        ledger, events = State(), list(store.events())
     for event in events:
         ledger.apply(event)
     return ledger, events

@@ -10,7 +10,7 @@ from tests.llm.conftest import KEY
 from workbench.agent.agent import Agent
 from workbench.agent.completion import ModelCompletion
 from workbench.protocol.events import SessionStarted
-from workbench.session.session import Session
+from workbench.session.session import Session, SessionParts
 from workbench.session.storage.store import Store
 from workbench.tools import CompletionError
 from workbench.tools.context import ToolContext
@@ -86,7 +86,7 @@ def test_a_session_edits_by_draft_and_takes_it_back(serve, tmp_path: Path):
     )
     with Store.create(tmp_path / "one.ohw") as store:
         store.append(SessionStarted(id="one", workspace=str(tmp_path), model="openai/fake", mode="never"))
-        session = Session(store, Agent(caller.model, tools, tmp_path), tools)
+        session = Session(SessionParts(store, Agent(caller.model, tools, tmp_path), tools))
         session.send("go")
         while session.step():
             pass

@@ -15,8 +15,8 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent
+from workbench.session import models
 from workbench.session.opening import OpenedSession, start_session
-from workbench.session.turn import models
 
 
 @dataclass
@@ -68,11 +68,12 @@ def mcp_desk(
     options: dict[str, Any] | None = None,
     server: Any = (),
     approved: bool = False,
+    has_user: bool = False,
     **more: Any,
 ) -> Iterator[McpDesk]:
     """A session in a folder, with the server `fake`; `server` is what else its settings say.
 
-    `approved`: the person approved its tools before.
+    `approved`: the person approved its tools before. `has_user`: somebody answers what the server asks.
     """
     model = NamedModel("fake/one", *answers)
     monkeypatch.setattr(models, "open_profile", lambda profile, api_key: model)
@@ -85,7 +86,15 @@ def mcp_desk(
     lives: list[LiveEvent] = []
     if approved:
         approve_all(where, table, project)
-    opened = start_session(where, settings, project, "20260101-a-1111", on_event=events.append, on_live=lives.append)
+    opened = start_session(
+        where,
+        settings,
+        project,
+        "20260101-a-1111",
+        on_event=events.append,
+        on_live=lives.append,
+        has_user=has_user,
+    )
     try:
         yield McpDesk(opened, model, events, lives, home)
     finally:

@@ -9,7 +9,7 @@ from tests.mcp.test_resources import listed
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
-from workbench.client.connection import EngineConnection
+from workbench.client.engine_client import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch

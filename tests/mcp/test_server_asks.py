@@ -24,9 +24,9 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.secrets.masker import KNOWN
-from workbench.session.actions.decide import Refused
-from workbench.session.actions.recovery import after_a_stop
-from workbench.session.state import Ledger
+from workbench.session.actions.decide import CommandError
+from workbench.session.recovery import after_a_stop
+from workbench.session.state import State
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 
@@ -49,7 +49,7 @@ def waiting(desk):
 
 def at_rest(desk):
     """Whether the log says that nothing is open any more."""
-    ledger = Ledger()
+    ledger = State()
     for event in list(desk.events):
         ledger.apply(event)
     return (ledger.phase, ledger.delegated) == ("idle", {})
@@ -68,19 +68,14 @@ def replied(desk, *answers):
         last = texts[-1][0] if texts else ""
         item = wait_for(lambda last=last: (found := waiting(desk)) and found.action_id != last and found, "a question")
         texts.append((item.action_id, item))
-        asks = desk.opened.server_asks
+        asks = desk.opened.server_questions
         assert asks.command(item.action_id, lambda question, name, text=text: question.answer(name, text))
     return [item for _, item in texts]
 
 
-def with_person(desk):
-    desk.opened.server_asks.has_person = True
-    return desk
-
-
 def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path, monkeypatch):
-    with mcp_desk(tmp_path, monkeypatch, call("form"), says("fine"), server={"timeout": 3}) as desk:
-        with_person(desk).opened.session.send("go")
+    with mcp_desk(tmp_path, monkeypatch, call("form"), says("fine"), server={"timeout": 3}, has_user=True) as desk:
+        desk.opened.session.send("go")
         desk.step_beside()
         asked = replied(desk, "Z", "Zoe", "Leave it out", "green", "Yes", "dog, Cat", "Send these")
         desk.join()
@@ -104,28 +99,28 @@ def test_a_form_is_asked_field_by_field_and_shown_whole_before_it_goes(tmp_path,
 
 def test_time_stands_still_while_the_person_thinks_and_what_is_not_answered_is_withdrawn(tmp_path, monkeypatch):
     server = {"timeout": 1, "askTimeout": 3}
-    with mcp_desk(tmp_path, monkeypatch, call("address"), says("fine"), server=server) as desk:
-        with_person(desk).opened.session.send("go")
+    with mcp_desk(tmp_path, monkeypatch, call("address"), says("fine"), server=server, has_user=True) as desk:
+        desk.opened.session.send("go")
         desk.step_beside()
         item = wait_for(lambda: waiting(desk), "the question")
         assert "on the host pay.example.org:\nhttps://pay.example.org/1?a=b" in item.arguments["question"]
         desk.join()
         assert result(desk) == {"action": "cancel"}
         assert waiting(desk) is None
-        asks = desk.opened.server_asks
+        asks = desk.opened.server_questions
         assert not asks.command(item.action_id, lambda question, name: question.answer(name, "late"))
 
 
 def test_declining_and_an_interrupt_end_a_question(tmp_path, monkeypatch):
-    with mcp_desk(tmp_path, monkeypatch, call("address"), call("form"), says("fine")) as desk:
-        with_person(desk).opened.session.send("go")
+    with mcp_desk(tmp_path, monkeypatch, call("address"), call("form"), says("fine"), has_user=True) as desk:
+        desk.opened.session.send("go")
         desk.step_beside()
         replied(desk, "Answer nothing")
         wait_for(lambda: desk.of("action_observed"), "the first call to end")
         assert result(desk) == {"action": "decline"}
         item = wait_for(lambda: waiting(desk), "the second question")
-        asks = desk.opened.server_asks
-        with pytest.raises(Refused, match="takes an answer"):
+        asks = desk.opened.server_questions
+        with pytest.raises(CommandError, match="takes an answer"):
             asks.command(item.action_id, lambda question, name: question.decide(name, "approved", fingerprint=""))
         desk.opened.session.interrupt()
         desk.join()
@@ -137,7 +132,7 @@ def test_declining_and_an_interrupt_end_a_question(tmp_path, monkeypatch):
 def decided(desk, verdict):
     """Decide on the question of the server's that waits; it."""
     item = wait_for(lambda: waiting(desk), "a question")
-    asks = desk.opened.server_asks
+    asks = desk.opened.server_questions
     assert asks.command(
         item.action_id, lambda question, name: question.decide(name, verdict, fingerprint=item.fingerprint)
     )
@@ -149,8 +144,8 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
     KNOWN.add("A_SAMPLE_KEY", "sk-sample-123456")
     answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
-    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True) as desk:
-        with_person(desk).opened.session.send("go")
+    with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True, has_user=True) as desk:
+        desk.opened.session.send("go")
         desk.step_beside()
         item = decided(desk, "approved")
         assert (item.tool, item.agent, item.risk) == ("mcp_sampling", "MCP server fake", "MEDIUM")
@@ -208,8 +203,8 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
 
 def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tmp_path, monkeypatch):
     off = {"sampling": False, "elicitation": False}
-    with mcp_desk(tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off) as desk:
-        with_person(desk).say("go")
+    with mcp_desk(tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True) as desk:
+        desk.say("go")
         told = [json.loads(event.observation["content"][0]["text"])["refused"] for event in desk.of("action_observed")]
         assert all(text.endswith("which its settings switch off: refused") for text in told)
         assert len(told) == 2
@@ -274,7 +269,7 @@ def test_a_question_that_was_open_when_the_engine_was_killed_waits_no_more_and_i
         ActionStarted(action_id="c"),
         *(DelegateStep(action_id="c", agent="MCP server fake", session="", event=step) for step in steps_of),
     ]
-    ledger, state = Ledger(), SessionState()
+    ledger, state = State(), SessionState()
     numbered = [msgspec.structs.replace(event, seq=seq) for seq, event in enumerate(log, 1)]
     for event in numbered:
         ledger.apply(event)

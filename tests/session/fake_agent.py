@@ -7,9 +7,9 @@ from pathlib import Path
 
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse, ToolCall
 from workbench.protocol.events import SessionStarted
-from workbench.session.limits.limits import Limits
-from workbench.session.session import Session
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.limits import Limits
+from workbench.session.session import Session, SessionOptions, SessionParts
+from workbench.session.state import OpenAction, State
 from workbench.session.storage.store import Store
 from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation
@@ -207,7 +207,12 @@ class Desk:
     def open(self) -> None:
         self.store = Store.open(self.path)
         self.session = Session(
-            self.store, self.agent, self.tools, on_event=self.heard, on_live=self.live.append, **self.more
+            SessionParts(
+                self.store,
+                self.agent,
+                self.tools,
+                SessionOptions(on_event=self.heard, on_live=self.live.append, **self.more),
+            )
         )
         self.session.recover()
 
@@ -242,7 +247,7 @@ class Desk:
 
     def waiting(self) -> list[OpenAction]:
         """All that waits for the person, as the log says."""
-        ledger = Ledger()
+        ledger = State()
         for event in self.log():
             ledger.apply(event)
         return ledger.waiting

@@ -7,8 +7,8 @@ import pytest
 from tests.session.fake_agent import Desk, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.protocol.events import FileText
-from workbench.session.actions.decide import Always
-from workbench.session.session import Refused
+from workbench.session.actions.decide import AlwaysRule
+from workbench.session.session import CommandError
 from workbench.tools import BashTool, FileEditorTool
 from workbench.view.reducer import apply
 from workbench.view.state import NoticeItem, SessionState
@@ -89,9 +89,9 @@ def test_a_decision_counts_once_and_only_for_what_was_shown(desk):
     d = went(desk, calls(*THREE), says("ok"))
     _, two, three = d.waiting()
     d.decide(three)
-    with pytest.raises(Refused, match="any more"):
+    with pytest.raises(CommandError, match="any more"):
         d.decide(three, "rejected")
-    with pytest.raises(Refused, match="has changed"):
+    with pytest.raises(CommandError, match="has changed"):
         d.decide(two, fingerprint="another")
     assert asked(d) == ["one", "two"]
 
@@ -132,7 +132,7 @@ def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(desk, tmp_pa
     d.run()
     (anew,) = d.waiting()
     assert (anew.assessed.preview[0].before, anew.assessed.preview[0].after) == ("first", "mine")
-    with pytest.raises(Refused, match="look at it again"):
+    with pytest.raises(CommandError, match="look at it again"):
         d.decide(second)
     assert file.read_text() == "first"
     d.decide(anew)
@@ -234,7 +234,7 @@ def test_an_answer_to_a_question_shown_less_dangerous_approves_nothing(shelled, 
     d.run()
     (again,) = d.waiting()
     assert again.assessed.risk == "HIGH"
-    with pytest.raises(Refused, match="changed since it was shown"):
+    with pytest.raises(CommandError, match="changed since it was shown"):
         d.decide(again, fingerprint=shown.fingerprint)
     assert d.waiting() == [again]
     d.answer()
@@ -288,7 +288,7 @@ def test_a_rule_that_always_allows_one_leaves_those_that_wait_and_says_how_many_
     first, _, _ = d.waiting()
     rule = first.assessed.always
     assert rule
-    d.decide(first, always=Always(rule, "session"))
+    d.decide(first, always=AlwaysRule(rule, "session"))
     d.run()
     assert asked(d) == ["touch other", "make a"]
     assert "1 waiting action fits the new rule; it still waits for your decision" in offers(d)
@@ -390,7 +390,7 @@ def test_when_of_the_first_edit_other_text_is_written_the_second_is_shown_on_top
     stacked.run()
     (anew,) = stacked.waiting()
     assert (anew.assessed.preview[0].before, anew.assessed.stacked) == (mine, ())
-    with pytest.raises(Refused, match="look at it again"):
+    with pytest.raises(CommandError, match="look at it again"):
         stacked.decide(second)
     stacked.decide(anew)
     stacked.run()

@@ -5,8 +5,8 @@ import pytest
 from tests.session.fake_agent import calls, says
 from workbench.rules.book import RuleBook
 from workbench.rules.files import read_rules
-from workbench.session.actions.decide import Always
-from workbench.session.session import Refused
+from workbench.session.actions.decide import AlwaysRule
+from workbench.session.session import CommandError
 
 NOTE = ("note", {"text": "one"}, "MEDIUM")
 RULE = "allow note"
@@ -20,7 +20,7 @@ def waiting(desk, **more):
 
 
 def always(d, rule: str = RULE, scope: str = "session") -> None:
-    d.answer(always=Always(rule, scope))
+    d.answer(always=AlwaysRule(rule, scope))
 
 
 def decisions(d) -> list[tuple[str, str, str]]:
@@ -65,7 +65,7 @@ def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(desk, tmp_path
 @pytest.mark.parametrize("rule", ["allow note in a", "allow $ rm *", "", "nonsense"])
 def test_no_other_rule_than_the_one_that_was_shown_is_saved(desk, rule):
     d = waiting(desk)
-    with pytest.raises(Refused, match="not the rule that was shown"):
+    with pytest.raises(CommandError, match="not the rule that was shown"):
         always(d, rule=rule)
     assert d.session.phase == "deciding"
     assert d.session.chosen[2] == ()
@@ -74,7 +74,7 @@ def test_no_other_rule_than_the_one_that_was_shown_is_saved(desk, rule):
 def test_a_rule_that_cannot_be_saved_approves_nothing(desk, tmp_path):
     (tmp_path / "config").write_text("no folder")
     d = waiting(desk, rules=RuleBook(tmp_path / "config/rules.toml", tmp_path))
-    with pytest.raises(Refused, match="Not a directory"):
+    with pytest.raises(CommandError, match="Not a directory"):
         always(d, scope="person")
     assert d.session.phase == "deciding"
     assert d.notes == []

@@ -12,9 +12,8 @@ from tests.session.test_history import logs
 from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.protocol.events import HistoryCondensed
-from workbench.session.actions.decide import Refused
-from workbench.session.turn.condensed_part import KEPT_FIRST
-from workbench.session.turn.history import History, messages
+from workbench.session.actions.decide import CommandError
+from workbench.session.turn.history import KEPT_FIRST, History, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -272,7 +271,7 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     for event in log:
         history.apply(event)
     before = list(history.request())
-    middle = history.middle
+    middle = history.condensable
     if middle is None:
         return
     begin = next(at for at, message in enumerate(before) if message is middle.messages[0])
@@ -318,7 +317,7 @@ def test_a_short_history_is_not_condensed_and_that_is_said(begun):
     d = begun(says("Hello."))
     d.run()
     before = d.kinds()
-    with pytest.raises(Refused, match="nothing to condense yet"):
+    with pytest.raises(CommandError, match="nothing to condense yet"):
         d.session.compact()
     assert d.kinds() == before
 
@@ -359,7 +358,7 @@ def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(b
     assert again[: len(whole)] == whole
     assert SUMMARY.text not in spoken(again)
     assert faults_of(again) == []
-    with pytest.raises(Refused, match="no condensing to take back"):
+    with pytest.raises(CommandError, match="no condensing to undo"):
         d.session.compact(undo=True)
 
 
@@ -404,5 +403,5 @@ def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it
 def test_without_a_condensing_there_is_none_to_take_back(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
-    with pytest.raises(Refused, match="no condensing to take back"):
+    with pytest.raises(CommandError, match="no condensing to undo"):
         d.session.compact(undo=True)

@@ -12,7 +12,7 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.turn.context_parts import PartCount
+from workbench.session.turn.context import PartCount
 
 LOOK = ("look", {})
 

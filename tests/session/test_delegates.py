@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -23,14 +22,13 @@ from workbench.protocol.events import (
     Usage,
     UserMessage,
 )
-from workbench.session.limits.budget import Allowance, NothingLeft
-from workbench.session.limits.limits import Limits, TokenCount
+from workbench.session.limits import Budget, BudgetExhausted, Limits, TokenCount
 from workbench.session.names import new_id, session_path
 from workbench.session.opening import OpenedSession, open_session, start_session
-from workbench.session.state import Ledger
+from workbench.session.state import State
 from workbench.session.storage.catalog import find_session, last_session, list_sessions
 from workbench.session.storage.store import Store, delete_file
-from workbench.session.subagents.sub_agent import told
+from workbench.session.subagents import delegate_step
 from workbench.session.turn.history import messages
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
@@ -174,8 +172,8 @@ def test_the_parents_log_tells_its_steps_with_their_cost(place):
     steps = [event for event in place.log() if isinstance(event, DelegateStep)]
     assert {(step.agent, step.session) for step in steps} == {("writer", child)}
     assert [step.event.tool for step in steps if step.event.kind == "action_proposed"] == ["execute_bash", "finish"]
-    told = [step.event for step in steps if step.event.kind == "model_responded"]
-    costs = [event.cost for event in (*place.log(), *told) if event.kind == "model_responded"]
+    answers = [step.event for step in steps if step.event.kind == "model_responded"]
+    costs = [event.cost for event in (*place.log(), *answers) if event.kind == "model_responded"]
     assert len(costs) == 4
     expected = None if None in costs else pytest.approx(sum(costs))
     assert find_session(place.where, place.id).cost == expected
@@ -185,9 +183,9 @@ def test_what_sub_agents_spend_counts_in_the_limits_of_the_run():
     count = TokenCount()
     count.apply(UserMessage(text="go"))
     spent = ModelResponded(response_id="r", model="m", usage=Usage(input=100, output=20), cost=0.5)
-    count.apply(told("a1", "writer", "child", spent))
+    count.apply(delegate_step("a1", "writer", "child", spent))
     assert (count.spent, count.cost, count.unpriced) == (120, 0.5, "")
-    count.apply(told("a1", "writer", "child", replace(spent, cost=None)))
+    count.apply(delegate_step("a1", "writer", "child", replace(spent, cost=None)))
     assert count.unpriced == "m"
 
 
@@ -485,13 +483,13 @@ def test_sub_agents_share_the_money_that_is_left_of_their_parents_run():
     count = TokenCount()
     count.apply(UserMessage(text="go"))
     count.apply(ModelResponded(response_id="r", model="m", cost=0.2))
-    allowance = Allowance(paid, SimpleNamespace(ledger=Ledger(), tokens=count))
+    allowance = Budget(paid, State(), count)
     child = allowance.of(paid)
-    assert child.reached(Ledger(), TokenCount()) is None
-    count.apply(told("a1", "other", "child", ModelResponded(response_id="r2", model="m", cost=0.4)))
-    end = child.reached(Ledger(), TokenCount())
+    assert child.reached(State(), TokenCount()) is None
+    count.apply(delegate_step("a1", "other", "child", ModelResponded(response_id="r2", model="m", cost=0.4)))
+    end = child.reached(State(), TokenCount())
     assert end.detail == "the run it works for paused after $0.60 (max_cost $0.50); send a message to go on"
-    with pytest.raises(NothingLeft, match="nothing is left"):
+    with pytest.raises(BudgetExhausted, match="nothing is left"):
         allowance.steps(5)
 
 

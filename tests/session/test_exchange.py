@@ -14,7 +14,7 @@ from workbench.protocol.events import (
 )
 from workbench.session.storage.exchange import export_lines, import_lines
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.workspace.revert import NotTakenBack, take_back
+from workbench.session.workspace.restore import RevertError, revert
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_files_outside_the_workspace_of_an_import_cannot_be_reverted(tmp_path):
         assert all(file.cut for file in files[1:])
         for file in files[1:]:
             wanted = FileDelta(path=file.path, before=file.after, after=file.before, cut=file.cut)
-            with suppress(NotTakenBack):
-                take_back([wanted], Root.at(str(workspace)))
+            with suppress(RevertError):
+                revert([wanted], Root.at(str(workspace)))
     assert not [path for path in (home / "x", home / "y", home / "z") if path.exists()]
     assert not (workspace / ".git").exists()

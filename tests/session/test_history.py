@@ -12,14 +12,14 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.state import Ledger
+from workbench.session.state import State
 from workbench.session.turn.history import MAX_OBSERVE, messages
 
 
 @settings(max_examples=200, deadline=None)
 @given(logs)
 def test_the_ledger_takes_any_order_of_events(log):
-    ledger = Ledger()
+    ledger = State()
     for event in log:
         ledger.apply(event)
         assert ledger.phase in ("idle", "thinking", "deciding", "acting")

@@ -15,7 +15,7 @@ from workbench.files.anchored import Root
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import FileDelta
 from workbench.risk.integrity import PathChange, PathState, ProtectedFiles, changes
-from workbench.session.actions.integrity_guard import put_back
+from workbench.session.actions.integrity import put_back
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 from workbench.whole_files import replace_file
@@ -311,7 +311,7 @@ def test_everyday_work_with_git_leaves_nothing_to_put_back(watched, repo, home, 
 
 def test_commands_of_the_user_change_what_they_like(watched, repo, home):
     one = watched(says("done"))
-    one.session.own.add("cp hook .git/hooks/pre-commit")
+    one.session.user_commands.add("cp hook .git/hooks/pre-commit")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
     assert not said(one)
@@ -319,7 +319,7 @@ def test_commands_of_the_user_change_what_they_like(watched, repo, home):
 
 def test_what_a_command_of_the_user_changes_without_naming_it_stays_and_is_said(watched, repo, home):
     one = watched(calls(("execute_bash", {"command": "touch made"})), says("done"))
-    one.session.own.add("python3 w.py")
+    one.session.user_commands.add("python3 w.py")
     one.run()
     assert (repo / ".git/hooks/pre-commit").exists()
     assert said(one) == "protected files changed: .git/hooks/pre-commit (new) while your command ran"
@@ -350,7 +350,7 @@ def test_what_the_user_reverts_between_two_actions_is_nothing_to_report(watched,
     one.session.send("go")
     one.run()
     new = FileDelta(path=str(repo / ".envrc"), before=None, after="mine\n")
-    one.session.files.take_back([FileDelta(path=str(path), before="{}\n", after="[]\n"), new])
+    one.session.files.revert([FileDelta(path=str(path), before="{}\n", after="[]\n"), new])
     one.session.send("go on")
     one.run()
     assert path.read_text() == "[]\n"

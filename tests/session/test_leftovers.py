@@ -20,7 +20,7 @@ from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
-from workbench.session.storage.leftovers import KEPT_BYTES, prune_kept, sweep
+from workbench.session.storage.cleanup import KEPT_BYTES, prune_kept, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.store import Store
 

@@ -11,8 +11,8 @@ from tests.session.test_versions import repository
 from workbench.config.locations import Locations
 from workbench.risk.paths import Places
 from workbench.risk.shell.scan import assess_command
-from workbench.session.workspace.deletions import Losses
-from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.deletions import DeletionSurvey
+from workbench.session.workspace.repository import SnapshotRepository
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def losses(tmp_path, monkeypatch):
     (folder / "build").mkdir()
     (folder / "build" / "b.log").write_text("b")
     made.take()
-    return Losses(made)
+    return DeletionSurvey(made)
 
 
 @pytest.fixture
@@ -289,7 +289,7 @@ def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, t
 
 def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
-    fresh = Losses(Repository(locations, losses.copies._repository.workspace, "two"))
+    fresh = DeletionSurvey(SnapshotRepository(locations, losses.copies._repository.workspace, "two"))
     shutil.rmtree(losses.copies._repository.folder)
     assert fresh.explained(assessed("rm a.log")).doubt == ""
     assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.session.fake_agent import Desk, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
 from workbench.llm.model import ModelError
-from workbench.session.session import Refused
+from workbench.session.session import CommandError
 
 KINDS = ("low", "high", "look", "peek", "peek", "write", "bad", "unknown", "finish")
 RISKS = {"low": "LOW", "high": "HIGH"}
@@ -72,9 +72,9 @@ class SessionMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 5))
     def the_person_takes_a_message_back(self, which):
-        waiting = self.desk.session._journal.ledger.unread
+        waiting = self.desk.session._log.state.unread
         if waiting:
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(CommandError):
                 self.desk.session.messages.withdraw(waiting[which % len(waiting)])
 
     @rule(steps=st.integers(1, 6))
@@ -92,7 +92,7 @@ class SessionMachine(RuleBasedStateMachine):
         print_ = "stale" if stale else shown.assessed.fingerprint
         try:
             self.desk.session.decide(shown.proposed.action_id, verdict, fingerprint=print_)
-        except Refused:
+        except CommandError:
             assert stale
             assert verdict == "approved"
 

@@ -8,8 +8,8 @@ import pytest
 from tests.pictures_of import png
 from tests.session.fake_agent import faults_of, says
 from tests.world import wait_for
-from workbench.session.images import MOST, UnusableImage
-from workbench.session.session import Refused
+from workbench.session.mentions import MOST_IMAGES, UnusableImage
+from workbench.session.session import CommandError
 from workbench.session.turn.history import messages
 
 
@@ -48,13 +48,13 @@ def test_images_that_cannot_go_are_refused_and_nothing_is_sent(desk, tmp_path):
     (tmp_path / "large.png").write_bytes(png(extra=b"\0" * 3_600_000))
     with pytest.raises(UnusableImage, match=r"large.png has 3.6 MB; an image of at most 3.5 MB"):
         one.session.send("see", ["large.png"])
-    names = [f"{number}.png" for number in range(MOST + 1)]
+    names = [f"{number}.png" for number in range(MOST_IMAGES + 1)]
     for name in names:
         (tmp_path / name).write_bytes(png())
     with pytest.raises(UnusableImage, match="at most 10 images"):
         one.session.send("see", names)
     one.agent.model.prices = {"mode": "chat", "supports_vision": False}
-    with pytest.raises(Refused, match=r"fake/one takes no images; choose another model, or leave out 0.png"):
+    with pytest.raises(CommandError, match=r"fake/one takes no images; choose another model, or leave out 0.png"):
         one.session.send("see", ["0.png"])
     assert one.kinds() == ["session_started"]
     one.agent.model.prices = {"mode": "chat", "supports_vision": True}
@@ -90,7 +90,7 @@ def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work)
     assert one.live[-1].queued == 3  # the one the call holds counts until its answer is there
     one.session.messages.withdraw(first)
     assert one.live[-1].queued == 2
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(CommandError, match="already"):
         one.session.messages.withdraw(first)
     go_on.set()
     thread.join(60)
@@ -100,17 +100,17 @@ def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work)
     assert "first thought" not in sent
     assert "first thought" not in str(messages(one.log()))
     assert faults_of(messages(one.log())) == []
-    with pytest.raises(Refused, match="the agent has that message already"):
+    with pytest.raises(CommandError, match="the agent has that message already"):
         one.session.messages.withdraw(first + 1)
 
 
 def test_the_message_a_run_began_with_cannot_be_taken_back(at_work, desk):
     one, go_on, thread = at_work
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(CommandError, match="already"):
         one.session.messages.withdraw(2)
     go_on.set()
     thread.join(60)
     wait_for(lambda: one.session.phase == "idle", "the run to end")
     one.session.send("again")
-    with pytest.raises(Refused, match="just begun"):
+    with pytest.raises(CommandError, match="just begun"):
         one.session.messages.withdraw(one.log()[-1].seq)

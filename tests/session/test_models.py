@@ -6,8 +6,8 @@ import pytest
 
 from workbench.config.settings import Profile, Settings
 from workbench.llm.model import Model, ModelError
-from workbench.session.turn import models
-from workbench.session.turn.models import SessionModels
+from workbench.session import models
+from workbench.session.models import SessionModels
 
 HERE = "http://127.0.0.1:1/v1"
 PROFILES = {

@@ -9,12 +9,12 @@ from tests.session.fake_agent import NamedModel
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
+from workbench.session import models
 from workbench.session.names import session_path, state_folder
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.rows import checksum
 from workbench.session.storage.store import Store
-from workbench.session.turn import models
 
 SETTINGS = Settings(model="scripted/demo")
 NAME = "20260101-a-1111"
@@ -104,7 +104,7 @@ def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
 def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(where, tmp_path):
     settings, events = Settings(model="none"), []
     made = start_session(where, settings, tmp_path, NAME, on_event=events.append, on_live=lambda event: None)
-    made.session.own.add("echo here")
+    made.session.user_commands.add("echo here")
     while made.session.step():
         pass
     made.session.send("hello")

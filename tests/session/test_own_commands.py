@@ -8,8 +8,8 @@ import pytest
 from tests.session.fake_agent import calls, faults_of, says
 from tests.world import wait_for
 from workbench.protocol.events import UserCommand
-from workbench.session.mentions import LONGEST, read_mentions, told
-from workbench.session.session import Refused
+from workbench.session.mentions import LONGEST, attached_text, read_mentions
+from workbench.session.session import CommandError
 from workbench.session.turn.history import messages
 from workbench.tools import BashTool
 
@@ -32,7 +32,7 @@ def bash_desk(desk, tmp_path):
 
 def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_desk, tmp_path):
     one = bash_desk(mode="ask")
-    one.session.own.add("echo by hand > made; cat made")
+    one.session.user_commands.add("echo by hand > made; cat made")
     one.run()
     assert one.kinds() == ["session_started", "person_command", "action_started", "action_observed"]
     assert "by hand" in one.results()[0]
@@ -42,21 +42,21 @@ def test_it_runs_without_a_question_in_every_mode_and_begins_no_run(bash_desk, t
 
 def test_the_model_is_told_what_ran_and_what_came_of_it(bash_desk):
     one = bash_desk(says("I see."))
-    one.session.own.add("echo sea; false")
+    one.session.user_commands.add("echo sea; false")
     one.run()
     one.session.send("look")
     one.run()
-    told = messages(one.log())
-    assert faults_of(told) == []
-    assert "$ echo sea; false" in told[0]["content"]
-    assert "exit code 1" in told[0]["content"]
-    assert told[1]["content"] == "look"
+    sent = messages(one.log())
+    assert faults_of(sent) == []
+    assert "$ echo sea; false" in sent[0]["content"]
+    assert "exit code 1" in sent[0]["content"]
+    assert sent[1]["content"] == "look"
 
 
 def test_the_folder_of_the_shell_is_shared_with_the_agent(bash_desk, tmp_path):
     (tmp_path / "sub").mkdir()
     one = bash_desk(calls(("execute_bash", {"command": "pwd"})), says("ok"), mode="never")
-    one.session.own.add("cd sub")
+    one.session.user_commands.add("cd sub")
     one.run()
     one.session.send("where are you")
     one.run()
@@ -68,7 +68,7 @@ def test_it_runs_while_a_question_waits_and_the_question_stays(bash_desk, tmp_pa
     one.session.send("note it")
     one.run()
     question = one.session.question
-    one.session.own.add("touch made")
+    one.session.user_commands.add("touch made")
     one.run()
     assert (tmp_path / "made").exists()
     assert one.session.question is not None
@@ -85,7 +85,7 @@ def test_it_waits_for_the_action_that_runs(bash_desk, tmp_path):
     thread = threading.Thread(target=one.run)
     thread.start()
     wait_for((tmp_path / "begun").exists, "the action to run")
-    one.session.own.add("echo second")
+    one.session.user_commands.add("echo second")
     assert one.kinds()[-1] == "person_command"
     (tmp_path / "go").touch()
     thread.join(60)
@@ -97,7 +97,7 @@ def test_it_waits_for_the_action_that_runs(bash_desk, tmp_path):
 
 def test_it_can_be_stopped(bash_desk, tmp_path):
     one = bash_desk()
-    one.session.own.add("touch begun; sleep 600")
+    one.session.user_commands.add("touch begun; sleep 600")
     thread = threading.Thread(target=one.run)
     thread.start()
     wait_for((tmp_path / "begun").exists, "the command to run")
@@ -105,25 +105,25 @@ def test_it_can_be_stopped(bash_desk, tmp_path):
     thread.join(60)
     assert not thread.is_alive()
     assert one.kinds()[-1] in ("action_observed", "action_abandoned")
-    assert not one.session.own.is_waiting
+    assert not one.session.user_commands.is_waiting
 
 
 def test_what_waited_when_the_workbench_stopped_is_not_run_later(bash_desk, tmp_path):
     one = bash_desk()
-    one.session.own.add("touch made")
+    one.session.user_commands.add("touch made")
     one.reopen()
     one.run()
     assert not (tmp_path / "made").exists()
     assert "stopped before its turn" in one.results()[0]
-    assert not one.session.own.is_waiting
+    assert not one.session.user_commands.is_waiting
 
 
 def test_without_a_command_or_a_shell_it_is_refused(desk):
     one = desk()
-    with pytest.raises(Refused, match="no command"):
-        one.session.own.add("  ")
-    with pytest.raises(Refused, match="execute_bash"):
-        one.session.own.add("ls")
+    with pytest.raises(CommandError, match="no command"):
+        one.session.user_commands.add("  ")
+    with pytest.raises(CommandError, match="execute_bash"):
+        one.session.user_commands.add("ls")
     assert not any(isinstance(event, UserCommand) for event in one.log())
 
 
@@ -149,4 +149,4 @@ def test_what_is_too_large_no_text_or_elsewhere_is_only_named_or_left_out(desk, 
     (folder / "bytes").write_bytes(b"\xff\x00\xfe")
     found = read_mentions(str(folder), ["large", "bytes", "link", "../secret", "nothing", "large"])
     assert [(file.path, file.text) for file in found] == [("large", None), ("bytes", None)]
-    assert "read it with your tools" in told(found)
+    assert "read it with your tools" in attached_text(found)

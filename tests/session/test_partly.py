@@ -14,9 +14,9 @@ from tests.session.rewriting import Rewriting, held
 from workbench.diff.hunks import compare
 from workbench.diff.partial import texts_with
 from workbench.protocol.events import ActionDecided, FileDelta, FileText
-from workbench.session.actions.partial import parts_of
-from workbench.session.actions.run import Writing
-from workbench.session.session import Refused
+from workbench.session.actions.partial_approval import parts_of
+from workbench.session.actions.run import PartialWriter
+from workbench.session.session import CommandError
 from workbench.tools import FileEditorTool
 
 BASE = "".join(f"line {number}\n" for number in range(1, 31))
@@ -113,7 +113,7 @@ def test_a_part_that_does_not_fit_what_was_shown_is_refused(tmp_path, given, why
     one = Rewriting(tmp_path, (BASE, WANTED))
     if "written" in given and given["written"] and given["written"][0].path == "0.txt":
         given = {"written": (FileText(path=str(one.paths[0]), text="x\0"),)}
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(CommandError, match=why):
         one.desk.answer("edited", **given)
     assert one.held() == [BASE]
     assert one.desk.session.phase == "deciding"
@@ -124,7 +124,7 @@ def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_pat
     one = Rewriting(tmp_path, (BASE, WANTED))
     raw = b"caf\xe9\n"
     one.paths[0].write_bytes(raw)
-    with pytest.raises(Refused, match=r"only as a whole: .* does not hold the text that was shown"):
+    with pytest.raises(CommandError, match=r"only as a whole: .* does not hold the text that was shown"):
         one.desk.answer("edited", hunks=(0,))
     assert one.paths[0].read_bytes() == raw
     one.desk.close()
@@ -134,7 +134,7 @@ def test_an_action_without_files_has_no_parts(desk):
     d = desk(calls(("note", {"text": "one"}, "HIGH")), says("ok"))
     d.session.send("go")
     d.run()
-    with pytest.raises(Refused, match="shows no files"):
+    with pytest.raises(CommandError, match="shows no files"):
         d.answer("edited", hunks=(0,))
 
 
@@ -208,7 +208,7 @@ def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
         path.write_text(before)
     deltas = [FileDelta(path=str(p), before=b, after=a) for p, (b, a) in zip(paths, files, strict=True)]
     decided = ActionDecided(action_id="a", verdict="edited", by="person", hunks=(0, 2, 3))
-    writing = Writing(tmp_path / "state")
+    writing = PartialWriter(tmp_path / "state")
     with room_for(300_000):
         said = writing.carry_out(parts_of(deltas, decided), "")
     assert said.is_error

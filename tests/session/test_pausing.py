@@ -5,8 +5,8 @@ import pytest
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.llm.model import ModelUsage
 from workbench.protocol.events import HistoryCondensed, UserMessage
-from workbench.session.limits.limits import Limits, TokenCount
-from workbench.session.state import Ledger
+from workbench.session.limits import Limits, TokenCount
+from workbench.session.state import State
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
@@ -260,7 +260,7 @@ def test_a_summary_whose_price_nobody_knows_cannot_be_held_to_the_limit_either(m
     count = TokenCount()
     count.apply(UserMessage(text="go"))
     count.apply(HistoryCondensed(first=2, last=9, summary="all", model=model, cost=None))
-    end = Limits(max_cost=0.5).reached(Ledger(), count)
+    end = Limits(max_cost=0.5).reached(State(), count)
     assert end.detail.startswith(f"paused: what {named} costs is not known, so max_cost cannot be held")
 
 

@@ -17,8 +17,8 @@ from workbench.agent.completion import ModelCompletion
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
 from workbench.protocol.events import SessionStarted
-from workbench.session.actions.decide import Refused
-from workbench.session.session import Session
+from workbench.session.actions.decide import CommandError
+from workbench.session.session import Session, SessionParts
 from workbench.session.storage.store import Store
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
@@ -66,7 +66,7 @@ class Bench:
         context = ToolContext(str(self.folder), self.folder / "state", ModelCompletion(lambda: self.model))
         self.tools = open_tools(context, TOOLS)
         self.store = Store.open(self.folder / "one.ohw")
-        self.session = Session(self.store, Agent(self.model, self.tools, self.folder), self.tools)
+        self.session = Session(SessionParts(self.store, Agent(self.model, self.tools, self.folder), self.tools))
         self.session.recover()
 
     def close(self) -> None:
@@ -241,7 +241,7 @@ def test_a_draft_the_person_rewrote_cannot_be_approved_unseen(bench, tmp_path):
     one, model = bench(draft(tmp_path / "a.py"), MERGED, END)
     one.session.send("go")
     one.run()
-    with pytest.raises(Refused, match="not known yet"):
+    with pytest.raises(CommandError, match="not known yet"):
         one.decide("edited", edited={"path": str(one.file), "content": "return 4"})
     assert one.session.question is not None
     assert len(model.requests) == 2

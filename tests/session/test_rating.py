@@ -9,7 +9,7 @@ from workbench.protocol.events import ActionProposed
 from workbench.risk.assessment import Assessment, Part
 from workbench.rules.book import RuleBook
 from workbench.session.actions.assess import MOST_SEGMENTS, Rater, reasons, segments
-from workbench.session.state import Ledger
+from workbench.session.state import State
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
 from workbench.tools.grep.definition import GrepTool
 
@@ -24,7 +24,7 @@ class Bench:
         self.tools: dict[str, ToolDefinition] = {
             tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool())
         }
-        ledger = Ledger()
+        ledger = State()
         ledger.mode, ledger.workspace = mode, str(folder)
         ledger.rules = (f"allow $ {ALLOWED}",)
         self.rater = Rater(ledger, RuleBook())

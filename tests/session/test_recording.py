@@ -11,8 +11,7 @@ from tests.world import wait_for
 from workbench.config.locations import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
-from workbench.session.workspace.repository import Repository
-from workbench.session.workspace.snapshots import Recorder
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
 
 
@@ -41,10 +40,9 @@ def recorded(desk, tmp_path):
     def make(*script, changes=None, **more):
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
-        kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), work, "one")
-        recorder = Recorder(kept, changes or Told())
-        one = desk(*script, mode="never", recorder=recorder, **more)
-        one.work, one.recorder = work, recorder
+        kept = SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), work, "one")
+        one = desk(*script, mode="never", repository=kept, changes=changes or Told(), **more)
+        one.work = work
         return one
 
     return make
@@ -52,7 +50,7 @@ def recorded(desk, tmp_path):
 
 def idle(one) -> None:
     """Wait until every version that was asked for is taken."""
-    assert one.recorder.settle(Cancel(), 30)
+    assert one.session.files._recorder.wait(Cancel(), 30)
 
 
 def versions(one) -> list:
@@ -130,7 +128,7 @@ def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
     one.session.send("go")
     one.run()
     wait_for(lambda: versions(one), "the first version")
-    one.session.files.take_back([FileDelta(path=str(path), before="new\n", after="old\n")])
+    one.session.files.revert([FileDelta(path=str(path), before="new\n", after="old\n")])
     told.batches.append({str(path)})
     wait_for(lambda: len(versions(one)) == 2, "the version after taking it back")
     one.session.close()
@@ -144,9 +142,9 @@ def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recor
     one.run()
     wait_for(lambda: versions(one), "the first version")
     (one.work / "a.txt").write_text("2\n")
-    kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
+    kept = SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
     one.session.close()
-    one.more["recorder"] = Recorder(kept, Told())
+    one.more |= {"repository": kept, "changes": Told()}
     one.reopen()
     one.session.send("go on")
     one.run()
@@ -212,7 +210,7 @@ def test_what_is_left_out_is_said_once(recorded):
 
 def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
     hold = threading.Event()
-    monkeypatch.setattr(Repository, "take", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
+    monkeypatch.setattr(SnapshotRepository, "take", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
     one = recorded()
     one.agent.script += [*(write(one, "a.txt", str(number)) for number in range(5)), says("done")]
     one.session.send("go")
@@ -243,8 +241,8 @@ def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded,
     one.session.send("go")
     one.run()
     assert one.session.question is not None
-    kept = Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
-    one.more["recorder"] = one.recorder = Recorder(kept, Told())
+    kept = SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), one.work, "one")
+    one.more |= {"repository": kept, "changes": Told()}
     one.reopen()
     (one.work / "b.txt").write_text("made while nobody looked\n")
     one.answer()
@@ -257,7 +255,7 @@ def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded,
 def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
     one = recorded()
     one.tools["execute_bash"] = tool = BashTool(working_dir=str(one.work))
-    one.session.own.add("echo by hand > made.txt")
+    one.session.user_commands.add("echo by hand > made.txt")
     one.run()
     idle(one)
     tool.close()
@@ -304,7 +302,7 @@ def test_a_look_that_fails_in_an_unknown_way_leaves_no_action_waiting(recorded, 
     def broken(self, paths=None, *, timeout=30.0):
         raise ValueError("not what git says")
 
-    monkeypatch.setattr(Repository, "take", broken)
+    monkeypatch.setattr(SnapshotRepository, "take", broken)
     one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
     one.session.send("go")
     one.run()

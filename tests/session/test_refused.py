@@ -8,8 +8,8 @@ from workbench.config.modes import MODE_NAMES
 from workbench.protocol.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
 from workbench.rules.book import RuleBook
 from workbench.session.actions.assess import Rater
-from workbench.session.actions.refused import RULE
-from workbench.session.state import Ledger
+from workbench.session.actions.refused import RULE, Refusals
+from workbench.session.state import State
 from workbench.tools import BashTool, FileEditorTool
 from workbench.tools.python_execute.definition import PythonExecuteTool
 
@@ -19,10 +19,10 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
-        self.ledger = Ledger()
-        self.ledger.mode, self.ledger.workspace = "never", str(folder)
-        self.ledger.apply(UserMessage(text="go"))
-        self.rater = Rater(self.ledger, RuleBook())
+        self.state = State()
+        self.state.mode, self.state.workspace = "never", str(folder)
+        self.state.apply(UserMessage(text="go"))
+        self.rater = Rater(self.state, RuleBook())
         self.tools = {
             tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool(), PythonExecuteTool())
         }
@@ -35,9 +35,9 @@ class Bench:
     def refuse(self, tool: str, by: str = "person", **arguments: object) -> None:
         proposed = self.proposed(tool, **arguments)
         name = proposed.action_id
-        self.ledger.apply(proposed)
-        self.ledger.apply(ActionAssessed(action_id=name, risk="MEDIUM", working_dir=str(self.folder)))
-        self.ledger.apply(ActionDecided(action_id=name, verdict="rejected", by=by))
+        self.state.apply(proposed)
+        self.state.apply(ActionAssessed(action_id=name, risk="MEDIUM", working_dir=str(self.folder)))
+        self.state.apply(ActionDecided(action_id=name, verdict="rejected", by=by))
 
     def asked(self, tool: str, **arguments: object) -> str:
         """The reason of the question; empty when it runs without one."""
@@ -76,10 +76,10 @@ def test_a_refused_command_is_not_run_in_another_line_or_by_code(bench, by):
 def test_a_new_run_begins_without_what_was_refused(bench):
     bench.refuse("execute_bash", command="make clean")
     assert bench.asked("execute_bash", command="make clean")
-    bench.ledger.apply(UserMessage(text="and now do it"))
+    bench.state.apply(UserMessage(text="and now do it"))
     assert bench.asked("execute_bash", command="make clean"), "a word to the same run changes nothing"
-    bench.ledger.apply(RunEnded(reason="finished"))
-    bench.ledger.apply(UserMessage(text="clean up"))
+    bench.state.apply(RunEnded(reason="finished"))
+    bench.state.apply(UserMessage(text="clean up"))
     assert not bench.asked("execute_bash", command="make clean")
 
 
@@ -87,7 +87,7 @@ def test_what_was_refused_to_a_parent_is_known_to_its_sub_agents(bench, tmp_path
     bench.refuse("execute_bash", command="git push origin")
     child = Bench(tmp_path)
     assert not child.asked("execute_bash", command="git push origin")
-    child.rater.refused.above = bench.rater.refused
+    child.rater = Rater(child.state, RuleBook(), Refusals(child.state, Refusals(bench.state)))
     assert child.asked("execute_bash", command="git push origin")
     for tool in child.tools.values():
         tool.close()

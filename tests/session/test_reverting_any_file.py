@@ -9,7 +9,7 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.session.test_recording import idle
 from tests.session.test_recording import recorded as recorded
-from workbench.session.workspace.revert import NotTakenBack
+from workbench.session.workspace.restore import RevertError
 from workbench.tools import BashTool
 from workbench.view.reducer import apply
 from workbench.view.review.revert import of_file, refusal
@@ -82,7 +82,7 @@ def test_every_file_that_a_command_changed_comes_back(ran, command):
     while (state := state_of(one)).changes:
         file = next(iter(state.changes.values()))
         assert refusal(state, file, whole=True) == ""
-        one.session.files.take_back([of_file(file, "it", state.version).delta])
+        one.session.files.revert([of_file(file, "it", state.version).delta])
         idle(one)
     assert tree_of(one.work) == before
 
@@ -92,9 +92,9 @@ def test_a_revert_is_undone_in_the_same_way(ran):
     after = tree_of(one.work)
     for file in list((state := state_of(one)).changes.values()):
         take = of_file(file, "it", state.version)
-        one.session.files.take_back([take.delta])
+        one.session.files.revert([take.delta])
         idle(one)
-        one.session.files.take_back([take.undone.delta])
+        one.session.files.revert([take.undone.delta])
         idle(one)
     assert tree_of(one.work) == after
 
@@ -106,6 +106,6 @@ def test_what_was_written_since_is_never_overwritten(ran):
     state = state_of(one)
     for name in ("binary.bin", "wide.txt"):
         file = state.changes[str(one.work / name)]
-        with pytest.raises(NotTakenBack, match="has changed since it was shown"):
-            one.session.files.take_back([of_file(file, "it", state.version).delta])
+        with pytest.raises(RevertError, match="has changed since it was shown"):
+            one.session.files.revert([of_file(file, "it", state.version).delta])
     assert ((one.work / "binary.bin").read_text(), (one.work / "wide.txt").read_text()) == ("mine", "mine too")

@@ -7,9 +7,8 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
 from workbench.config.locations import Locations
-from workbench.session.workspace.repository import Repository
-from workbench.session.workspace.safety_copies import Copies
-from workbench.session.workspace.snapshots import Recorder
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 
@@ -17,10 +16,10 @@ FINAL = "what it deletes could not be brought back"
 
 
 @pytest.fixture
-def kept(tmp_path) -> Repository:
+def kept(tmp_path) -> SnapshotRepository:
     (tmp_path / "work/build").mkdir(parents=True)
     (tmp_path / "work/.gitignore").write_text("*.tmp\nbuild/\n")
-    return Repository(Locations.from_environment({"HOME": str(tmp_path / "home")}), tmp_path / "work", "one")
+    return SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), tmp_path / "work", "one")
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def netted(desk, kept, monkeypatch):
     made = []
 
     def make(*script):
-        one = desk(*script, mode="never", recorder=Recorder(kept))
+        one = desk(*script, mode="never", repository=kept)
         tools = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
@@ -41,13 +40,13 @@ def netted(desk, kept, monkeypatch):
         tool.close()
 
 
-def untracked(kept: Repository) -> dict[str, str]:
+def untracked(kept: SnapshotRepository) -> dict[str, str]:
     for name in ("a.tmp", "b c.tmp", "build/x.o", "build/y.o"):
         (kept.workspace / name).write_text(f"{name} was here\n")
     return there(kept)
 
 
-def there(kept: Repository) -> dict[str, str]:
+def there(kept: SnapshotRepository) -> dict[str, str]:
     found = [*kept.workspace.glob("*.tmp"), *kept.workspace.glob("build/*.o")]
     return {str(path.relative_to(kept.workspace)): path.read_text() for path in found}
 
@@ -85,7 +84,7 @@ def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, k
         """After each of them: what it deleted is brought back, before the next one runs."""
         if event.kind == "action_observed":
             seen.append(there(kept) != before)
-            Copies(kept).restore(copies(one)[-1].copy_id)
+            SafetyCopies(kept).restore(copies(one)[-1].copy_id)
             seen.append(there(kept) == before)
 
     one.hook = put_back
@@ -108,7 +107,7 @@ def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
     assert there(kept) == before
 
 
-def spoil(kept: Repository, how: str) -> None:
+def spoil(kept: SnapshotRepository, how: str) -> None:
     """Versions can be read no more, or none can be written."""
     objects = kept.folder / "objects"
     objects.rename(kept.folder / "gone")

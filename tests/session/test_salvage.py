@@ -16,12 +16,11 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
 from workbench.session.names import session_path
-from workbench.session.state import Ledger
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.state import State
+from workbench.session.storage.catalog import delete, list_sessions
 from workbench.session.storage.lock import SessionInUse, SessionLock
-from workbench.session.storage.pages import is_log_damaged, read_pages
-from workbench.session.storage.salvage import Beginning, Repaired, repair
-from workbench.session.storage.shelf import delete
+from workbench.session.storage.repair import LostSettings, RepairResult, repair
+from workbench.session.storage.sqlite_pages import is_log_damaged, read_pages
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.turn.history import messages
 
@@ -75,8 +74,8 @@ def damaged(path: Path, data: bytes, log: bytes | None = None) -> Path:
     return copy
 
 
-def beginning(path: Path) -> Beginning:
-    return Beginning(path.parent, "m", "ask")
+def beginning(path: Path) -> LostSettings:
+    return LostSettings(path.parent, "m", "ask")
 
 
 def assert_true_and_valid(path: Path, written: dict[int, Event]) -> dict[int, Event]:
@@ -89,7 +88,7 @@ def assert_true_and_valid(path: Path, written: dict[int, Event]) -> dict[int, Ev
         if seq not in saved and seq != 1:
             closes = event.kind in ("action_observed", "action_abandoned", "run_ended")
             assert isinstance(event, AgentNudged | SettingsChanged) or (closes and seq > max(saved, default=0)), event
-    ledger = Ledger()
+    ledger = State()
     for event in found.values():
         ledger.apply(event)
     assert not ledger.is_running
@@ -131,7 +130,7 @@ def test_all_rows_are_found_without_sqlite(session: Path):
 
 def test_a_whole_session_is_left_as_it_is(whole: Path):
     before = whole.read_bytes()
-    assert repair(whole, beginning(whole)) == Repaired(0)
+    assert repair(whole, beginning(whole)) == RepairResult(0)
     assert whole.read_bytes() == before
     assert not list(whole.parent.glob("*.damaged*"))
 
@@ -245,7 +244,7 @@ def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):
     lost = [event.evidence for event in found if isinstance(event, AgentNudged)]
     assert any("events 50 to 51 are lost" in each for each in lost)
     assert lost[-1] == f"lost are {result.lost}"
-    ledger = Ledger()
+    ledger = State()
     for event in found:
         ledger.apply(event)
     assert (ledger.mode, ledger.rules, ledger.workspace) == ("ask", (), str(whole.parent))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import FakeAgent, Hang, Look, NamedModel, calls, faults_of, says
 from workbench.llm.model import Delta, ModelError
-from workbench.session.session import Refused
+from workbench.session.session import CommandError
 from workbench.tools.schema import Observation, TextContent
 
 NOTE = ("note", {"text": "one"}, "HIGH")
@@ -85,13 +85,13 @@ def test_a_decision_must_fit_what_was_shown(desk):
     d.session.send("go")
     d.run()
     action_id = d.session.question.proposed.action_id
-    with pytest.raises(Refused, match="changed"):
+    with pytest.raises(CommandError, match="changed"):
         d.session.decide(action_id, "approved", fingerprint="another")
-    with pytest.raises(Refused, match="any more"):
+    with pytest.raises(CommandError, match="any more"):
         d.session.decide("other", "approved", fingerprint="x")
     assert d.notes == []
     d.answer()
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         d.session.decide(action_id, "approved", fingerprint="x")
     assert d.notes == ["one"]
 
@@ -145,7 +145,7 @@ def test_edited_arguments_run_and_the_model_is_told(desk):
     d = desk(calls(NOTE), says("ok"))
     d.session.send("go")
     d.run()
-    with pytest.raises(Refused, match="do not fit"):
+    with pytest.raises(CommandError, match="do not fit"):
         d.answer("edited", edited={"txt": 1})
     d.answer("edited", edited={"text": "better"})
     assert d.notes == [], "it is HIGH, so what the person wrote is asked about too"
@@ -577,7 +577,7 @@ def test_exit_ends_the_run_and_blank_text_is_refused(desk):
     d.run()
     d.session.send("/exit")
     assert d.session.ended == "interrupted"
-    with pytest.raises(Refused):
+    with pytest.raises(CommandError):
         d.session.send("  \n")
 
 

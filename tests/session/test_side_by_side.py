@@ -7,9 +7,9 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from tests.session.test_recovery import full_disk, undecided_starts
-from workbench.session.actions.recovery import after_a_stop
 from workbench.session.actions.run import runs_beside
-from workbench.session.state import Ledger
+from workbench.session.recovery import after_a_stop
+from workbench.session.state import State
 from workbench.tools.context import ToolContext
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.registry import open_tools
@@ -191,7 +191,7 @@ def test_one_that_does_not_stop_is_left_behind_and_the_others_keep_their_results
 def test_after_a_kill_in_the_middle_none_of_them_runs_again(met):
     d = met(meeting("a", "b", "c", party=3), says("ok"))
     d.run()
-    ledger = Ledger()
+    ledger = State()
     for event in d.log():
         ledger.apply(event)
         if event.kind == "action_observed":

@@ -84,7 +84,7 @@ def test_who_changed_it_is_said_where_the_log_knows(shared):
     theirs = BASE + "more\n"
     one.change(theirs)
     delta = FileDelta(path=str(one.file), before=BASE, after=theirs)
-    one.desk.session._journal.commit(FilesChanged(files=(delta,), by="other"))
+    one.desk.session._log.commit(FilesChanged(files=(delta,), by="other"))
     one.desk.run()
     assert "+1 -0 by another program" in one.shown.reasons[0]
 

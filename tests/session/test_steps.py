@@ -1,4 +1,4 @@
-"""The journal passes over most folds for the steps of an action: none of them makes anything of these events."""
+"""The log gives no reducer the steps of an action: none of them makes anything of these events."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from workbench.protocol.events import (
     ModelResponded,
     UserMessage,
 )
-from workbench.session.limits.failures import Failures
-from workbench.session.limits.limits import TokenCount
-from workbench.session.limits.loops import LoopWatch
-from workbench.session.log import STEPS, Journal
+from workbench.session.limits import TokenCount
+from workbench.session.log import STEPS, Log
+from workbench.session.mentions import PendingResources
+from workbench.session.repetition import Failures, LoopWatch
 from workbench.session.storage.store import Store
-from workbench.session.turn.context_parts import PartCount
-from workbench.session.turn.context_window import Room
-from workbench.session.turn.resources import Wanted
+from workbench.session.turn.context import ContextWindow, ModelContext, PartCount
 
 BEGUN: tuple[Event, ...] = (
     UserMessage(seq=1, text="go", mentions=("docs:guide",)),
@@ -41,24 +39,27 @@ STEP_EVENTS: tuple[Event, ...] = (
 
 
 @pytest.mark.parametrize("step", STEP_EVENTS, ids=lambda step: step.kind)
-@pytest.mark.parametrize("fold", [TokenCount, LoopWatch, Failures, Room, Wanted, lambda: PartCount(1_000)])
-def test_a_fold_that_is_passed_over_makes_nothing_of_a_step(fold, step):
-    kept = fold()
+@pytest.mark.parametrize(
+    "reducer", [TokenCount, LoopWatch, Failures, ContextWindow, PendingResources, lambda: PartCount(1_000)]
+)
+def test_a_reducer_makes_nothing_of_a_step(reducer, step):
+    kept = reducer()
     for event in BEGUN:
         kept.apply(event)
     before = deepcopy(vars(kept))
     kept.apply(step)
     assert vars(kept) == before
-    assert {each.kind for each in STEP_EVENTS} == STEPS
+    assert {each.kind for each in STEP_EVENTS} == STEPS | {"action_decided"}
 
 
 def test_the_steps_reach_the_state_and_the_messages(tmp_path: Path):
     with Store.create(tmp_path / "s.ohw") as store:
-        journal = Journal(store, lambda event: None)
+        context = ModelContext(1_000)
+        journal = Log(store, reducers=[context])
         journal.commit(*BEGUN, *STEP_EVENTS)
-        action = journal.ledger.next_action
+        action = journal.state.next_action
         assert action is not None
         assert action.started
-        assert journal.history.last_seq == len(BEGUN) + len(STEP_EVENTS)
+        assert journal.last_seq == len(BEGUN) + len(STEP_EVENTS)
         journal.commit(ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": "ok"}]}))
-        assert "The person's note: well" in str(journal.history.request()[-1]["content"])
+        assert "The person's note: well" in str(context.history.request()[-1]["content"])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.protocol.events import FileDelta
-from workbench.session.workspace.revert import NotTakenBack
+from workbench.session.workspace.restore import RevertError
 
 
 def files(*given: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:
@@ -24,7 +24,7 @@ def written(tmp_path: Path) -> Path:
 def test_a_file_holds_again_what_it_held(desk, written):
     written.chmod(0o640)
     one = desk()
-    one.session.files.take_back(files((written, "new\n", "old\n")))
+    one.session.files.revert(files((written, "new\n", "old\n")))
     assert written.read_text() == "old\n"
     assert written.stat().st_mode & 0o777 == 0o640
     (event,) = (event for event in one.log() if event.kind == "files_changed")
@@ -33,7 +33,7 @@ def test_a_file_holds_again_what_it_held(desk, written):
 
 def test_a_new_file_goes_and_a_deleted_one_comes_back(desk, written):
     one, gone = desk(), written.parent / "sub/gone.txt"
-    one.session.files.take_back(files((written, "new\n", None), (gone, None, "was here\n")))
+    one.session.files.revert(files((written, "new\n", None), (gone, None, "was here\n")))
     assert not written.exists()
     assert gone.read_text() == "was here\n"
 
@@ -45,8 +45,8 @@ def test_a_file_keeps_its_encoding_and_line_ends(desk, written, raw):
     written.write_bytes(raw)
     text = "ä\r\nb\r\n" if b"\r" in raw else "ä\n"
     one = desk()
-    one.session.files.take_back(files((written, text, text + "ü")))
-    one.session.files.take_back(files((written, text + "ü", text)))
+    one.session.files.revert(files((written, text, text + "ü")))
+    one.session.files.revert(files((written, text + "ü", text)))
     assert written.read_bytes() == raw
 
 
@@ -54,8 +54,8 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
     other = written.parent / "b.txt"
     other.write_text("something else\n")
     one = desk()
-    with pytest.raises(NotTakenBack, match=r"b\.txt has changed since"):
-        one.session.files.take_back(files((written, "new\n", "old\n"), (other, "new\n", "old\n")))
+    with pytest.raises(RevertError, match=r"b\.txt has changed since"):
+        one.session.files.revert(files((written, "new\n", "old\n"), (other, "new\n", "old\n")))
     assert (written.read_text(), other.read_text()) == ("new\n", "something else\n")
     assert "files_changed" not in one.kinds()
 
@@ -70,8 +70,8 @@ def test_a_file_that_changed_since_it_was_shown_is_left_alone_and_so_are_the_oth
     ],
 )
 def test_what_is_no_text_file_is_refused(desk, delta, said):
-    with pytest.raises(NotTakenBack, match=said):
-        desk().session.files.take_back([delta])
+    with pytest.raises(RevertError, match=said):
+        desk().session.files.revert([delta])
 
 
 def test_what_was_written_before_a_failure_is_in_the_log(desk, written):
@@ -79,8 +79,8 @@ def test_what_was_written_before_a_failure_is_in_the_log(desk, written):
     folder.write_text("no folder")
     one = desk()
     given = files((written, "new\n", "old\n"), (folder / "x" / "y.txt", None, "old\n"))
-    with pytest.raises(NotTakenBack, match=r"could not be (read|written)"):
-        one.session.files.take_back(given)
+    with pytest.raises(RevertError, match=r"could not be (read|written)"):
+        one.session.files.revert(given)
     assert [event.files for event in one.log() if event.kind == "files_changed"] in ([], [given[:1]])
 
 
@@ -90,8 +90,8 @@ def test_nothing_is_taken_back_while_an_action_may_write(desk, written):
 
     def try_it(event) -> None:
         if event.kind == "action_started":
-            with pytest.raises(NotTakenBack) as error:
-                one.session.files.take_back(files((written, "new\n", "old\n")))
+            with pytest.raises(RevertError) as error:
+                one.session.files.revert(files((written, "new\n", "old\n")))
             refused.append(str(error.value))
             one.hang.released.set()
 
@@ -106,7 +106,7 @@ def test_the_model_is_told_in_one_line_before_its_next_answer(desk, written):
     one = desk(calls(("look", {})), says("done"), says("I see"))
     one.session.send("go")
     one.run()
-    one.session.files.take_back(files((written, "new\n", "old\n")))
+    one.session.files.revert(files((written, "new\n", "old\n")))
     one.session.send("go on")
     one.run()
     *_, told, asked = one.agent.requests[-1]

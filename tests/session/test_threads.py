@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.fake_agent import Desk, calls, faults_of, says
 from tests.session.test_recovery import undecided_starts
-from workbench.session.session import Refused
+from workbench.session.session import CommandError
 
 
 class Busy:
@@ -50,7 +50,7 @@ def command(desk: Desk, chance: random.Random, number: int) -> None:
         session.set(mode=chance.choice(["medium", "never", "ask", "plan"]))
     elif shown := session.question:
         verdict = chance.choice(["approved", "rejected"])
-        with suppress(Refused):  # the question has gone meanwhile
+        with suppress(CommandError):  # the question has gone meanwhile
             session.decide(shown.proposed.action_id, verdict, fingerprint=shown.assessed.fingerprint)
 
 

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.config.locations import Locations
-from workbench.session.workspace.deltas import deltas
-from workbench.session.workspace.repository import LARGEST, Repository, VersionsFail
+from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import restore
 from workbench.session.workspace.safety_copies import tree_of_files
+from workbench.session.workspace.snapshots import deltas
 
 
-def repository(base: Path) -> Repository:
+def repository(base: Path) -> SnapshotRepository:
     (base / "work").mkdir(exist_ok=True)
-    made = Repository(Locations.from_environment({"HOME": str(base / "home")}), base / "work", "one")
+    made = SnapshotRepository(Locations.from_environment({"HOME": str(base / "home")}), base / "work", "one")
     made.prepare()
     return made
 
@@ -36,7 +36,7 @@ def tree_of(folder: Path) -> dict[str, object]:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Repository:
+def kept(tmp_path: Path) -> SnapshotRepository:
     return repository(tmp_path)
 
 
@@ -173,7 +173,7 @@ def test_restoring_never_writes_through_a_link_that_leads_elsewhere(kept, tmp_pa
 
 def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path)})
-    kept = Repository(locations, tmp_path, "one")
+    kept = SnapshotRepository(locations, tmp_path, "one")
     kept.prepare()
     (tmp_path / "a").write_text("1")
     first = kept.take()
@@ -182,13 +182,13 @@ def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
 
 def test_without_git_it_says_so(kept, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(VersionsFail, match="git is not installed"):
+    with pytest.raises(SnapshotError, match="git is not installed"):
         kept.take()
 
 
 def test_a_version_that_takes_too_long_can_be_taken_later(kept):
     (kept.workspace / "a").write_text("1")
-    with pytest.raises(VersionsFail, match="longer than"):
+    with pytest.raises(SnapshotError, match="longer than"):
         kept.take(timeout=0.0001)
     assert kept.take()
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.fake_agent import Desk, calls, says
 from workbench.rules.book import RuleBook
-from workbench.session.session import Refused
+from workbench.session.session import CommandError
 
 NOTE = ("note", {"text": "one"}, "HIGH")
 MEDIUM = ("note", {"text": "one"}, "MEDIUM")
@@ -111,9 +111,9 @@ def test_what_is_denied_by_now_waits_on_but_cannot_be_approved(desk, denial):
     else:
         d.session.set(rule="deny note")
     shown = d.session.question
-    with pytest.raises(Refused, match="denies it now"):
+    with pytest.raises(CommandError, match="denies it now"):
         d.decide(shown)
-    with pytest.raises(Refused, match="denies it now"):
+    with pytest.raises(CommandError, match="denies it now"):
         d.decide(shown, "edited", edited={"text": "two", "security_risk": "LOW", "summary": "s"})
     assert_still_waits(d)
     d.answer("rejected")
@@ -125,7 +125,7 @@ def test_arguments_that_a_rule_denies_cannot_be_put_into_a_question(desk, tmp_pa
     d = waiting(desk, calls(("write", {"path": str(tmp_path / "a.txt"), "text": "x"}, "HIGH")), says("ok"))
     d.session.set(rule="deny write in secret.txt")
     shown = d.session.question
-    with pytest.raises(Refused, match="denies it now"):
+    with pytest.raises(CommandError, match="denies it now"):
         d.decide(shown, "edited", edited={"path": str(target), "text": "x"})
     d.answer()
     assert (tmp_path / "a.txt").exists()

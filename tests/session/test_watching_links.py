@@ -44,7 +44,7 @@ def test_no_link_out_of_the_folder_is_followed_and_new_folders_are_seen(tmp_path
         seen: set[str] = set()
 
         def sees(path: str) -> bool:
-            seen.update(watcher.take())
+            seen.update(watcher.drain())
             return path in seen or "." in seen
 
         (workspace / "sub" / "new").mkdir()
@@ -62,7 +62,7 @@ def test_a_name_that_is_no_utf_8_does_not_end_watching(tmp_path: Path):
         seen: set[str] = set()
 
         def sees(path: str) -> bool:
-            seen.update(watcher.take())
+            seen.update(watcher.drain())
             return path in seen
 
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")).touch()

@@ -9,7 +9,7 @@ from tests.tui.sample_session import START, Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
-from workbench.session.subagents.sub_agent import told
+from workbench.session.subagents import delegate_step
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.texts import FinalText
 from workbench.view.formatting.approval import why_asked
@@ -26,7 +26,7 @@ def begun(name: str = "reviewer") -> Script:
 
 
 def step(script: Script, event: ev.EventBase, name: str = "reviewer") -> None:
-    made = told("a1", name, "child", event)
+    made = delegate_step("a1", name, "child", event)
     assert made is not None
     script.add(ev.DelegateStep, **{field: getattr(made, field) for field in ("action_id", "agent", "session", "event")})
 

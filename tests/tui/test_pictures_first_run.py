@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.engine.trial import Outcome
+from workbench.engine.trial import TrialOutcome
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
 
@@ -29,8 +29,8 @@ CASES = {
     "found": (FOUND, lambda screen: None, "MISTRAL"),
     "nothing": ([], lambda screen: None, "Nothing was found"),
     "named": (FOUND, lambda screen: screen._write("mistral/"), "esc goes back"),
-    "works": (FOUND, lambda screen: with_outcome(screen, 1, Outcome(True, WORKED)), "enter begins"),
-    "fails": (FOUND, lambda screen: with_outcome(screen, 3, Outcome(False, REFUSED)), "all the same"),
+    "works": (FOUND, lambda screen: with_outcome(screen, 1, TrialOutcome(True, WORKED)), "enter begins"),
+    "fails": (FOUND, lambda screen: with_outcome(screen, 3, TrialOutcome(False, REFUSED)), "all the same"),
 }
 
 

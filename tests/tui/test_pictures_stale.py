@@ -8,7 +8,7 @@ from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.sample_session import Script
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.session.actions.stale import stale_reasons
+from workbench.session.actions.stale_files import stale_reasons
 
 WANTED = AFTER.replace('"""Reads amounts as people write them."""', '"""Reads amounts as people write them: -3.50."""')
 THEIRS = BEFORE.replace(

@@ -6,7 +6,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.agent.notes import wanted_notes
+from workbench.agent.instructions import wanted_notes
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.formatting.wrapping import line_width
 from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows

@@ -34,20 +34,29 @@ _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final"})
 """Kinds of tools that are offered in plan mode too: they change nothing but the plan."""
 
 
+class ActiveModel:
+    """The model that a session asks now; shared by its agent and its tools, so that both follow a change."""
+
+    def __init__(self, model: Model) -> None:
+        self.current = model
+
+
 class Agent:
     """A model with its tools and its standing instructions, both made once; keeps nothing of the conversation."""
 
     def __init__(
         self,
-        model: Model,
+        model: Model | ActiveModel,
         tools: Mapping[str, ToolDefinition],
         workspace: Path,
         *,
         plan: bool = False,
         tool_choice: ToolChoice = "auto",
         skills: Sequence[Skill] = (),
+        before_call: BeforeCall | None = None,
     ) -> None:
-        self.model = model
+        """`before_call` updates `tools` before each call, and returns whether it changed them."""
+        self._active = model if isinstance(model, ActiveModel) else ActiveModel(model)
         self.tools = tools
         self.plan = plan
         self.tool_choice = tool_choice
@@ -55,12 +64,20 @@ class Agent:
         self._described: dict[str, dict[str, dict[str, Any]]] = {}
         self._sizes: dict[tuple[str, bool, int], tuple[int, int]] = {}
         self._prompt = system_prompt(workspace, tools, skills)
-        self.before_call: BeforeCall | None = None
-        """Brings `tools` up to date; true when they are others than before."""
+        self._before_call = before_call
+
+    @property
+    def model(self) -> Model:
+        """The model that is asked; setting it replaces the one of the session."""
+        return self._active.current
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        self._active.current = model
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
         """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""
-        if self.before_call is not None and self.before_call(
+        if self._before_call is not None and self._before_call(
             lambda: cancel.is_set, lambda text: on_delta(Delta("status", text))
         ):
             self._described.clear()

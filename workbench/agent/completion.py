@@ -1,4 +1,4 @@
-"""One question to the session's model outside of the conversation; the tools that need one get it (`edit_file`)."""
+"""Questions to the session's model outside of the conversation, for tools that need one (such as `edit_file`)."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelRe
 from workbench.tools.completion import Answer, CompletionError
 
 
-class ModelCompletion:
-    """Asks whichever model the session has at that moment; a `Completion` for its tools."""
+def _ignore(response: ModelResponse) -> None:
+    """The listener where nobody counts what answers cost."""
 
-    def __init__(self, model: Callable[[], Model] | None = None) -> None:
-        self.on_answer: Callable[[ModelResponse], None] = lambda response: None
-        """Told of each answer in the thread of the tool, also of one that broke off: it was paid for."""
+
+class ModelCompletion:
+    """A `Completion` for the tools of a session: asks the model that the session uses at that moment."""
+
+    def __init__(
+        self, model: Callable[[], Model] | None = None, on_answer: Callable[[ModelResponse], None] = _ignore
+    ) -> None:
+        """`on_answer` gets each answer in the thread of the tool, incomplete ones too, because they were paid for."""
         self._model = model
+        self._on_answer = on_answer
         self._cancel = Cancel()
 
-    def use(self, model: Callable[[], Model]) -> None:
-        """Ask this one from here on; the tools of a session are opened before its model is."""
-        self._model = model
-
     def respond(self, request: ModelRequest, cancel: Cancel) -> ModelResponse:
-        """What it says to a whole request; raises CompletionError when the call fails or is interrupted."""
-        if self._model is None:
-            raise CompletionError("There is no model here to ask.")
-        try:
-            response = self._model().respond(request, lambda delta: None, cancel)
-        except ModelError as error:
-            raise CompletionError(f"The model could not be asked: {error}") from error
-        self.on_answer(response)
+        """Return the answer to a whole request; raises CompletionError when the call fails or is interrupted."""
+        response = self._ask(request, cancel, "")
         if response.incomplete:
             raise CompletionError("The model's answer broke off.")
         return response
 
     def __call__(self, prompt: str) -> Answer:
-        """The whole answer; raises CompletionError when the call fails or is interrupted, or the answer breaks off."""
-        if self._model is None:
-            raise CompletionError("There is no model here to ask.")
+        """Return the whole answer; raises CompletionError when the call fails, is interrupted, or is incomplete."""
         self._cancel = Cancel()
-        try:
-            request = ModelRequest([{"role": "user", "content": prompt}])
-            response = self._model().respond(request, lambda delta: None, self._cancel)
-        except ModelError as error:
-            raise CompletionError(f"The model could not be asked: {error} Nothing was changed.") from error
-        self.on_answer(response)
+        request = ModelRequest([{"role": "user", "content": prompt}])
+        response = self._ask(request, self._cancel, " Nothing was changed.")
         _check_whole(response)
         usage = response.usage
         return Answer(response.text, response.model, response.cost, usage.input, usage.output)
 
+    def _ask(self, request: ModelRequest, cancel: Cancel, consequence: str) -> ModelResponse:
+        if self._model is None:
+            raise CompletionError("There is no model here to ask.")
+        try:
+            response = self._model().respond(request, lambda delta: None, cancel)
+        except ModelError as error:
+            raise CompletionError(f"The model could not be asked: {error}{consequence}") from error
+        self._on_answer(response)
+        return response
+
     def interrupt(self) -> None:
-        """End the running call."""
+        """Cancel the running call."""
         self._cancel.set()
 
 

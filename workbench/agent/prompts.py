@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from workbench.agent.notes import project_notes
+from workbench.agent.instructions import project_notes
 from workbench.agent.skills import Skill, skills_prompt
 from workbench.text import well_formed
 from workbench.tools.manifest import kind_of

@@ -15,7 +15,7 @@ from workbench.llm.discovery import ModelSource, found_keys, found_servers
 from workbench.llm.errors import shown_address
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.session.turn.models import SessionModels
+from workbench.session.models import SessionModels
 from workbench.text import first_line, visible
 
 _MODEL_LIMIT = 5

@@ -15,9 +15,9 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.store import Store
-from workbench.session.workspace.repository import Repository
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.restore import bring_back
-from workbench.session.workspace.safety_copies import Copies
+from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.text import counted, first_line, revealed
 
 _ID = 8
@@ -29,8 +29,8 @@ _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC
 def restore(arguments: Namespace) -> int:
     """List the backups or versions of a directory, or restore one, whole or some paths of it."""
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
-    repository = Repository(locations, workspace, "restore")
-    copies = Copies(repository)
+    repository = SnapshotRepository(locations, workspace, "restore")
+    copies = SafetyCopies(repository)
     if arguments.versions:
         return _list_versions(locations, workspace)
     if not arguments.id:
@@ -54,7 +54,7 @@ def _inside(path: str, workspace: Path) -> str:
     return os.path.relpath(whole, workspace)
 
 
-def _list_copies(copies: Copies) -> int:
+def _list_copies(copies: SafetyCopies) -> int:
     backups = copies.all()
     for copy in backups:
         size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"

@@ -23,7 +23,7 @@ from workbench.text import first_line, visible
 
 if TYPE_CHECKING:
     from workbench.protocol.risk import Mode
-    from workbench.session.storage.salvage import Beginning, Repaired
+    from workbench.session.storage.repair import LostSettings, RepairResult
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
 _NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
@@ -49,11 +49,11 @@ def sessions(arguments: Namespace) -> int:
 
 def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
     """Repair the session with this ID, or all damaged ones; return 1 where a repair failed."""
-    from workbench.session.storage.salvage import Beginning, repair
+    from workbench.session.storage.repair import LostSettings, repair
 
     mode = Settings().mode if settings.mode == NEVER else settings.mode
     model = settings.model or NO_MODEL
-    beginning = Beginning(workspace_of(arguments), model, cast("Mode", mode), is_scripted(model))
+    beginning = LostSettings(workspace_of(arguments), model, cast("Mode", mode), is_scripted(model))
     if arguments.id:
         names = [find_session(where, arguments.id).id]
     else:
@@ -70,7 +70,7 @@ def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
     return code
 
 
-def _report(name: str, repaired: Repaired, beginning: Beginning) -> None:
+def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
     if repaired.kept is None:
         print_line(f"{name}: not damaged, unchanged")
         return

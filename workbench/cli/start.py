@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
     """Run without a screen; the exit code says how the run ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    from workbench.engine.peers import mark_descendants
+    from workbench.engine.sockets import mark_descendants
     from workbench.plain.headless import run as run_headless
 
     mark_descendants()

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.protocol.events import Event
-from workbench.session.storage.digest import digest
+from workbench.session.storage.paging import WINDOW, digest, part, part_start
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.storage.window import WINDOW, part, part_start
 
 if TYPE_CHECKING:
-    from workbench.session.storage.digest import Digest
+    from workbench.session.storage.paging import Digest
 
 
 class Past(Protocol):

@@ -15,12 +15,11 @@ from pathlib import Path
 from types import TracebackType
 
 from workbench.engine.broadcast import Broadcast
+from workbench.engine.front_ends import FrontEnds
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
-from workbench.engine.peers import mark_descendants
-from workbench.engine.screens import Screens
 from workbench.engine.server import Server
-from workbench.engine.sockets import listen, socket_path
+from workbench.engine.sockets import listen, mark_descendants, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.llm.client import import_early
@@ -52,7 +51,7 @@ def main() -> int:
 
 
 async def _serve(launch: Launch) -> int:
-    screens = Screens()
+    screens = FrontEnds()
     broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
     opened = _opened(launch, broadcast)
     try:
@@ -72,8 +71,8 @@ def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:
     where, what, name = launch.locations, launch.settings, launch.session_id
     if launch.is_new:
         folder = Path(launch.workspace)
-        return start_session(where, what, folder, name, on_event=broadcast.event, on_live=broadcast.live)
-    return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live)
+        return start_session(where, what, folder, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True)
+    return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True)
 
 
 def _say(message: Data) -> None:

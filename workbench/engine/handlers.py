@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, singledispatch
 from typing import TYPE_CHECKING
@@ -9,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec.structs
 
 from workbench.config.modes import NEVER
-from workbench.engine.prompts import fetch_prompt
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import (
     AllowAlways,
@@ -20,19 +23,46 @@ from workbench.protocol.commands import (
     Decide,
     GetPrompt,
     Interrupt,
+    Refused,
     RestoreCopy,
     RevertFiles,
     RunUserCommand,
     SendMessage,
     UnqueueMessage,
 )
-from workbench.session.actions.decide import Always
+from workbench.protocol.live import PromptReady
+from workbench.session.actions.decide import AlwaysRule
 
 if TYPE_CHECKING:
-    from workbench.engine.screens import Screen
+    from workbench.engine.front_ends import FrontEnd
+    from workbench.mcp.toolsets import OfferedServers
     from workbench.session.actions.server_questions import ServerQuestion
     from workbench.session.opening import OpenedSession
     from workbench.session.session import Session
+
+logger = logging.getLogger(__name__)
+
+
+def fetch_prompt(servers: OfferedServers | None, command: GetPrompt, screen: FrontEnd) -> None:
+    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
+    if servers is None:
+        raise WorkbenchError("there are no MCP servers in this session")
+    found, loop = servers, asyncio.get_running_loop()
+
+    def get() -> None:
+        answer: PromptReady | Refused
+        try:
+            text = found.prompt(command.server, command.name, command.arguments)
+            answer = PromptReady(server=command.server, text=text)
+        except WorkbenchError as error:
+            answer = Refused(reason=str(error))
+        except Exception as error:
+            logger.exception("a prompt of a server failed")
+            answer = Refused(reason=f"the prompt failed: {type(error).__name__}: {error}")
+        with suppress(RuntimeError):  # the engine has ended
+            loop.call_soon_threadsafe(screen.say, answer)
+
+    threading.Thread(target=get, daemon=True, name="mcp-prompt").start()
 
 
 @dataclass(frozen=True)
@@ -40,7 +70,7 @@ class Context:
     """What a handler works on: the session, and the front end that sent the command."""
 
     opened: OpenedSession
-    screen: Screen
+    screen: FrontEnd
 
     @property
     def session(self) -> Session:
@@ -66,7 +96,7 @@ def _unqueue(command: UnqueueMessage, context: Context) -> None:
 
 @handle.register
 def _run_user_command(command: RunUserCommand, context: Context) -> None:
-    context.session.own.add(command.command)
+    context.session.user_commands.add(command.command)
 
 
 @handle.register
@@ -81,7 +111,7 @@ def _condense(command: Condense, context: Context) -> None:
 
 @handle.register
 def _revert(command: RevertFiles, context: Context) -> None:
-    context.session.files.take_back(command.files)
+    context.session.files.revert(command.files)
 
 
 @handle.register
@@ -111,7 +141,7 @@ def _get_prompt(command: GetPrompt, context: Context) -> None:
 def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
     """Apply a decision to the action it names: of the session, of a sub-agent, or a question of a server's."""
     session, apply = context.session, partial(_apply, command)
-    questions = context.opened.server_asks
+    questions = context.opened.server_questions
     if questions is not None and questions.command(command.action_id, apply):
         return
     if not context.opened.delegates.command(command.action_id, apply):
@@ -125,7 +155,7 @@ def _apply(command: Decide | AllowAlways | AnswerQuestion, target: Session | Ser
     if isinstance(command, AnswerQuestion):
         target.answer(action_id, command.text)
     elif isinstance(command, AllowAlways):
-        always = Always(command.rule, command.scope)
+        always = AlwaysRule(command.rule, command.scope)
         target.decide(action_id, "approved", fingerprint=command.fingerprint, always=always)
     else:
         fields = msgspec.structs.asdict(command)

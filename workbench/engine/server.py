@@ -13,8 +13,8 @@ import signal
 import socket
 from typing import TYPE_CHECKING
 
+from workbench.engine.front_ends import FrontEnd, FrontEnds
 from workbench.engine.handlers import Context, handle
-from workbench.engine.screens import Screen, Screens
 from workbench.engine.sockets import is_own, is_screen
 from workbench.engine.worker import Worker
 from workbench.errors import WorkbenchError
@@ -37,16 +37,13 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 class Server:
     """One session, its worker and its screens; `serve` returns the exit code."""
 
-    def __init__(self, opened: OpenedSession, screens: Screens, broadcast: Broadcast) -> None:
+    def __init__(self, opened: OpenedSession, screens: FrontEnds, broadcast: Broadcast) -> None:
         self._opened = opened
         self._screens = screens
         self._broadcast = broadcast
         self._loop = asyncio.get_running_loop()
         self._worker = Worker(opened.session, self._rested, opened.fail)
-        opened.delegates.on_wait = self._rested
-        self._asks = opened.server_asks
-        if self._asks is not None:
-            self._asks.has_person = True
+        opened.delegates.on_wait(self._rested)
         self._ended: asyncio.Future[int] = self._loop.create_future()
         self._is_expecting = True
 
@@ -95,7 +92,7 @@ class Server:
         try:
             hello = await self._greet(reader, writer)
             if hello is not None:
-                await self._converse(reader, Screen(writer, hello.seen))
+                await self._converse(reader, FrontEnd(writer, hello.seen))
         except (OSError, ValueError, TimeoutError) as error:
             logger.info("a screen went away: %s", error)
         finally:
@@ -108,7 +105,7 @@ class Server:
             return None
         if not is_screen(connection):
             logger.warning("refused a process of an agent that wanted to be a screen")
-            Screen(writer, 0).say(Refused(reason=_OF_AN_AGENT))
+            FrontEnd(writer, 0).say(Refused(reason=_OF_AN_AGENT))
             return None
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
@@ -117,10 +114,10 @@ class Server:
         if hello.version == VERSION:
             return hello
         reason = f"the engine speaks version {VERSION}, the screen {hello.version}; close every screen of this session"
-        Screen(writer, 0).say(Refused(reason=reason))
+        FrontEnd(writer, 0).say(Refused(reason=reason))
         return None
 
-    async def _converse(self, reader: asyncio.StreamReader, screen: Screen) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, screen: FrontEnd) -> None:
         screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
         screen.give(_with_line(event) for event in self._opened.events(screen.seen))
         screen.give([_with_line(self._opened.session.state)])
@@ -133,7 +130,7 @@ class Server:
         finally:
             self._screens.remove(screen)
 
-    def _obey(self, screen: Screen, line: bytes) -> bool:
+    def _obey(self, screen: FrontEnd, line: bytes) -> bool:
         """Carry out one line of a front end; whether the conversation goes on."""
         try:
             command = decode_command(line)
@@ -155,7 +152,7 @@ class Server:
         self._worker.wake()
         return True
 
-    def _leave(self, screen: Screen, command: Leave) -> None:
+    def _leave(self, screen: FrontEnd, command: Leave) -> None:
         self._screens.remove(screen)
         if command.stop and not len(self._screens):
             self._end(0)

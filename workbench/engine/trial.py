@@ -20,14 +20,14 @@ _LONGEST = 500
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What came of a test call, in one line that can be shown as it is."""
 
     works: bool
     said: str
 
 
-class Trial:
+class ModelTrial:
     """One test call; `result` waits for it in any thread, `stop` ends it from another."""
 
     def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
@@ -40,28 +40,30 @@ class Trial:
         self._is_stopped = False
 
     @classmethod
-    def of(cls, found: ModelSource) -> Trial:
-        """The test call of what discovery found; only where `found.is_named`."""
-        return cls(found.models[0], found.api_base)
+    def of(cls, source: ModelSource) -> ModelTrial:
+        """The test call of what discovery found; only where `source.is_named`."""
+        return cls(source.models[0], source.api_base)
 
-    def result(self) -> Outcome:
+    def result(self) -> TrialOutcome:
         """Make the call. Nothing is raised: whatever went wrong is in the outcome."""
         try:
             process = self._begun()
         except OSError as error:
-            return Outcome(False, f"the test cannot be started: {error.strerror or error}")
+            return TrialOutcome(False, f"the test cannot be started: {error.strerror or error}")
         if process is None:
-            return Outcome(False, "the test was stopped")
+            return TrialOutcome(False, "the test was stopped")
         with process:
             try:
                 said, complaint = process.communicate(timeout=self._patience)
             except subprocess.TimeoutExpired:
                 process.kill()
-                return Outcome(False, f"{self._model} gave no answer within {self._patience:g} s")
+                return TrialOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
         if self._is_stopped:
-            return Outcome(False, "the test was stopped")
+            return TrialOutcome(False, "the test was stopped")
         works = process.returncode == 0
-        return Outcome(works, _last_line(said if works else complaint) or f"the test ended with {process.returncode}")
+        return TrialOutcome(
+            works, _last_line(said if works else complaint) or f"the test ended with {process.returncode}"
+        )
 
     def stop(self) -> None:
         """End the call, or have it not begun."""

@@ -163,8 +163,13 @@ class OfferedServers:
         tools: MutableMapping[str, ToolDefinition],
         table: Mapping[str, Any],
         notice: Callable[[str], None],
+        *,
+        asker_of: Callable[[str], RequestHandler | None] = lambda server: None,
     ) -> None:
-        """`table` is `[tools]` of the settings; `notice` takes lines for the person, from any thread."""
+        """`table` is `[tools]` of the settings; `notice` gets lines for the user, from any thread.
+
+        `asker_of` returns who answers what a server asks in the call that runs in this thread.
+        """
         self._catalog = catalog
         self._tools = tools
         self._table = table
@@ -174,8 +179,7 @@ class OfferedServers:
         self._seen: dict[str, int] = {}
         self._coming: dict[Future[None], float] = {}
         self._is_closed = False
-        self.asker_of: Callable[[str], RequestHandler | None] = lambda server: None
-        """Who answers what a server asks in the call that runs in this thread."""
+        self._asker_of = asker_of
         self.notices = [*servers.problems]
         for client in self._clients:
             known_secrets(client.server)
@@ -252,11 +256,8 @@ class OfferedServers:
 
     def _tool(self, name: str, client: MCPClient, tool: Definition) -> MCPToolDefinition:
         is_approved = tool["name"] in self._catalog.entry(client.server).approved
-        executor = MCPToolExecutor(client, tool, self._notice, self._asker, is_approved=is_approved)
+        executor = MCPToolExecutor(client, tool, self._notice, self._asker_of, is_approved=is_approved)
         return MCPToolDefinition(name, tool, client.server.name, executor, is_approved=is_approved)
-
-    def _asker(self, server: str) -> RequestHandler | None:
-        return self.asker_of(server)
 
     def _is_wanted(self, name: str, client: MCPClient, tool: Definition) -> bool:
         if self._table.get(name) is False:

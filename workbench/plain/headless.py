@@ -31,7 +31,7 @@ from workbench.session.mentions import mentioned
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.session.session import EXIT, Session
-from workbench.session.subagents.sub_agent import SubAgent
+from workbench.session.subagents import SubAgent
 from workbench.text import visible
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -167,7 +167,7 @@ class _Run:
         self._signal = 0
         self.left: list[SubAgent] = []
         """The sub-agents whose questions the run stopped at."""
-        opened.delegates.on_wait = self._on_wait
+        opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
 
     def drive(self, prompt: str) -> int:

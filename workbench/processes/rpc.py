@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from workbench.processes.supervised import KeptProcess
+from workbench.processes.supervised import SupervisedProcess
 
 Message: TypeAlias = dict[str, Any]
 End: TypeAlias = Literal["answer", "time", "stop", "gone"]
@@ -26,7 +26,7 @@ _LONGEST_LINE = 1 << 27
 _AT_A_TIME = 0.25
 
 
-class Worker:
+class RpcWorker:
     """The program; one thread at a time may ask, `stop` and `hang_up` may come from any."""
 
     def __init__(
@@ -47,7 +47,9 @@ class Worker:
             with theirs:
                 words = argv(theirs.fileno())
                 passed = (theirs.fileno(),)
-                self._kept = KeptProcess(words, folder, hidden_env=hidden_env, env=env, passed=passed, joined=True)
+                self._kept = SupervisedProcess(
+                    words, folder, hidden_env=hidden_env, env=env, passed=passed, joined=True
+                )
         except BaseException:
             self._close_pipes()
             raise

@@ -19,7 +19,7 @@ from workbench.processes.sweep import shell_environment, sweep
 _PATIENCE = 15.0
 
 
-class KeptProcess:
+class SupervisedProcess:
     """A program under a keeper; should this process die, the keeper ends it. `hang_up` may come from another thread."""
 
     def __init__(

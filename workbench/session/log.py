@@ -1,60 +1,71 @@
-"""The log of a running session with what follows from it: every event goes through here, to disk first."""
+"""The log of a running session: every event is on disk before the state or a listener learns of it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from workbench.protocol.events import ActionObserved, CondensingUndone, Event, HistoryCondensed, UserMessage
+from workbench.protocol.events import ActionObserved, Event, UserMessage
 from workbench.secrets.masker import KNOWN
-from workbench.session.limits.failures import Failures
-from workbench.session.limits.limits import TokenCount
-from workbench.session.limits.loops import LoopWatch
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.turn.context_parts import PartCount
-from workbench.session.turn.context_window import Room
-from workbench.session.turn.history import MAX_OBSERVE, History
-from workbench.session.turn.resources import Wanted
 
-STEPS: Final = frozenset({"action_assessed", "action_decided", "action_started"})
-"""Kinds of events that take an action on its way: what it took, did and said is in the others."""
+STEPS: Final = frozenset({"action_assessed", "action_started"})
+"""Kinds of events that only the state follows: nothing is sent to the model or counted because of them."""
+
+Listener = Callable[[Event], None]
+
+
+class Reducer(Protocol):
+    """A part of the session's state that follows from its events alone."""
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
 
 
 def _ignore(event: Event) -> None:
-    """Nobody asks for the past."""
+    """The listener where nobody listens."""
 
 
-class Journal:
-    """Commits events and keeps what follows from them at their height; whoever reads and then commits holds `lock`."""
+class Log:
+    """Commits events and keeps every reducer up to date with them.
+
+    Whoever reads the state and then commits holds `lock` meanwhile.
+    """
 
     def __init__(
         self,
         store: Store,
-        on_event: Callable[[Event], None],
-        max_observe: int = MAX_OBSERVE,
-        on_past: Callable[[Event], None] = _ignore,
+        on_event: Listener = _ignore,
+        *,
+        state: State | None = None,
+        reducers: Sequence[Reducer] = (),
+        on_past: Listener = _ignore,
     ) -> None:
+        """Replay the events of the store into `state` (a new one by default) and the reducers.
+
+        `reducers` are not given STEPS, a third of a long log. `on_past` is called with each event of the past.
+        """
         self.lock = threading.RLock()
-        self.ledger = Ledger()
-        self.history = History(max_observe)
-        self.tokens = TokenCount()
-        self.loops = LoopWatch()
-        self.failures = Failures()
-        self.room = Room()
-        self.wanted = Wanted()
-        self.parts = PartCount(max_observe)
+        self.state = state or State()
         self._store = store
-        self._on_event = on_event
+        self._reducers = tuple(reducers)
+        self._listeners = [on_event]
         self._unsaved: tuple[Event, ...] = ()
+        self.last_seq = 0
+        """The number of the last event."""
         self.fault = ""
         """Why the last attempt to write failed; empty while the log can be written."""
         for event in store.events():
-            self._fold(event)
+            self._apply(event)
             on_past(event)
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with each event from here on, after the listeners there are."""
+        self._listeners.append(listener)
 
     @property
     def has_unsaved(self) -> bool:
@@ -62,7 +73,7 @@ class Journal:
         return bool(self._unsaved)
 
     def commit(self, *events: Event, lasting: bool = True, happened: bool = False) -> None:
-        """Write the events, then let state, history and listener know.
+        """Write the events, then update state and reducers, then call the listeners.
 
         Raises StoreError when they cannot be written. What has already `happened` (an answer, a result) is then kept
         and written before anything else.
@@ -72,22 +83,19 @@ class Journal:
             if not batch:
                 return
             try:
-                kept = self._store.append(*batch, lasting=lasting)
+                written = self._store.append(*batch, lasting=lasting)
             except StoreError as error:
                 self.fault = str(error)
                 if happened:
                     self._unsaved = batch
                 raise
             self._unsaved, self.fault = (), ""
-            for event in kept:
-                self._fold(event)
-            for event in kept:  # last: a listener that fails leaves the state true to the log
-                self._on_event(event)
-
-    def questions(self) -> list[OpenAction]:
-        """All that waits for the person, in order."""
-        with self.lock:
-            return self.ledger.waiting
+            for event in written:
+                self._apply(event)
+            # last, so that a listener that raises leaves the state true to the log
+            for event in written:
+                for listener in self._listeners:
+                    listener(event)
 
     def save(self) -> None:
         """Try again to write what could not be written; raises StoreError, also where the file is gone by now."""
@@ -97,22 +105,15 @@ class Journal:
                 self.commit()
 
     def _in_turn(self, event: Event) -> Event:
-        turn = self.ledger.turn + isinstance(event, UserMessage)
-        changed: dict[str, Any] = {"turn": turn}
-        if isinstance(event, ActionObserved):  # here, so that no result whatever gets past it
-            changed["observation"] = KNOWN.masked_data(event.observation)
-        return replace(event, **changed)
+        turn = self.state.turn + isinstance(event, UserMessage)
+        changes: dict[str, Any] = {"turn": turn}
+        if isinstance(event, ActionObserved):  # here, because every result passes this way
+            changes["observation"] = KNOWN.masked_data(event.observation)
+        return replace(event, **changes)
 
-    def _fold(self, event: Event) -> None:
-        self.ledger.apply(event)
-        self.history.apply(event)
-        if event.kind in STEPS:
-            return  # more than half of a log
-        self.tokens.apply(event)
-        self.loops.apply(event)
-        self.failures.apply(event)
-        self.room.apply(event)
-        self.wanted.apply(event)
-        self.parts.apply(event)
-        if isinstance(event, HistoryCondensed | CondensingUndone):
-            self.parts.recount(self.history.sent)
+    def _apply(self, event: Event) -> None:
+        self.last_seq = max(self.last_seq, event.seq)
+        self.state.apply(event)
+        if event.kind not in STEPS:
+            for reducer in self._reducers:
+                reducer.apply(event)

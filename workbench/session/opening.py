@@ -1,20 +1,20 @@
-"""Puts a session together: lock, file, tools, model, agent; used by the engine and the headless command."""
+"""Opens sessions with all that they need: lock, file, model, tools, agent."""
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack, cast
 
 import msgspec.structs
 
 from workbench import __version__
-from workbench.agent.agent import Agent
+from workbench.agent.agent import ActiveModel, Agent
 from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
@@ -25,79 +25,68 @@ from workbench.protocol.events import Event, SessionStarted, SettingsChanged
 from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.rules.book import RuleBook
-from workbench.session.actions.decide import tell_of_answer
-from workbench.session.limits.budget import Allowance
-from workbench.session.limits.limits import Limits, limits_of
+from workbench.session.actions.refused import Refusals
+from workbench.session.limits import Budget, TokenCount, limits_of
+from workbench.session.models import SessionModels
 from workbench.session.names import new_id, session_path, state_folder
-from workbench.session.session import Session
+from workbench.session.session import Session, SessionOptions, SessionParts
+from workbench.session.state import State
+from workbench.session.storage.cleanup import sweep, sweep_unfinished
 from workbench.session.storage.exchange import take_powers
-from workbench.session.storage.leftovers import sweep, sweep_unfinished
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.subagents.delegates import Delegates
-from workbench.session.toolset import Equipment, Place, equip
-from workbench.session.turn.models import SessionModels
-from workbench.session.workspace.repository import Repository
-from workbench.session.workspace.snapshots import Recorder
+from workbench.session.subagents import Delegates, Starter
+from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
+from workbench.session.workspace.repository import SnapshotRepository
 from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
     from workbench.mcp.toolsets import OfferedServers
-    from workbench.session.actions.server_questions import ServerAsks
+    from workbench.session.actions.server_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
-_WAIT_FOR_LOCK = 3.0
-"""Seconds: an engine that is just ending gives the session free, and so does a start that sweeps."""
+_LOCK_TIMEOUT = 3.0
+"""Seconds: an engine that is just ending releases the session, and so does a start that sweeps."""
 OnEvent = Callable[[Event], None]
 OnLive = Callable[[LiveEvent], None]
 
 
-class Heard(TypedDict):
-    """Who listens to a session."""
+class Listeners(TypedDict):
+    """Who listens to a session; `has_user` says whether somebody can answer, now or later."""
 
     on_event: OnEvent
     on_live: OnLive
+    has_user: NotRequired[bool]
 
 
 @dataclass(frozen=True)
-class Parent:
-    """The session whose agent gives work to a sub-agent: its id, the models it may use, and what is left to spend."""
+class ParentSession:
+    """What a sub-agent's session gets of the one that it works for: its models, its budget, and what was refused."""
 
     id: str
     models: SessionModels
-    allowance: Allowance
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a session is put together from."""
-
-    started: SessionStarted
-    store: Store
-    equipment: Equipment
-    models: SessionModels
-    limits: Limits
-    notices: tuple[str, ...] = ()
+    budget: Budget
+    refusals: Refusals
 
 
 @dataclass
 class OpenedSession:
-    """A session ready to be driven, with everything it holds; `close` gives it all back."""
+    """A session ready to be driven, with everything it holds; `close` releases it."""
 
     id: str
     session: Session
     model_name: str
     """The model's name as litellm writes it."""
     notices: tuple[str, ...]
-    """What the person should know from the start, a line each: tools that were left out."""
+    """What the user should know from the start, a line each."""
     delegates: Delegates
     """The sub-agents that work for it."""
     servers: OfferedServers | None
     """Its MCP servers, where it has any."""
-    server_asks: ServerAsks | None
-    """What its MCP servers ask, where it has any."""
+    server_questions: ServerQuestions | None
+    """The questions of its MCP servers, where it has any."""
     _store: Store
     _resources: ExitStack
 
@@ -107,12 +96,12 @@ class OpenedSession:
         return self._store.last_seq
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """The events on disk behind `after`."""
+        """Yield the events on disk after number `after`."""
         return self._store.events(after)
 
     @property
     def obstacle(self) -> str:
-        """Why the session cannot be gone on with from its file; empty while it can."""
+        """Why the session cannot be resumed from its file; empty while it can."""
         try:
             self._store.check_in_place()
         except StoreError as error:
@@ -121,17 +110,17 @@ class OpenedSession:
         return self.session.unsaved or (f"{gone}; once it is back: ohw resume {self.id}" if gone else "")
 
     def fail(self, reason: str) -> None:
-        """A step failed: the run ends with this one line, the session lives on."""
+        """End the run with this line because a step failed; the session stays usable."""
         try:
             self.session.fail(first_line(reason, 300))
         except StoreError:
             logger.exception("the end of the run could not be written")
 
     def close(self) -> None:
-        """End children, close the file (an empty session is deleted) and give the lock back; twice is fine."""
+        """End children, close the file (an empty session is deleted) and release the lock; a second call is allowed."""
         try:
             self._resources.close()
-        except OSError:  # a disk that failed or has turned read-only: what happened before is still to be told
+        except OSError:  # the disk failed or is read-only; the caller still has to report what happened before
             logger.exception("not everything that the session held could be cleaned up")
 
 
@@ -141,55 +130,60 @@ def start_session(
     workspace: Path,
     session_id: str,
     *,
-    parent: Parent | None = None,
-    **heard: Unpack[Heard],
+    parent: ParentSession | None = None,
+    **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """A new session in that folder; raises UsageError, ModelError, StoreError or SessionInUse with one line each."""
-    folder = checked_workspace(workspace)
+    """Start a session in that directory; raises UsageError, ModelError, StoreError or SessionInUse with one line."""
+    directory = checked_workspace(workspace)
     private_directory(locations.sessions)
     path = session_path(locations, session_id)
     models = parent.models if parent else SessionModels(settings)
-    models.open(settings.model).close()  # a bad name makes no file
+    models.open(settings.model).close()  # before the file is made
     profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
     with ExitStack() as resources:
-        resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
+        resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
         store = resources.enter_context(Store.create(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
-        equipment = equip(resources, Place(locations, settings, folder, session_id), heard["on_live"], bool(parent))
         started = SessionStarted(
             id=session_id,
-            workspace=str(folder),
+            workspace=str(directory),
             model=settings.model or "",
             mode=cast(Mode, settings.mode),
-            tools=tuple(equipment.tools),
             app_version=__version__,
             api_base=None if models.is_named(profile.name) else profile.api_base,
             scripted=is_scripted(profile.model),
             parent=parent.id if parent else "",
         )
-        for event in store.append(started, *(SettingsChanged(rule=rule) for rule in settings.rules)):
-            heard["on_event"](event)
-        usual = limits_of(settings, knows_windows=models.have_windows)
-        limits = parent.allowance.of(usual) if parent else usual
-        parts = Parts(started, store, equipment, models, limits, notices)
-        return _put_together(resources, locations, settings, parts, **heard)
+        builder = _Builder(resources, _Request(locations, settings, models, parent, listeners), started)
+        first = msgspec.structs.replace(started, tools=tuple(builder.toolset.tools))
+        for event in store.append(first, *(SettingsChanged(rule=rule) for rule in settings.rules)):
+            listeners["on_event"](event)
+        return builder.build(store, notices)
 
 
 def open_session(
-    locations: Locations, settings: Settings, session_id: str, *, parent: Parent | None = None, **heard: Unpack[Heard]
+    locations: Locations,
+    settings: Settings,
+    session_id: str,
+    *,
+    parent: ParentSession | None = None,
+    **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """A session from its file, made whole after a stop; a sub-agent goes on for its `parent`; flags change settings."""
+    """Open a session from its file, and complete it after a stop; flags change its settings.
+
+    A sub-agent's session is opened by its `parent`. Raises UsageError, ModelError, StoreError or SessionInUse.
+    """
     path = session_path(locations, session_id)
     if not path.is_file():
         raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
     with ExitStack() as resources:
-        resources.callback(SessionLock.take(path, _WAIT_FOR_LOCK).release)
+        resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
         sweep_unfinished(locations, session_id)
         is_foreign = _is_foreign(path, settings)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         models = parent.models if parent else SessionModels(settings)
-        started = _as_set(store, settings, models, is_foreign=is_foreign)
+        started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
         given = {
@@ -198,13 +192,10 @@ def open_session(
         started = msgspec.structs.replace(started, model=given.get("model", started.model))
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
-        folder = checked_workspace(Path(started.workspace))
-        place = Place(locations, settings, folder, session_id)
-        equipment = equip(resources, place, heard["on_live"], bool(started.parent))
-        usual = limits_of(settings, knows_windows=models.have_windows)
-        limits = parent.allowance.of(usual, goes_on=True) if parent else usual
-        parts = Parts(started, store, equipment, models, limits, _swept(locations, parent))
-        opened = _put_together(resources, locations, settings, parts, **heard)
+        checked_workspace(Path(started.workspace))
+        request = _Request(locations, settings, models, parent, listeners)
+        builder = _Builder(resources, request, started, goes_on=True)
+        opened = builder.build(store, _swept(locations, parent))
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
@@ -213,8 +204,8 @@ def open_session(
     return opened
 
 
-def _swept(locations: Locations, parent: Parent | None) -> tuple[str, ...]:
-    """Sweep what killed sessions left, but not for a sub-agent; what is to be said of it."""
+def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
+    """Remove what killed sessions left, unless a sub-agent is opened; return a notice about it."""
     removed = sweep(locations) if parent is None else []
     if not removed:
         return ()
@@ -224,83 +215,151 @@ def _swept(locations: Locations, parent: Parent | None) -> tuple[str, ...]:
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
     """Whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
-    why = not_ours(path)
-    if why and not settings.accepts_foreign:
-        raise UsageError(f"the session file {path.stem} {why}; `ohw resume {path.stem}` asks whether to open it")
-    return bool(why)
+    reason = not_ours(path)
+    if reason and not settings.accepts_foreign:
+        raise UsageError(f"the session file {path.stem} {reason}; `ohw resume {path.stem}` asks whether to open it")
+    return bool(reason)
 
 
-def _as_set(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
-    """How the session is set; one that is not the user's takes its mode and model from the settings."""
-    if not is_foreign:
-        return last_settings(store, models)
-    mode = Settings().mode if settings.mode == NEVER else settings.mode
-    take_powers(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
-    started = last_settings(store, models)
-    models.forget_addresses()
-    return started
+def _stored_settings(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
+    """Return how the session is set; one that is not the user's gets mode and model from the settings."""
+    if is_foreign:
+        mode = Settings().mode if settings.mode == NEVER else settings.mode
+        take_powers(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
+    first, now = last_settings(store)
+    if first.api_base and not is_foreign and not models.is_named(first.model):
+        models.remember(first.model, first.api_base)
+    return now
 
 
-def checked_workspace(folder: Path) -> Path:
-    """The folder, absolute; raises UsageError with one line when nobody could work there."""
-    whole = folder.expanduser().absolute()
-    if not whole.exists():
-        raise UsageError(f"the folder {whole} does not exist; give another one with --workspace")
-    if not whole.is_dir():
-        raise UsageError(f"{whole} is not a folder; give one with --workspace")
+def checked_workspace(directory: Path) -> Path:
+    """Return the directory as an absolute path; raises UsageError where no session could work in it."""
+    path = directory.expanduser().absolute()
+    if not path.exists():
+        raise UsageError(f"the folder {path} does not exist; give another one with --workspace")
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a folder; give one with --workspace")
     try:
-        with tempfile.TemporaryFile(dir=whole):
+        with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as error:
         why = error.strerror or str(error)
-        raise UsageError(f"the folder {whole} cannot be written ({why}); give another one with --workspace") from error
-    return whole.resolve()
+        raise UsageError(f"the folder {path} cannot be written ({why}); give another one with --workspace") from error
+    return path.resolve()
 
 
-def _put_together(
-    resources: ExitStack, locations: Locations, settings: Settings, parts: Parts, **heard: Unpack[Heard]
-) -> OpenedSession:
-    started, store, equipment, models = parts.started, parts.store, parts.equipment, parts.models
-    folder, agent = Path(started.workspace), _agent_of(settings, parts)
-    resources.callback(lambda: agent.model.close())
-    trusted, unknown = is_trusted(folder, settings.trusted), settings.confirm_unknown
-    book = RuleBook(locations.rules_file, folder, trusted=trusted, confirm_unknown=unknown)
-    session = Session(
-        store,
-        agent,
-        equipment.tools,
-        limits=parts.limits,
-        rules=book,
-        open_model=models.open,
-        state_dir=equipment.state_dir,
-        recorder=None if started.parent else Recorder(Repository(locations, folder, started.id)),
-        resources=equipment.servers,
-        address_of=models.address,
-        **heard,
-    )
-    if started.parent:
-        session.files.keep_copies_in(Repository(locations, folder, started.parent))
-    resources.callback(session.close)
-    parent = Parent(started.id, models, session.allowance)
-    start = partial(_start_child, locations, settings, Path(started.workspace), parent, session)
-    equipment.delegates.use(start, session.sub_agents_asking)
-    if equipment.server_asks is not None:
-        equipment.server_asks.mode = lambda: session.chosen[1]
-    return OpenedSession(
-        id=started.id,
-        session=session,
-        model_name=models.profile(started.model).model,
-        notices=(*parts.notices, *_left_out(store), *_notices(models.address(started.model), equipment, book)),
-        delegates=equipment.delegates,
-        servers=equipment.servers,
-        server_asks=equipment.server_asks,
-        _store=store,
-        _resources=resources.pop_all(),
-    )
+@dataclass(frozen=True)
+class _Request:
+    """Which session is opened, for whom."""
+
+    locations: Locations
+    settings: Settings
+    models: SessionModels
+    parent: ParentSession | None
+    listeners: Listeners
 
 
-def _left_out(store: Store) -> tuple[str, ...]:
-    """What of the log could not be read, in one line."""
+class _Builder:
+    """Creates the parts of one session in order, each with what it needs.
+
+    What others read of the session is made first, empty: its state, what its run has spent, and what was refused.
+    """
+
+    def __init__(
+        self, resources: ExitStack, request: _Request, started: SessionStarted, *, goes_on: bool = False
+    ) -> None:
+        """Open the model and the tools; `goes_on`: the session existed before. Raises UsageError, ModelError."""
+        self._resources = resources
+        self._request = request
+        self._started = started
+        self._workspace = Path(started.workspace)
+        models, parent = request.models, request.parent
+        self._state, self._tokens = State(), TokenCount()
+        self._refusals = Refusals(self._state, parent.refusals if parent else None)
+        usual = limits_of(request.settings, knows_windows=models.have_windows)
+        self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
+        self._model = ActiveModel(models.open(started.model))
+        resources.callback(lambda: self._model.current.close())
+        self._delegates = Delegates(self._starter(), self._state)
+        services = ToolServices(
+            state=self._state,
+            model=lambda: self._model.current,
+            delegates=self._delegates,
+            on_live=request.listeners["on_live"],
+            has_user=request.listeners.get("has_user", False),
+            is_child=bool(started.parent),
+        )
+        location = SessionLocation(request.locations, request.settings, self._workspace.resolve(), started.id)
+        self.toolset = open_toolset(resources, location, services)
+
+    def _starter(self) -> Starter:
+        budget = Budget(self._limits, self._state, self._tokens)
+        parent = ParentSession(self._started.id, self._request.models, budget, self._refusals)
+        return partial(_start_child, self._request, self._workspace, parent, self._state)
+
+    def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
+        """Create the session on its store; `notices` come before those of its parts."""
+        request, started, toolset = self._request, self._started, self.toolset
+        trusted = is_trusted(self._workspace, request.settings.trusted)
+        rules = RuleBook(
+            request.locations.rules_file,
+            self._workspace,
+            trusted=trusted,
+            confirm_unknown=request.settings.confirm_unknown,
+        )
+        session = Session(self._parts(store, rules))
+        self._resources.callback(session.close)
+        address = request.models.address(started.model)
+        return OpenedSession(
+            id=started.id,
+            session=session,
+            model_name=request.models.profile(started.model).model,
+            notices=(*notices, *_unreadable(store), *_notices(address, toolset, rules)),
+            delegates=self._delegates,
+            servers=toolset.servers,
+            server_questions=toolset.server_questions,
+            _store=store,
+            _resources=self._resources.pop_all(),
+        )
+
+    def _parts(self, store: Store, rules: RuleBook) -> SessionParts:
+        started, listeners = self._started, self._request.listeners
+        # a sub-agent works in its parent's workspace: the parent takes the snapshots, both keep safety copies there
+        owner = started.parent or started.id
+        return SessionParts(
+            store,
+            self._agent(),
+            self.toolset.tools,
+            SessionOptions(
+                limits=self._limits,
+                rules=rules,
+                on_event=listeners["on_event"],
+                on_live=listeners["on_live"],
+                open_model=self._request.models.open,
+                state_dir=self.toolset.state_dir,
+                repository=SnapshotRepository(self._request.locations, self._workspace, owner),
+                takes_snapshots=not started.parent,
+                resources=self.toolset.servers,
+                address_of=self._request.models.address,
+                state=self._state,
+                tokens=self._tokens,
+                refusals=self._refusals,
+            ),
+        )
+
+    def _agent(self) -> Agent:
+        return Agent(
+            self._model,
+            self.toolset.tools,
+            self._workspace,
+            tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
+            skills=self.toolset.skills,
+            before_call=self.toolset.servers.before_call if self.toolset.servers else None,
+        )
+
+
+def _unreadable(store: Store) -> tuple[str, ...]:
+    """Return a notice about the part of the log that could not be read."""
     if not store.gaps:
         return ()
     first, more = store.gaps[0], len(store.gaps) - 1
@@ -308,49 +367,29 @@ def _left_out(store: Store) -> tuple[str, ...]:
     return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
 
 
-def _notices(address: str, equipment: Equipment, book: RuleBook) -> tuple[str, ...]:
-    """What the user should know from the start: where the model is asked, tools left out, faults in rule files."""
+def _notices(address: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
+    """Return notices about where the model is asked, tools that were left out, and faults in rule files."""
     where = (f"the model is asked at {address}, which is not its provider's own address",) if address else ()
-    return (*where, *equipment.notices, *book.faults, *book.strangers(equipment.names))
-
-
-def _agent_of(settings: Settings, parts: Parts) -> Agent:
-    """The agent with its tools; those that ask a model by themselves ask its own."""
-    equipment, started = parts.equipment, parts.started
-    agent = Agent(
-        parts.models.open(started.model),
-        equipment.tools,
-        Path(started.workspace),
-        tool_choice=cast(ToolChoice, settings.tool_choice),
-        skills=equipment.skills,
-    )
-    agent.before_call = equipment.servers.before_call if equipment.servers else None
-    equipment.complete.use(lambda: agent.model)
-    equipment.complete.on_answer = tell_of_answer
-    return agent
+    return (*where, *toolset.notices, *rules.faults, *rules.strangers(toolset.names))
 
 
 def _start_child(
-    locations: Locations,
-    settings: Settings,
+    request: _Request,
     workspace: Path,
-    parent: Parent,
-    session: Session,
+    parent: ParentSession,
+    state: State,
     /,
     *,
     agent: str,
     max_steps: int,
     session_id: str,
-    **heard: Unpack[Heard],
+    **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """A sub-agent's session, new or the one of that id, with the model and the mode its parent has now."""
-    model, mode, rules = session.chosen
+    """Open a sub-agent's session, new or that of `session_id`, with the model and the mode that its parent has now."""
+    model, mode = state.model, state.mode
     if session_id:
-        same = replace(settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
-        opened = open_session(locations, same, session_id, parent=parent, **heard)
-    else:
-        steps = session.allowance.steps(max_steps)
-        chosen = replace(settings, model=model, mode=mode, max_steps=steps, rules=rules)
-        opened = start_session(locations, chosen, workspace, new_id(agent), parent=parent, **heard)
-    opened.session.refused.above = session.refused
-    return opened
+        same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
+        return open_session(request.locations, same, session_id, parent=parent, **listeners)
+    steps = parent.budget.steps(max_steps)
+    chosen = replace(request.settings, model=model, mode=mode, max_steps=steps, rules=state.rules)
+    return start_session(request.locations, chosen, workspace, new_id(agent), parent=parent, **listeners)

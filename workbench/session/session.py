@@ -1,200 +1,305 @@
-"""A session as a state machine on its log: the engine, the headless command and the tests all drive this class.
+"""A session as a state machine on its log; the engine, the headless command and the tests drive this class.
 
-One thread calls `step()`; commands come from any other thread. Nothing runs before its decision is on disk.
+One thread calls `step()`; commands may come from any thread. No action starts before its decision is on disk.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
 from workbench.files.anchored import Root
 from workbench.llm.model import Cancel, Model
-from workbench.protocol.events import ActionDecided, Event, Verdict
+from workbench.protocol.events import ActionDecided, Event, MessageWithdrawn, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
-from workbench.protocol.risk import Mode
 from workbench.rules.book import RuleBook
 from workbench.session.actions.actions import Actions
-from workbench.session.actions.ahead import Ahead
 from workbench.session.actions.decide import (
-    Always,
-    Refused,
-    Said,
-    Wishes,
+    AlwaysRule,
+    CommandError,
+    DecisionFields,
+    SettingFields,
     answer_to,
-    condensing_wish,
     decision_on,
     remembered,
     settings_change,
 )
-from workbench.session.actions.record import Recall, not_run
-from workbench.session.actions.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.actions.run import Writing
-from workbench.session.actions.user_commands import OwnCommands
-from workbench.session.limits.budget import Allowance
-from workbench.session.limits.limits import USUAL_LIMITS, Limits
-from workbench.session.log import Journal
-from workbench.session.messages import Messages
-from workbench.session.state import OpenAction, Phase
+from workbench.session.actions.open_questions import OpenQuestions
+from workbench.session.actions.refused import Refusals
+from workbench.session.actions.run import PartialWriter
+from workbench.session.actions.user_commands import UserCommands
+from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
+from workbench.session.log import Log
+from workbench.session.mentions import ResourceSource, message
+from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
+from workbench.session.repetition import Failures, LoopWatch
+from workbench.session.results import Recall, not_run
+from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.turn.resources import Source
-from workbench.session.turn.turn import Responder, Thinking
-from workbench.session.workspace.files import Files
-from workbench.session.workspace.snapshots import Recorder
+from workbench.session.turn.context import ModelContext, condensing_request
+from workbench.session.turn.turn import ModelTurn, Responder
+from workbench.session.workspace.files import WorkspaceFiles
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.text import visible
 from workbench.tools.tool import ToolDefinition
 
-__all__ = ["Refused", "Session"]
+__all__ = ["CommandError", "Session"]
 
 EXIT = "/exit"
-"""What a person writes to end the run."""
+"""What a user sends to end the run."""
 
 
 def _ignore(event: object) -> None:
     """The listener where nobody listens."""
 
 
-def _nowhere(model: str) -> str:
-    """The address of models where nobody says."""
+def _no_address(model: str) -> str:
+    """The address of a model where none is known."""
     return ""
 
 
-class Session:
-    """One session. `step()` works until a person is needed; StoreErrors of commands mean: nothing was accepted."""
+class MessageQueue:
+    """The messages of the user: into the log, and out of it again while no call of the model has included them."""
+
+    def __init__(
+        self,
+        log: Log,
+        context: ModelContext,
+        check_images: Callable[[Sequence[str]], None],
+        announce: Callable[[], None],
+    ) -> None:
+        """`check_images` raises CommandError where the model takes none; `announce` reports the session's state."""
+        self._log = log
+        self._context = context
+        self._check_images = check_images
+        self._announce = announce
+
+    def add(self, text: str, mentions: Sequence[str]) -> None:
+        """Add a message with the files it mentions; raises CommandError, UnusableImage."""
+        if not text.strip():
+            raise CommandError("there is no text to send")
+        event = message(self._log.state.workspace, text, mentions)
+        self._check_images(event.image_names)
+        with self._log.lock:
+            self._log.commit(event)
+            self._announce()
+
+    def withdraw(self, seq: int) -> None:
+        """Withdraw the message of that event; raises CommandError where it was sent already, or began the run."""
+        state, history = self._log.state, self._context.history
+        with self._log.lock:
+            self._log.save()
+            if seq not in state.unread or not any(each == seq for each, _ in history.unsent):
+                raise CommandError("the agent has that message already; it cannot be taken back")
+            if state.is_running and state.steps == 0 and seq == state.unread[0]:
+                raise CommandError("the agent has just begun with that message; esc stops it")
+            self._log.commit(MessageWithdrawn(message=seq))
+            self._announce()
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """What a session can be given besides its store, its agent and its tools."""
+
+    limits: Limits = USUAL_LIMITS
+    rules: RuleBook = field(default_factory=RuleBook)
+    on_event: Callable[[Event], None] = _ignore
+    on_live: Callable[[LiveEvent], None] = _ignore
+    open_model: Callable[[str], Model] | None = None
+    address_of: Callable[[str], str] = _no_address
+    """Where a model is asked when that is not its provider's own address."""
+    resources: ResourceSource | None = None
+    """Where the resources come from that messages mention."""
+    state_dir: Path | None = None
+    """Where files are kept that survive a restart."""
+    repository: SnapshotRepository | None = None
+    """Where safety copies are kept, and snapshots where the session `takes_snapshots`."""
+    takes_snapshots: bool = True
+    changes: Changes = native_changes
+    """How changes of files are noticed."""
+    state: State = field(default_factory=State)
+    """An empty state that others read too."""
+    tokens: TokenCount = field(default_factory=TokenCount)
+    """An empty count that others read too."""
+    refusals: Refusals | None = None
+    """What was refused, read from `state`."""
+
+
+class SessionParts:
+    """The parts of one session, connected through their constructors; a Session drives them."""
 
     def __init__(
         self,
         store: Store,
         agent: Responder,
         tools: Mapping[str, ToolDefinition],
-        *,
-        limits: Limits = USUAL_LIMITS,
-        rules: RuleBook | None = None,
-        on_event: Callable[[Event], None] = _ignore,
-        on_live: Callable[[LiveEvent], None] = _ignore,
-        open_model: Callable[[str], Model] | None = None,
-        state_dir: Path | None = None,
-        recorder: Recorder | None = None,
-        resources: Source | None = None,
-        address_of: Callable[[str], str] = _nowhere,
+        options: SessionOptions | None = None,
     ) -> None:
-        self.files = Files(tools, recorder)
-        journal = self._journal = Journal(store, self.files.heard_by(on_event), limits.max_observe, Recall(tools).apply)
-        self.files.use(journal)
-        self.questions = journal.questions
-        self._lock, self._on_live, self.sub_agents_asking = journal.lock, on_live, journal.ledger.sub_agents_asking
-        self._limits, self.allowance = limits, Allowance(limits, journal)
-        self._actions = Actions(
-            journal, tools, on_live, rules, Writing(state_dir, journal.ledger.workspace), files=self.files
+        """Replay the store and connect the parts."""
+        options = self.options = options or SessionOptions()
+        loops, failures = LoopWatch(), Failures()
+        self.context = context = ModelContext(options.limits.max_observe)
+        self.log = log = Log(
+            store,
+            options.on_event,
+            state=options.state,
+            reducers=(context, options.tokens, loops, failures),
+            on_past=Recall(tools).apply,
         )
-        self.refused = self._actions.refused
-        self._ahead = Ahead(journal, tools, self._actions)
-        self.own = OwnCommands(journal, self._actions, self.files.settle_own)
-        self._thinking = Thinking(
-            journal, agent, tools, self._actions, open_model=open_model, on_live=on_live, resources=resources
+        self.files = WorkspaceFiles(
+            log, tools, options.repository, takes_snapshots=options.takes_snapshots, changes=options.changes
         )
-        self.messages = Messages(journal, self._thinking.check_images, self._announce)
-        self._workspace = Root.at(journal.ledger.workspace)
-        self._held = self._workspace.hold()
+        self.actions = Actions(
+            log,
+            tools,
+            failures,
+            on_live=options.on_live,
+            rules=options.rules,
+            writer=PartialWriter(options.state_dir, log.state.workspace),
+            refusals=options.refusals or Refusals(log.state),
+            copies=self.files,
+        )
+        self.questions = OpenQuestions(log, tools, self.actions)
+        self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
+        self.turn = ModelTurn(
+            log,
+            context,
+            agent,
+            self.actions,
+            limits=options.limits,
+            tokens=options.tokens,
+            loops=loops,
+            open_model=options.open_model,
+            on_live=options.on_live,
+            resources=options.resources,
+        )
+
+    def close(self) -> None:
+        """End the threads of all parts."""
+        self.turn.close()
+        self.actions.close()
+        self.files.close()
+
+
+class Session:
+    """One session. `step()` works until the user is needed. A command that raises StoreError was not accepted."""
+
+    def __init__(self, parts: SessionParts) -> None:
+        self._parts = parts
+        self._log, self._actions, self._questions = parts.log, parts.actions, parts.questions
+        self.files, self.user_commands = parts.files, parts.user_commands
+        self.messages = MessageQueue(parts.log, parts.context, parts.turn.check_images, self._announce)
+        self._lock = parts.log.lock
+        self._workspace = Root.at(parts.log.state.workspace)
+        self._workspace_descriptor = self._workspace.hold()
         self._cancel: Cancel | None = None  # of the unit of work that runs now
-        self._stop_after: int | None = None  # how far the log was when the person interrupted the unit
+        self._stop_after: int | None = None  # the last event when the user interrupted the unit
         self._stop_reason = ""
-        self._address_of = address_of
-        self._said: EngineState | None = None
+        self._announced: EngineState | None = None
 
     @property
     def state(self) -> EngineState:
-        """What the screens are told of it now."""
-        ledger = self._journal.ledger
-        work = "acting" if self.own.is_waiting else self.phase
+        """What the front ends are told of it now."""
+        state = self._log.state
+        phase = "acting" if self.user_commands.is_waiting else self.phase
         return EngineState(
-            state=work, detail=self.unsaved, queued=ledger.queued, address=self._address_of(ledger.model)
+            state=phase, detail=self.unsaved, queued=state.queued, address=self._parts.options.address_of(state.model)
         )
 
     @property
     def unsaved(self) -> str:
         """One line while the log cannot be written, from the first write that fails to the next that succeeds."""
-        return f"not being saved: {self._journal.fault}" if self._journal.fault else ""
+        return f"not being saved: {self._log.fault}" if self._log.fault else ""
 
     @property
     def phase(self) -> Phase:
-        """What the session does now; "deciding" while the person is asked."""
+        """What the session does now; "deciding" while the user is asked."""
         with self._lock:
-            return self._journal.ledger.phase
+            return self._log.state.phase
 
     @property
     def ended(self) -> str:
         """Why the last run ended; empty while one runs."""
-        return self._journal.ledger.ended
-
-    @property
-    def chosen(self) -> tuple[str, Mode, tuple[str, ...]]:
-        """The model's name, when to ask, and the rules of the session, as set last."""
-        return self._journal.ledger.model, self._journal.ledger.mode, self._journal.ledger.rules
+        return self._log.state.ended
 
     @property
     def question(self) -> OpenAction | None:
-        """The action whose turn it is, while it waits for the person's decision or answer; others may wait too."""
+        """The next action, while it waits for the user's decision or answer; others may wait too."""
         with self._lock:
-            return self._journal.ledger.next_action if self.phase == "deciding" else None
+            return self._log.state.next_action if self.phase == "deciding" else None
+
+    def questions(self) -> list[OpenAction]:
+        """Return all actions that wait for the user, in order."""
+        with self._lock:
+            return self._log.state.waiting
 
     @property
     def workspace_gone(self) -> str:
-        """One line where the folder was moved, deleted or replaced since the session was opened; empty otherwise."""
+        """One line where the directory was moved, deleted or replaced since the session was opened; empty otherwise."""
         if self._workspace.is_there:
             return ""
         return f"the folder {visible(str(self._workspace.path), lines=False)} was moved, deleted or replaced"
 
     def recover(self) -> None:
-        """Make the log whole after a stop in the middle; call once after opening. Raises StoreError."""
+        """Complete the log after the process was stopped or killed; call once after opening. Raises StoreError."""
         with self._lock:
-            self._journal.commit(*self.own.after_a_stop(), *after_a_stop(self._journal.ledger))
+            self._log.commit(*self.user_commands.after_a_stop(), *after_a_stop(self._log.state))
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
-        """A message of the person's; while the agent works it waits for the next call. Never a decision."""
+        """Send a message; while the agent works it waits for the next call of the model. It decides no question."""
         if text.strip() == EXIT:
             self.interrupt()
         else:
             self.messages.add(text, mentions)
 
     def decide(
-        self, action_id: str, verdict: Verdict, *, fingerprint: str, always: Always | None = None, **said: Unpack[Said]
+        self,
+        action_id: str,
+        verdict: Verdict,
+        *,
+        fingerprint: str,
+        always: AlwaysRule | None = None,
+        **fields: Unpack[DecisionFields],
     ) -> None:
-        """The person's decision on the action shown with this fingerprint, and a rule to save; raises Refused."""
+        """Apply the user's decision on the action shown with this fingerprint, and save a rule; raises CommandError."""
         with self._lock:
-            self._journal.save()
-            decided = ActionDecided(action_id=action_id, verdict=verdict, by="person", fingerprint=fingerprint, **said)
-            waiting = self._journal.ledger.question(action_id)
+            self._log.save()
+            decided = ActionDecided(
+                action_id=action_id, verdict=verdict, by="person", fingerprint=fingerprint, **fields
+            )
+            waiting = self._log.state.question(action_id)
             events = decision_on(waiting, decided, self._actions)
             if always is not None:
                 events = remembered(waiting, always, self._actions.rules, events)
-            self._journal.commit(*events)
-            if always is not None and (offer := self._ahead.offer("the new rule")):
-                self._on_live(offer)
+            self._log.commit(*events)
+            if always is not None:
+                self._offer("the new rule")
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
-        """The person's answer to a question of the agent's; raises Refused."""
+        """Answer a question of the agent's; raises CommandError."""
         with self._lock:
-            self._journal.save()
-            self._journal.commit(*answer_to(self._journal.ledger.question(action_id), action_id, text))
+            self._log.save()
+            self._log.commit(*answer_to(self._log.state.question(action_id), action_id, text))
             self._announce()
 
     def interrupt(self) -> None:
         """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle.
 
-        What the person sends while the unit of work still comes to its end is taken up right after it.
+        What the user sends before the unit of work has ended is taken up right after it.
         """
         with self._lock:
-            if self.own.interrupt() or self.phase == "idle":
+            if self.user_commands.interrupt() or self.phase == "idle":
                 return
             if self._cancel is None:
                 self._end_interrupted()
                 self._announce()
                 return
-            self._stop_after = self._journal.history.last_seq
+            self._stop_after = self._log.last_seq
             cancel = self._cancel
         cancel.set()
 
@@ -204,108 +309,112 @@ class Session:
         Takes no lock, so that a listener of events may call it.
         """
         self._stop_reason = reason
-        self._stop_after = self._journal.history.last_seq
+        self._stop_after = self._log.last_seq
 
     def compact(self, *, undo: bool = False) -> None:
-        """Have the history condensed, now or before the next call, or the last time undone; raises Refused."""
+        """Condense the history now or before the next call, or undo the last condensing; raises CommandError."""
         with self._lock:
-            self._journal.commit(condensing_wish(self._journal.history, undo=undo))
+            self._log.commit(condensing_request(self._parts.context.history, undo=undo))
             self._announce()
 
-    def set(self, **wishes: Unpack[Wishes]) -> None:
-        """Change what is given from here on; raises Refused, ModelError. It never decides an action that waits."""
-        change = settings_change(wishes)
+    def set(self, **fields: Unpack[SettingFields]) -> None:
+        """Change settings from here on; raises CommandError, ModelError. It never decides an action that waits."""
+        change = settings_change(fields)
         if change is None:
             return
-        self._thinking.check_model(change.model)
+        self._parts.turn.check_model(change.model)
         with self._lock:
-            self._journal.commit(change)
-            what = "the new mode" if change.mode else "the new rules" if change.rule or change.dropped_rule else ""
-            if what and (offer := self._ahead.offer(what)):
-                self._on_live(offer)
+            self._log.commit(change)
+            if change.mode:
+                self._offer("the new mode")
+            elif change.rule or change.dropped_rule:
+                self._offer("the new rules")
             self._announce()
 
-    def step(self) -> bool:
-        """One unit of work (a call of the model, or an action); whether more is to be done without a person.
+    def _offer(self, change: str) -> None:
+        """Tell how many of the waiting actions the change would allow."""
+        if notice := self._questions.offer(change):
+            self._parts.options.on_live(notice)
 
-        Where the log cannot be written nothing more is done: `unsaved` says why, and the next step tries again.
+    def step(self) -> bool:
+        """Do one unit of work (a call of the model, or an action); return whether more can be done without the user.
+
+        Where the log cannot be written nothing is done: `unsaved` says why, and the next step tries again.
         """
         try:
             with self._lock:
-                self._journal.save()
+                self._log.save()
                 cancel = self._cancel = Cancel()
                 self._announce()
-            self._unit(cancel)
+            self._run_unit(cancel)
         except StoreError as error:
             return self._fail_to_save(error)
         finally:
             self._cancel = None
-        return self._settle()
+        return self._end_unit()
 
-    def _unit(self, cancel: Cancel) -> None:
+    def _run_unit(self, cancel: Cancel) -> None:
         gone = self.workspace_gone
-        if gone and (self.own.is_waiting or self.phase in ("thinking", "acting")):
+        if gone and (self.user_commands.is_waiting or self.phase in ("thinking", "acting")):
             self._give_up(gone)
-        has_run = self.own.advance(cancel)
+        has_run = self.user_commands.advance(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
             self._actions.protection.compare()
-            self._thinking.advance(self._limits, cancel)
+            self._parts.turn.advance(cancel)
         elif phase == "acting":
-            self.files.settle(cancel)
+            self.files.prepare_action(cancel)
             has_run = self._actions.advance(cancel)
         if self.phase == "idle":
             self._actions.protection.compare()
-        self._ahead.advance(cancel, after_a_run=has_run)
+        self._questions.advance(cancel, after_a_run=has_run)
 
     def _give_up(self, reason: str) -> None:
-        """Run nothing that waits, the user's own commands neither, and end the run."""
+        """End the run, and run nothing that waits, the user's own commands neither."""
         with self._lock:
-            self._journal.commit(*(not_run(name, f"Not run: {reason}.") for name in self._journal.ledger.own))
+            self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))
         self.stop(reason)
 
-    def _settle(self) -> bool:
-        """End the unit: carry out an interrupt that came meanwhile."""
+    def _end_unit(self) -> bool:
+        """Carry out an interrupt that came during the unit."""
         try:
             with self._lock:
                 if self._stop_after is not None:
                     self._end_interrupted()
                 self._announce()
-                return self.own.is_waiting or self.phase in ("thinking", "acting")
+                return self.user_commands.is_waiting or self.phase in ("thinking", "acting")
         except StoreError as error:
             return self._fail_to_save(error)
 
     def _end_interrupted(self) -> None:
-        self._journal.save()
-        self._journal.commit(*after_an_interrupt(self._journal.ledger, self._stop_after, self._stop_reason))
+        self._log.save()
+        self._log.commit(*after_an_interrupt(self._log.state, self._stop_after, self._stop_reason))
         self._stop_after, self._stop_reason = None, ""
 
     def fail(self, detail: str) -> None:
-        """End the run with one line because a step raised what it never should; raises StoreError."""
+        """End the run with one line because a step raised an unexpected exception; raises StoreError."""
         with self._lock:
-            self._journal.save()
-            self._journal.commit(*after_a_fault(self._journal.ledger, detail))
+            self._log.save()
+            self._log.commit(*after_a_fault(self._log.state, detail))
             self._stop_after = None
             self._announce()
 
     def _fail_to_save(self, error: StoreError) -> bool:
         with self._lock:
-            self._journal.fault = str(error)
+            self._log.fault = str(error)
             self._announce()
         return False
 
     def _announce(self) -> None:
-        """Tell the listener what the engine does now, when that has changed."""
+        """Report the state to the listener when it has changed."""
         now = self.state
-        if now != self._said:
-            self._said = now
-            self._on_live(now)
+        if now != self._announced:
+            self._announced = now
+            self._parts.options.on_live(now)
 
     def close(self) -> None:
-        """Let the session's threads end; store and tools belong to whoever opened them."""
-        if self._held >= 0:
-            os.close(self._held)
-            self._held = -1
-        self._thinking.close()
-        self._actions.close()
-        self.files.close()
+        """End the session's threads; store and tools belong to whoever opened them."""
+        if self._workspace_descriptor >= 0:
+            os.close(self._workspace_descriptor)
+            self._workspace_descriptor = -1
+        self._parts.close()

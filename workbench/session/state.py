@@ -35,19 +35,19 @@ Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 
 @dataclass
-class AtWork:
-    """The sub-agent that works for an action, as far as it was told."""
+class RunningSubAgent:
+    """The sub-agent that works for an action, as far as its steps are in this log."""
 
     agent: str
     session: str
     questions: set[str] = field(default_factory=set)
-    """Its actions that wait for the person."""
-    told: int = 0
-    """The number, in its own log, of the last event that was told."""
+    """Its actions that wait for the user."""
+    last_seq: int = 0
+    """The number, in its own log, of the last event that is in this one."""
 
     def follow(self, event: Event) -> None:
-        """Take in the next of its events."""
-        self.told = max(self.told, event.seq)
+        """Consume the next of its events."""
+        self.last_seq = max(self.last_seq, event.seq)
         match event:
             case ActionAssessed() if event.needs_decision or event.needs_answer:
                 self.questions.add(event.action_id)
@@ -63,7 +63,7 @@ class OpenAction:
     assessed: ActionAssessed | None = None
     decided: ActionDecided | None = None
     started: bool = False
-    sub_agent: AtWork | None = None
+    sub_agent: RunningSubAgent | None = None
     was_asked: bool = False
     """Whether it has ever waited for the user's decision: from then on no mode and no rule decides it."""
 
@@ -101,7 +101,7 @@ class OpenAction:
 
 
 @dataclass
-class Ledger:
+class State:
     """The state of a session; `apply` costs the same at any length of the log."""
 
     session_id: str = ""
@@ -156,8 +156,8 @@ class Ledger:
 
     @property
     def sub_agents_asking(self) -> tuple[str, ...]:
-        """The sessions of sub-agents in which a question to the person is open."""
-        calls = self.batch.values()
+        """The sessions of sub-agents in which a question to the user is open; safe to read from any thread."""
+        calls = list(self.batch.values())
         return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_below)
 
     @property
@@ -265,7 +265,7 @@ class Ledger:
         step = event.event
         action = self.batch.get(event.action_id)
         if action is not None and event.session:  # what a server asks ends with its call
-            action.sub_agent = action.sub_agent or AtWork(event.agent, event.session)
+            action.sub_agent = action.sub_agent or RunningSubAgent(event.agent, event.session)
             action.sub_agent.follow(step)
         match step:
             case ActionProposed():

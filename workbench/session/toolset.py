@@ -1,4 +1,4 @@
-"""What the agent of a session works with beside its model: tools, MCP servers, skills; used by `opening`."""
+"""Opens what the agent of a session works with besides its model: tools, MCP servers and skills."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from workbench.agent.completion import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config.locations import Locations, private_directory
 from workbench.config.settings import Settings
+from workbench.llm.model import Model
 from workbench.processes.start import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import KNOWN
-from workbench.session.actions.integrity_guard import IntegrityGuard
+from workbench.session.actions.integrity import IntegrityGuard
+from workbench.session.actions.run import record_model_call
 from workbench.session.names import state_folder
-from workbench.session.subagents.delegates import Delegates
+from workbench.session.state import State
+from workbench.session.subagents import Delegates
 from workbench.tools.context import ToolContext
 from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.selection import Selection, select_tools
@@ -28,12 +31,12 @@ if TYPE_CHECKING:
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import ServerConfigs
     from workbench.mcp.toolsets import OfferedServers
-    from workbench.session.actions.server_questions import ServerAsks
+    from workbench.session.actions.server_questions import ServerQuestions
 
 
 @dataclass(frozen=True)
-class Place:
-    """Whose session it is, and where."""
+class SessionLocation:
+    """The session that tools are opened for: its settings, its workspace and where its files are."""
 
     locations: Locations
     settings: Settings
@@ -42,77 +45,84 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Equipment:
-    """What the agent of a session works with, beside its model."""
+class ToolServices:
+    """What the tools of a session use of it."""
+
+    state: State
+    model: Callable[[], Model]
+    """The model that the session asks at that moment."""
+    delegates: Delegates
+    on_live: Callable[[LiveEvent], None]
+    has_user: bool
+    """Whether somebody can answer what an MCP server asks."""
+    is_child: bool
+    """Whether the session is a sub-agent's, which has no sub-agents."""
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of a session, and the MCP servers and skills they come from."""
 
     selection: Selection
     tools: MutableMapping[str, ToolDefinition]
     """All that may be called; those of MCP servers come and go between calls of the model."""
     servers: OfferedServers | None
-    server_asks: ServerAsks | None
-    """What those servers ask."""
-    complete: ModelCompletion
-    """Brings those tools that need one to the session's model."""
-    delegates: Delegates
-    """The sub-agents that its tools start."""
+    server_questions: ServerQuestions | None
+    """The questions of those servers."""
     skills: Sequence[Skill]
     state_dir: Path
-    """Where tools keep what survives a restart."""
+    """Where tools keep files that survive a restart."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What the person should know from the start."""
+        """What the user should know from the start."""
         return (*self.selection.notices, *(self.servers.notices if self.servers else ()))
 
     @property
     def names(self) -> set[str]:
-        """The names of all tools there are, also of those that are off."""
+        """The names of all tools, including those that are off."""
         return {*self.selection.names, *self.tools}
 
 
-def equip(resources: ExitStack, place: Place, on_live: Callable[[LiveEvent], None], is_child: bool) -> Equipment:
-    """Tools and skills; raises UsageError for tools that cannot be as the settings want them."""
-    complete, delegates = ModelCompletion(), Delegates()
-    locations, settings, workspace = place.locations, place.settings, place.workspace
+def open_toolset(resources: ExitStack, location: SessionLocation, services: ToolServices) -> Toolset:
+    """Open tools and skills; raises UsageError for tools that do not fit the settings."""
+    locations, settings, workspace = location.locations, location.settings, location.workspace
+    complete = ModelCompletion(services.model, on_answer=record_model_call)
     keep_out_of(workspace)
-    folder = private_directory(state_folder(locations, place.session_id))
-    context = ToolContext(str(workspace), folder, complete, delegates, merges=True)
-    table = {**settings.tools, DELEGATE: False} if is_child else settings.tools  # a sub-agent has none of its own
-    found = _servers(locations, settings, workspace)
-    of_servers = found[1].names(found[0].found) if found else set()
+    directory = private_directory(state_folder(locations, location.session_id))
+    context = ToolContext(str(workspace), directory, complete, services.delegates, merges=True)
+    table = {**settings.tools, DELEGATE: False} if services.is_child else settings.tools
+    configured = _servers(locations, settings, workspace)
+    of_servers = configured[1].names(configured[0].found) if configured else set()
     own = {name: value for name, value in table.items() if name not in of_servers}
     selection = select_tools(replace(settings, tools=own), locations.settings_file, context)
     resources.callback(selection.close)
     for name, key in selection.secrets.items():
         KNOWN.add(name, key)
-    tools, servers, asks = dict(selection.tools), None, None
-    if found:
+    tools, servers, questions = dict(selection.tools), None, None
+    if configured:
+        # nothing of MCP is loaded where no server is configured
         from workbench.mcp.toolsets import OfferedServers
+        from workbench.session.actions.server_questions import ServerQuestions
 
-        # a server may write from its first moment on, long before the first action
+        # a server may write files as soon as it runs, long before the first action
         IntegrityGuard(str(workspace)).compare()
-        servers = OfferedServers(*found, tools, table, lambda text: on_live(Notice(text=text)))
+        questions = ServerQuestions(complete, lambda: services.state.mode, has_user=services.has_user)
+        notify = _notifier(services.on_live)
+        servers = OfferedServers(*configured, tools, table, notify, asker_of=questions.asker)
         resources.callback(servers.close)
-        asks = _asks(servers, complete)
-    return Equipment(
-        selection, tools, servers, asks, complete, delegates, skills_of(workspace, [locations.skills]), folder
-    )
+    return Toolset(selection, tools, servers, questions, skills_of(workspace, [locations.skills]), directory)
 
 
-def _asks(servers: OfferedServers, complete: ModelCompletion) -> ServerAsks:
-    from workbench.session.actions.server_questions import ServerAsks
-
-    asks = ServerAsks(complete)
-    servers.asker_of = asks.asker
-    return asks
+def _notifier(on_live: Callable[[LiveEvent], None]) -> Callable[[str], None]:
+    return lambda text: on_live(Notice(text=text))
 
 
 def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[ServerConfigs, Catalog] | None:
-    """Nothing of MCP is loaded where no server is named."""
     if not settings.mcpServers and not (workspace / SERVERS).is_file():
         return None
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import find_servers
 
-    found = find_servers(settings.mcpServers, locations.settings_file, workspace, settings.trusted)
-    return found, Catalog(locations)
+    servers = find_servers(settings.mcpServers, locations.settings_file, workspace, settings.trusted)
+    return servers, Catalog(locations)

@@ -20,11 +20,11 @@ T = TypeVar("T")
 _Jobs: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 
 
-class LeftBehind(Exception):
+class CallAbandoned(Exception):
     """An interrupted call did not come back in time; what becomes of it is not known."""
 
 
-class Lane:
+class WorkerThread:
     """Runs one call at a time in its thread."""
 
     def __init__(self, name: str) -> None:
@@ -55,7 +55,7 @@ def _do_nothing() -> None:
 class Job(Generic[T]):
     """A call in a lane of its own; `stop` asks it to end and is called in the thread that waits for it."""
 
-    lane: Lane
+    lane: WorkerThread
     work: Callable[[], T]
     stop: Callable[[], None] = _do_nothing
 
@@ -64,7 +64,7 @@ def run(job: Job[T], cancel: Cancel, grace: float) -> T:
     """The result (or exception) of one job; raises LeftBehind when it does not end after `cancel` was raised."""
     (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
     if ended is None:
-        raise LeftBehind
+        raise CallAbandoned
     return ended.result()
 
 

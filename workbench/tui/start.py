@@ -118,7 +118,7 @@ class Opener:
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""
-        from workbench.session.turn.models import SessionModels
+        from workbench.session.models import SessionModels
 
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()

@@ -15,7 +15,7 @@ from workbench.view.state import ActionItem, Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.events import Event
-    from workbench.session.storage.digest import Digest
+    from workbench.session.storage.paging import Digest
 
 _KNOWN: Final = (
     *("session_id", "workspace", "title", "rules", "model", "mode", "scripted", "is_running", "ended"),
@@ -26,11 +26,11 @@ _KNOWN: Final = (
 
 def settled(digest: Digest) -> SessionState:
     """How the session stood before the event that the digest ends with, without what was said and done."""
-    from workbench.session.storage.digest import Step
+    from workbench.session.storage.paging import DigestStep
 
     state = SessionState()
     for told in digest.told:
-        if isinstance(told, Step):
+        if isinstance(told, DigestStep):
             take_step(state, told.number, told.tool)
         else:
             apply(state, told)

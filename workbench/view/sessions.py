@@ -13,11 +13,10 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, run
 from workbench.session.names import session_path
-from workbench.session.storage import shelf
-from workbench.session.storage.catalog import SessionSummary, find_session, newest_first
+from workbench.session.storage import catalog as shelf
+from workbench.session.storage.catalog import SearchMatch, SessionSummary, find_session, newest_first
 from workbench.session.storage.lock import holder
-from workbench.session.storage.shelf import Found
-from workbench.session.storage.words import words_of
+from workbench.session.storage.rows import words_of
 from workbench.view.formatting.sessions import SessionRow, title
 from workbench.view.prompt.completion import ranking
 
@@ -42,7 +41,7 @@ class Shelf:
         rows = (self._row(entry) for entry in newest_first(self._locations))
         _in_loads(rows, give, stopped)
 
-    def search(self, text: str, give: Callable[[list[Found]], None], stopped: Callable[[], bool]) -> None:
+    def search(self, text: str, give: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
         """Find the words in all of them, in a thread."""
         _in_loads(shelf.search_all(self._locations, text, stopped), give, stopped)
 
@@ -69,7 +68,7 @@ class Shelf:
                 ranked.append((fit[0], at, row))
         return [row for _, _, row in sorted(ranked, key=lambda each: each[:2])]
 
-    def found(self, places: Iterable[Found], text: str) -> list[SessionRow]:
+    def found(self, places: Iterable[SearchMatch], text: str) -> list[SessionRow]:
         """Rows of the places where words were found."""
         words = tuple(words_of(text))
         rows = ((self._rows.get(each.session), each) for each in places)

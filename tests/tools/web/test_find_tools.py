@@ -13,9 +13,9 @@ from workbench.agent.responses import read_response
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse, ToolCall
+from workbench.session import models
 from workbench.session.names import new_id
 from workbench.session.opening import OpenedSession, open_session, start_session
-from workbench.session.turn import models
 from workbench.tools import BUILTIN_TOOLS, FindToolsTool, Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
 from workbench.tools.find_tools.offer import MOST, offer_of
 

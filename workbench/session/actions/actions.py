@@ -21,24 +21,26 @@ from workbench.protocol.events import (
 from workbench.protocol.live import LiveEvent
 from workbench.rules.book import RuleBook
 from workbench.rules.policy import Ruling
-from workbench.session.actions.assess import Rater, Readying, reasons, segments
+from workbench.session.actions.assess import Preparer, Rater, reasons, segments
 from workbench.session.actions.fingerprint import executed_changes, is_same_action, shown_as
-from workbench.session.actions.protection import Protection
-from workbench.session.actions.record import none_run, not_run
+from workbench.session.actions.integrity import Protection
+from workbench.session.actions.refused import Refusals
 from workbench.session.actions.run import (
-    AT_ONCE,
+    MAX_PARALLEL,
     NO_COPIES,
-    KeepsCopies,
+    CopyKeeper,
+    PartialWriter,
     Preparation,
-    Readied,
+    PreparedAction,
     Result,
-    Run,
     Runner,
-    Writing,
+    RunningAction,
     runs_beside,
 )
-from workbench.session.actions.stale import NOT_MERGED, needs_person, stale_reasons
-from workbench.session.log import Journal
+from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
+from workbench.session.log import Log
+from workbench.session.repetition import Failures
+from workbench.session.results import none_run, not_run
 from workbench.session.state import OpenAction
 from workbench.session.storage.store import StoreError
 from workbench.session.workspace.deletions import FOR_GOOD
@@ -57,26 +59,27 @@ class Actions:
 
     def __init__(
         self,
-        journal: Journal,
+        log: Log,
         tools: Mapping[str, ToolDefinition],
-        on_live: Callable[[LiveEvent], None],
-        rules: RuleBook | None = None,
-        writing: Writing | None = None,
+        failures: Failures,
         *,
-        files: KeepsCopies = NO_COPIES,
+        on_live: Callable[[LiveEvent], None],
+        rules: RuleBook,
+        writer: PartialWriter,
+        refusals: Refusals,
+        copies: CopyKeeper = NO_COPIES,
     ) -> None:
-        """`files` know what would be taken away for good."""
-        self._journal = journal
+        """`writer` writes what the user accepted of a change; `copies` knows what would be deleted without a copy."""
+        self._log = log
+        self._failures = failures
         self.tools = tools
-        self.writing = writing or Writing(None)
-        """Writes what the person took of a change."""
-        self._readying = Readying(tools, journal.ledger)
-        self.ready, self.beneath = self._readying.ready, self._readying.beneath
-        self.rules = rules or RuleBook()
-        self.rater = Rater(journal.ledger, self.rules)
-        self.refused = self.rater.refused
-        self._files = files
-        self.protection = Protection(journal, self.rater, self.writing.state_dir)
+        self.writer = writer
+        self._preparer = Preparer(tools, log.state)
+        self.ready, self.beneath = self._preparer.ready, self._preparer.beneath
+        self.rules = rules
+        self.rater = Rater(log.state, rules, refusals)
+        self._copies = copies
+        self.protection = Protection(log, self.rater, writer.state_dir)
         self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
@@ -95,12 +98,12 @@ class Actions:
         local, risk, ruling = self.rater.strictest(proposed, readied.tool, readied.files)
         if readied.preparation and ruling.verdict != "deny":
             return []
-        shown, doubt = self._files.explained(local)
+        shown, doubt = self._copies.explain(local)
         waited = self.rater.waited(proposed.action_id, ruling)
         ask = ask or doubt or waited or _why_asked(readied, self.protection)
         asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        told = _told(why, readied, self._journal.ledger.batch.get(proposed.action_id), edited)
+        told = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
@@ -121,67 +124,67 @@ class Actions:
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
 
     def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
-        return self._journal.failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
+        return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
 
     def advance(self, cancel: Cancel) -> bool:
         """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
         if self._prepares(cancel):
             return False
         self.protection.compare()
-        with self._journal.lock:
+        with self._log.lock:
             group = self._group()
             if not group:
                 return False
             begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
-            self._journal.commit(*begun, lasting=False)
+            self._log.commit(*begun, lasting=False)
             for run in group:
                 self.protection.begin(run)
         fault: StoreError | None = None
         for run, result in self.runner.results(group, cancel):
             try:
                 self._finish(run, result)
-            except StoreError as error:  # the journal keeps the result; the others go on
+            except StoreError as error:  # the log keeps the result; the others go on
                 fault = error
-        if fault and self._journal.has_unsaved:
+        if fault and self._log.has_unsaved:
             raise fault
         return True
 
-    def _group(self) -> list[Run]:
+    def _group(self) -> list[RunningAction]:
         """The actions that start now, or go on: the next one, and behind it those that may at the same time."""
-        group: list[Run] = []
-        for action in list(self._journal.ledger.batch.values())[:AT_ONCE]:
+        group: list[RunningAction] = []
+        for action in list(self._log.state.batch.values())[:MAX_PARALLEL]:
             if group and bool(group[0].sub_agent) != bool(action.sub_agent):
                 break
             readied = self._beside(action) if group else self._next(action)
             if readied is None:
                 break
-            group.append(Run(action.proposed, readied, action.sub_agent))
+            group.append(RunningAction(action.proposed, readied, action.sub_agent))
             if not runs_beside(readied.tool):
                 break
         return group
 
-    def _next(self, action: OpenAction) -> Readied | None:
+    def _next(self, action: OpenAction) -> PreparedAction | None:
         return None if action.is_waiting else self._checked(action)
 
-    def _beside(self, action: OpenAction) -> Readied | None:
+    def _beside(self, action: OpenAction) -> PreparedAction | None:
         """The action ready to run beside the ones before it; None when it has to wait for its turn."""
         tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
         if not action.may_run:
-            self._journal.commit(*self.assessed(action.proposed))
+            self._log.commit(*self.assessed(action.proposed))
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
         """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
-        with self._journal.lock:
-            action = self._journal.ledger.next_action
+        with self._log.lock:
+            action = self._log.state.next_action
             found = self._preparation(action) if action and not action.is_waiting else None
         if action is None or found is None:
             return False
         refusal = self.runner.prepare(action.proposed.action_id, *found, cancel)
         if refusal is not None and not cancel.is_set:
-            self._journal.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
+            self._log.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
         return True
 
     def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
@@ -194,26 +197,26 @@ class Actions:
             return None
         return (tool, prepare) if prepare else None
 
-    def _checked(self, action: OpenAction) -> Readied | None:
+    def _checked(self, action: OpenAction) -> PreparedAction | None:
         """The action ready to run; None when something else had to be recorded first."""
         decided = action.decided
         if decided is None or not action.may_run:
-            self._journal.commit(*self.assessed(action.proposed))
+            self._log.commit(*self.assessed(action.proposed))
             return None
         try:
             readied = self.ready(action.proposed.tool, action.arguments, decided.action_id, action.stacked)
         except ArgumentError as error:
-            self._journal.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
+            self._log.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
             return None
         objection = self._objection(action, decided, readied)
         if objection is None:
             objection = self.protection.objection(action, readied.tool)
         if objection is None:
-            return readied if decided.written is None else self.writing.in_part(readied, decided)
-        self._journal.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
+            return readied if decided.written is None else self.writer.in_part(readied, decided)
+        self._log.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
         return None
 
-    def _objection(self, action: OpenAction, decided: ActionDecided, readied: Readied) -> str | None:
+    def _objection(self, action: OpenAction, decided: ActionDecided, readied: PreparedAction) -> str | None:
         """Why the decision is not good any more, empty where that goes without saying; None: it is.
 
         The person's holds for what they saw, as dangerous as they saw it; that of a mode or rule while these allow it.
@@ -229,40 +232,40 @@ class Actions:
 
     def _no_copy(self, action: OpenAction) -> str | None:
         """Why no copy of what it deletes could be made, where it was not asked about with that."""
-        why = self._files.no_copy(action.proposed.action_id)
+        why = self._copies.copy_failure(action.proposed.action_id)
         is_told = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
         return None if is_told else why or None
 
-    def _finish(self, run: Run, result: Result) -> None:
+    def _finish(self, run: RunningAction, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""
         proposed = run.proposed
         result, beside = self.protection.ended(run, result)
-        with self._journal.lock:
+        with self._log.lock:
             if isinstance(result, ActionObserved):
-                result = self._journal.failures.advised(proposed, result, self.tools)
+                result = self._failures.advised(proposed, result, self.tools)
             events: list[Event] = [result, *beside]
-            ledger = self._journal.ledger
+            state = self._log.state
             is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
             if run.readied.tool.ends_run and not run.readied.instead and is_done and isinstance(result, ActionObserved):
-                rest = [action for name, action in ledger.batch.items() if name != proposed.action_id]
+                rest = [action for name, action in state.batch.items() if name != proposed.action_id]
                 events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
-                if not ledger.unread:
+                if not state.unread:
                     events.append(RunEnded(reason="finished", detail=_said(result)))
-            self._journal.commit(*events, happened=True)
+            self._log.commit(*events, happened=True)
 
     def _report(self, event: Event) -> None:
         """Record what belongs to a running action; where it cannot be written now, it is written with the next."""
         with suppress(StoreError):
-            self._journal.commit(event, lasting=False, happened=True)
+            self._log.commit(event, lasting=False, happened=True)
 
     def close(self) -> None:
         """Let the threads of the tools end."""
         self.runner.close()
 
 
-def _why_asked(readied: Readied, protection: Protection) -> str:
+def _why_asked(readied: PreparedAction, protection: Protection) -> str:
     """Why what it changes is asked about by the files there are now."""
-    return NOT_MERGED if needs_person(readied.stale) else protection.doubt(readied.tool)
+    return NOT_MERGED if has_conflicts(readied.stale) else protection.doubt(readied.tool)
 
 
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
@@ -270,7 +273,9 @@ def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
     return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
 
 
-def _told(why: str, readied: Readied, before: OpenAction | None, edited: dict[str, Any] | None) -> tuple[str, ...]:
+def _told(
+    why: str, readied: PreparedAction, before: OpenAction | None, edited: dict[str, Any] | None
+) -> tuple[str, ...]:
     """Why it is asked about, and which files differ from those that it was asked about `before` with."""
     shown = before.assessed if before is not None else None
     is_again = shown is not None and shown.needs_decision and shown.edited == edited

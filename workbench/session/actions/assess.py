@@ -24,9 +24,9 @@ from workbench.secrets.masker import masks_in
 from workbench.session.actions.fingerprint import executed_changes, fingerprint
 from workbench.session.actions.refused import RULE as REFUSED
 from workbench.session.actions.refused import Refusals, repeats
-from workbench.session.actions.run import Readied
-from workbench.session.actions.stale import left_before, stacked, stacking_reasons, stale_files
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.actions.run import PreparedAction
+from workbench.session.actions.stale_files import pending_contents, stacked, stacking_reasons, stale_files
+from workbench.session.state import OpenAction, State
 from workbench.text import visible
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
@@ -38,12 +38,12 @@ _MASKED = (
 )
 
 
-class Readying:
+class Preparer:
     """Makes actions of one session ready with its tools."""
 
-    def __init__(self, tools: Mapping[str, ToolDefinition], ledger: Ledger) -> None:
+    def __init__(self, tools: Mapping[str, ToolDefinition], state: State) -> None:
         self._tools = tools
-        self._ledger = ledger
+        self._state = state
 
     def ready(
         self,
@@ -51,7 +51,7 @@ class Readying:
         arguments: dict[str, Any],
         action_id: str = "",
         shown_stacked: Collection[str] | None = None,
-    ) -> Readied:
+    ) -> PreparedAction:
         """What would run; raises ArgumentError when the tool is gone or does not take these arguments.
 
         An action that is named is shown on top of what the ones before it in its batch will leave; `shown_stacked` are
@@ -67,18 +67,18 @@ class Readying:
             preparation = tool.preparation(action)
             changes = () if preparation else tool.preview(action)
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
-        folder = tool.working_dir() or self._ledger.workspace
+        folder = tool.working_dir() or self._state.workspace
         on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
-        executes = executed_by(tool, arguments, self._ledger.workspace, folder, beneath)
+        executes = executed_by(tool, arguments, self._state.workspace, folder, beneath)
         print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
-        return Readied(
+        return PreparedAction(
             tool,
             action,
             files,
             folder,
             print_,
             preparation,
-            stale=stale_files(changes, self._ledger.writers),
+            stale=stale_files(changes, self._state.writers),
             stacked=on_top,
             beside=stacking_reasons(changes, beneath),
             executes=executes,
@@ -99,11 +99,11 @@ class Readying:
         """
         if not executes:
             return ""
-        return executed_changes(executes, executed_by(tool, arguments, self._ledger.workspace, cwd, before), cwd)
+        return executed_changes(executes, executed_by(tool, arguments, self._state.workspace, cwd, before), cwd)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""
-        return left_before(self._ledger, action_id) if action_id else {}
+        return pending_contents(self._state, action_id) if action_id else {}
 
 
 def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
@@ -125,14 +125,14 @@ _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 class Rater:
     """Rates the actions of one session, and says what its rules and its mode make of them."""
 
-    def __init__(self, ledger: Ledger, rules: RuleBook) -> None:
-        self._ledger = ledger
+    def __init__(self, state: State, rules: RuleBook, refusals: Refusals | None = None) -> None:
+        self._state = state
         self._rules = rules
-        self.refused = Refusals(ledger)
+        self._refusals = refusals or Refusals(state)
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
         """What the analysis here says, whatever the model says."""
-        workspace = self._ledger.workspace
+        workspace = self._state.workspace
         return assess_action(tool, proposed.arguments, workspace, tool.working_dir() or workspace)
 
     def ruling(
@@ -141,11 +141,11 @@ class Rater:
         """The effective risk, and what the rules and the mode that are set now make of it."""
         local = local or self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
-        rules, subject = self._rules.rules(self._ledger.rules), self._subject(proposed, local)
+        rules, subject = self._rules.rules(self._state.rules), self._subject(proposed, local)
         reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
         caution = BROKEN if self._rules.is_broken else ""
         ruling = rule_on(
-            self._ledger.mode,
+            self._state.mode,
             risk,
             tool.is_read_only,
             tool.name,
@@ -156,14 +156,14 @@ class Rater:
             unplaced=unplaced_write(subject),
             confirm_unknown=self._rules.confirm_unknown,
         )
-        again = repeats(subject, self.refused.effects()) if risk != "LOW" else ""
+        again = repeats(subject, self._refusals.effects()) if risk != "LOW" else ""
         if again and ruling.verdict == "allow":
             return risk, Ruling("ask", REFUSED, again, by="rule")
         return risk, ruling
 
     def waited(self, action_id: str, ruling: Ruling) -> str:
         """Why the user decides it and not the ruling, because it waited for them once; empty where it never did."""
-        action = self._ledger.batch.get(action_id)
+        action = self._state.batch.get(action_id)
         if action is None or not action.was_asked or ruling.verdict == "ask":
             return ""
         return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
@@ -189,7 +189,7 @@ class Rater:
         local, risk, ruling = max(
             found, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
         )
-        workspace = os.path.normpath(self._ledger.workspace)
+        workspace = os.path.normpath(self._state.workspace)
         if ruling.verdict == "allow" and within(os.path.normpath(given), workspace) > within(files[0].path, workspace):
             ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(files[0].path, lines=False)}")
         return local, risk, ruling
@@ -200,7 +200,7 @@ class Rater:
 
     def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
         """A protected path that it changes and no rule of the user names; empty when there is none."""
-        return guarded_by(self._rules.rules(self._ledger.rules), self._subject(proposed, local))
+        return guarded_by(self._rules.rules(self._state.rules), self._subject(proposed, local))
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
         """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.
@@ -216,18 +216,18 @@ class Rater:
             return f"it was {action.assessed.risk} when you decided, and is {risk} now"
         if risk == "LOW" or action.decided is None:
             return ""
-        return repeats(self._subject(proposed, local), self.refused.effects(since=action.decided.at))
+        return repeats(self._subject(proposed, local), self._refusals.effects(since=action.decided.at))
 
     def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
         """The rule that would let this action run from now on, in one line; empty where there is none."""
         subject = self._subject(proposed, local)
-        rule = rule_for(subject, risk) if self._ledger.mode not in ("ask", "plan") else None
-        if rule is None or deciding((*self._rules.rules(self._ledger.rules), rule), subject) != rule:
+        rule = rule_for(subject, risk) if self._state.mode not in ("ask", "plan") else None
+        if rule is None or deciding((*self._rules.rules(self._state.rules), rule), subject) != rule:
             return ""  # another rule asks about it anyway
         return rule.text
 
     def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
-        return subject_of(proposed.tool, proposed.arguments, local, self._ledger.workspace)
+        return subject_of(proposed.tool, proposed.arguments, local, self._state.workspace)
 
 
 def _effective(model: Risk, local: Assessment) -> Risk:

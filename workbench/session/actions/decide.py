@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 import msgspec.structs
 
 from workbench.errors import WorkbenchError
 from workbench.files.anchored import on_top_of
-from workbench.llm.model import ModelResponse
 from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
     ActionStarted,
-    CondensingAsked,
-    CondensingUndone,
     Event,
     FileText,
-    ModelAsked,
     SettingsChanged,
-    Usage,
 )
 from workbench.protocol.risk import Mode
 from workbench.rules.book import RuleBook
@@ -28,33 +23,19 @@ from workbench.rules.files import add_rule, checked
 from workbench.rules.rule import RuleError, parse_rule
 from workbench.session.actions.actions import Actions
 from workbench.session.actions.assess import is_riskier
-from workbench.session.actions.partial import NoPart, as_written, is_everything, is_nothing, parts_of
-from workbench.session.actions.record import answered, rejected
-from workbench.session.actions.run import CALL_PLACE, CannotWrite
-from workbench.session.actions.stale import told_of_refused
+from workbench.session.actions.partial_approval import InvalidPart, as_written, is_everything, is_nothing, parts_of
+from workbench.session.actions.run import CannotWrite
+from workbench.session.actions.stale_files import refused_stale_note
+from workbench.session.results import answered, rejected
 from workbench.session.state import OpenAction
-from workbench.session.turn.condense import NOTHING_TO_CONDENSE, NOTHING_TO_UNDO
-from workbench.session.turn.history import History
 from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
-
-
-def tell_of_answer(response: ModelResponse) -> None:
-    """Record it for the action that runs, or is being prepared, in this thread."""
-    place = CALL_PLACE.get()
-    if place is not None:
-        usage = Usage(**asdict(response.usage))
-        asked = ModelAsked(
-            action_id=place.action_id, model=response.model, usage=usage, cost=response.cost, latency=response.latency
-        )
-        place.report(asked)
-
 
 EDITED = "you changed what the agent proposed"
 """Why it is asked about, whatever the mode is."""
 
 
-class Said(TypedDict, total=False):
+class DecisionFields(TypedDict, total=False):
     """A note, and how what the person approves differs from the proposal: as in ActionDecided."""
 
     note: str
@@ -63,21 +44,21 @@ class Said(TypedDict, total=False):
     written: tuple[FileText, ...] | None
 
 
-class Refused(WorkbenchError):
+class CommandError(WorkbenchError):
     """A command does not fit the state of the session; one line for the person."""
 
 
 def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
     """The events of a decision; raises Refused when it does not fit the question that is open."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
-        raise Refused("this action does not wait for a decision any more")
+        raise CommandError("this action does not wait for a decision any more")
     if waiting.asks_person:
-        raise Refused("this is a question of the agent's; it takes an answer, not a decision")
+        raise CommandError("this is a question of the agent's; it takes an answer, not a decision")
     shown = waiting.assessed
     if decided.verdict == "rejected":
         return _rejected(decided, shown)
     if decided.fingerprint != shown.fingerprint:
-        raise Refused("the action has changed since it was shown; look at it again")
+        raise CommandError("the action has changed since it was shown; look at it again")
     _check_not_denied(decided, waiting, actions)
     if decided.hunks is not None or decided.written is not None:
         return _in_part(decided, shown, actions)
@@ -91,7 +72,7 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
     tool = actions.tools.get(waiting.proposed.tool)
     ruling = actions.rater.verdict(waiting, tool, decided.edited) if tool else None
     if ruling is not None and ruling.verdict == "deny":
-        raise Refused(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
+        raise CommandError(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
 
 
 def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
@@ -104,13 +85,13 @@ def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
     plain = msgspec.structs.replace(
         decided, verdict="rejected", fingerprint=shown.fingerprint, edited=None, hunks=None, written=None
     )
-    return [plain, rejected(decided.action_id, decided.note, told_of_refused(shown.stale))]
+    return [plain, rejected(decided.action_id, decided.note, refused_stale_note(shown.stale))]
 
 
 def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) -> list[Event]:
     """The approval of a part; one of everything or nothing is a plain approval or a rejection."""
     if decided.edited is not None:
-        raise Refused("an action is approved with other arguments or in part, not both at once")
+        raise CommandError("an action is approved with other arguments or in part, not both at once")
     try:
         parts = parts_of(shown.preview, decided)
         if is_nothing(parts):
@@ -118,11 +99,11 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
         if is_everything(parts):
             return [_as_shown(decided, shown)]
         with on_top_of(actions.beneath(decided.action_id)):
-            actions.writing.check(parts)
-    except NoPart as error:
-        raise Refused(str(error)) from error
+            actions.writer.check(parts)
+    except InvalidPart as error:
+        raise CommandError(str(error)) from error
     except CannotWrite as error:
-        raise Refused(f"this can be approved or rejected only as a whole: {error}") from error
+        raise CommandError(f"this can be approved or rejected only as a whole: {error}") from error
     hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
     return [
         msgspec.structs.replace(decided, verdict="edited", edited=shown.edited, hunks=hunks, written=as_written(parts))
@@ -132,12 +113,12 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
     """The events of an answer, which is the action's result; raises Refused when that question is not open."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
-        raise Refused("this question does not wait for an answer any more")
+        raise CommandError("this question does not wait for an answer any more")
     if not waiting.asks_person:
-        raise Refused("this action waits for a decision, not for an answer")
+        raise CommandError("this action waits for a decision, not for an answer")
     said = well_formed(text).strip()
     if not said:
-        raise Refused("there is no text to answer with")
+        raise CommandError("there is no text to answer with")
     shown = waiting.assessed
     decided = ActionDecided(
         action_id=action_id, verdict="approved", by="rule", rule=shown.rule, fingerprint=shown.fingerprint
@@ -151,13 +132,13 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
     They are rated like any others: what is riskier than what was shown, or HIGH, or writes files, is shown first.
     """
     if decided.edited is None:
-        raise Refused("the edited arguments are missing")
+        raise CommandError("the edited arguments are missing")
     try:
         readied = actions.ready(waiting.proposed.tool, decided.edited)
     except ArgumentError as error:
-        raise Refused(f"these arguments do not fit: {error}") from error
+        raise CommandError(f"these arguments do not fit: {error}") from error
     if readied.preparation:
-        raise Refused("what these arguments would do is not known yet; reject the action with a note instead")
+        raise CommandError("what these arguments would do is not known yet; reject the action with a note instead")
     again = actions.assessed(waiting.proposed, ask=EDITED, edited=decided.edited)
     rated = next((event for event in again if isinstance(event, ActionAssessed)), None)
     if rated is None or not rated.needs_decision or rated.preview:
@@ -167,19 +148,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
     return [msgspec.structs.replace(decided, fingerprint=rated.fingerprint)]
 
 
-def condensing_wish(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:
-    """The event that asks for condensing, or takes the last one back; raises Refused where there is nothing to."""
-    if undo:
-        done = history.last_condensing
-        if done is None:
-            raise Refused(NOTHING_TO_UNDO)
-        return CondensingUndone(condensed=done.seq, first=done.first, last=done.last)
-    if history.middle is None:
-        raise Refused(NOTHING_TO_CONDENSE)
-    return CondensingAsked()
-
-
-class Wishes(TypedDict, total=False):
+class SettingFields(TypedDict, total=False):
     """What the person can set while a session is open, as in SettingsChanged."""
 
     model: str | None
@@ -190,45 +159,45 @@ class Wishes(TypedDict, total=False):
     title: str | None
 
 
-def settings_change(wishes: Wishes) -> SettingsChanged | None:
+def settings_change(wishes: SettingFields) -> SettingsChanged | None:
     """The event that changes these, None when that is nothing; raises Refused for a limit or a rule that is none."""
     if all(value is None for value in wishes.values()):
         return None
     max_steps, rule = wishes.get("max_steps"), wishes.get("rule")
     if max_steps is not None and max_steps < 1:
-        raise Refused("the limit of steps must be at least 1")
+        raise CommandError("the limit of steps must be at least 1")
     try:
         said = checked(parse_rule(rule)).text if rule else None
     except RuleError as error:
-        raise Refused(str(error)) from error
+        raise CommandError(str(error)) from error
     return msgspec.structs.replace(SettingsChanged(**wishes), rule=said)
 
 
 Scope: TypeAlias = Literal["session", "folder", "person"]
 
 
-class Always(NamedTuple):
+class AlwaysRule(NamedTuple):
     """A rule in one line, and where it is to be kept."""
 
     rule: str
     scope: Scope
 
 
-def remembered(waiting: OpenAction | None, always: Always, book: RuleBook, decision: list[Event]) -> list[Event]:
+def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
     """Save the rule; the events to commit, with the decision itself. Raises Refused, and then nothing is saved."""
     shown = waiting.assessed.always if waiting and waiting.assessed else ""
     if not shown or always.rule != shown:
-        raise Refused("that is not the rule that was shown with this action; look at it again")
+        raise CommandError("that is not the rule that was shown with this action; look at it again")
     told = [
         msgspec.structs.replace(event, rule=shown) if isinstance(event, ActionDecided) else event for event in decision
     ]
     if always.scope == "session":
         return [*told, SettingsChanged(rule=shown)]
     if book.person_file is None:
-        raise Refused("there is no file to keep rules in; choose the session")
+        raise CommandError("there is no file to keep rules in; choose the session")
     try:
         rule = parse_rule(shown, "person")
         add_rule(book.person_file, replace(rule, folder=book.workspace if always.scope == "folder" else ""))
     except RuleError as error:
-        raise Refused(str(error)) from error
+        raise CommandError(str(error)) from error
     return told

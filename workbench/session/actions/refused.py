@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from workbench.files.anchored import real_path
 from workbench.rules.examples import subject_again
 from workbench.rules.subject import Subject
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.state import OpenAction, State
 from workbench.text import first_line
 from workbench.tools.manifest import kind_of
 
@@ -30,20 +30,20 @@ class Effect(NamedTuple):
 
 
 class Refusals:
-    """What was refused in the run of one session; a sub-agent's has also what its parent's knows."""
+    """What was refused in the run of one session, and to the session that it works for."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.above: Refusals | None = None
-        self._ledger = ledger
+    def __init__(self, state: State, parent: Refusals | None = None) -> None:
+        self._state = state
+        self._parent = parent
         self._effects: dict[str, Effect] = {}
 
     def effects(self, since: datetime | None = None) -> list[Effect]:
-        """Each looked at once; with `since` only those refused later."""
-        refused = {action.proposed.action_id: action for action in self._ledger.refused if _is_later(action, since)}
+        """Return the effect of each refused action; with `since` only of those refused later."""
+        refused = {action.proposed.action_id: action for action in self._state.refused if _is_later(action, since)}
         for name, action in refused.items():
             if name not in self._effects:
-                self._effects[name] = effect_of(action, self._ledger.workspace)
-        return [*(self._effects[name] for name in refused), *(self.above.effects(since) if self.above else ())]
+                self._effects[name] = effect_of(action, self._state.workspace)
+        return [*(self._effects[name] for name in refused), *(self._parent.effects(since) if self._parent else ())]
 
 
 def _is_later(action: OpenAction, since: datetime | None) -> bool:

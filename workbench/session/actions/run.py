@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
 from workbench.files.anchored import writing_only
 from workbench.files.text_file import EditorError, why_unusable
-from workbench.llm.model import Cancel
+from workbench.llm.model import Cancel, ModelResponse
 from workbench.protocol.events import (
     ActionAbandoned,
     ActionDecided,
@@ -22,17 +22,19 @@ from workbench.protocol.events import (
     ActionProposed,
     Event,
     FileDelta,
+    ModelAsked,
     StaleFile,
+    Usage,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.risk.assessment import Assessment
 from workbench.secrets.masker import KNOWN
 from workbench.secrets.stream import SecretStream
-from workbench.session.actions.partial import FilePart, parts_of, told
-from workbench.session.actions.record import not_run, observed
-from workbench.session.actions.stale import told_of
-from workbench.session.state import AtWork
-from workbench.session.worker_thread import Job, Lane, LeftBehind, as_they_end
+from workbench.session.actions.partial_approval import FilePart, partial_result, parts_of
+from workbench.session.actions.stale_files import stale_note
+from workbench.session.results import not_run, observed
+from workbench.session.state import RunningSubAgent
+from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, as_they_end
 from workbench.session.worker_thread import run as run_alone
 from workbench.session.workspace.deletions import Explained
 from workbench.text import well_formed
@@ -41,33 +43,33 @@ from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.tool import ToolDefinition
 
 
-class KeepsCopies(Protocol):
+class CopyKeeper(Protocol):
     """Knows what is lost with an action."""
 
-    def explained(self, found: Assessment) -> Explained:
+    def explain(self, assessment: Assessment) -> Explained:
         """The rating with what would be taken away in its reasons, and why it is asked about for that alone."""
 
-    def no_copy(self, action_id: str) -> str:
+    def copy_failure(self, action_id: str) -> str:
         """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
 
 
 class _NoCopies:
     """Nothing is known, and nothing kept."""
 
-    def explained(self, found: Assessment) -> Explained:
+    def explain(self, assessment: Assessment) -> Explained:
         """The rating as it is."""
-        return Explained(found)
+        return Explained(assessment)
 
-    def no_copy(self, action_id: str) -> str:
+    def copy_failure(self, action_id: str) -> str:
         """Nothing is asked for."""
         return ""
 
 
-NO_COPIES: Final[KeepsCopies] = _NoCopies()
+NO_COPIES: Final[CopyKeeper] = _NoCopies()
 """Below actions whose files nobody keeps."""
 
 
-AT_ONCE = 4
+MAX_PARALLEL = 4
 """How many actions may run side by side."""
 _GRACE = 1.0
 _NO_STOP = "it was interrupted and did not stop in time"
@@ -86,7 +88,7 @@ Preparation: TypeAlias = Callable[[], Observation | None]
 
 
 @dataclass(frozen=True)
-class Readied:
+class PreparedAction:
     """An action that could run now (after its `preparation`), and what a decision on it is bound to."""
 
     tool: ToolDefinition
@@ -109,12 +111,12 @@ class Readied:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunningAction:
     """A proposed action that starts now."""
 
     proposed: ActionProposed
-    readied: Readied
-    sub_agent: AtWork | None = None
+    readied: PreparedAction
+    sub_agent: RunningSubAgent | None = None
     """Who works for it already: it was begun before the session was opened, and goes on."""
 
 
@@ -123,18 +125,27 @@ class LeftOpen(Exception):
 
 
 @dataclass
-class CallPlace:
+class CallContext:
     """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
 
     action_id: str
     report: _Report
     show: Callable[[LiveEvent], None]
-    sub_agent: AtWork | None = None
-    is_left: bool = False
+    sub_agent: RunningSubAgent | None = None
+    is_left_open: bool = False
     """Whether it is left open: what the tool gives back is then no result."""
 
 
-CALL_PLACE: ContextVar[CallPlace | None] = ContextVar("CALL_PLACE", default=None)
+CURRENT_CALL: ContextVar[CallContext | None] = ContextVar("CURRENT_CALL", default=None)
+
+
+def record_model_call(response: ModelResponse) -> None:
+    """Record what an answer of the model cost, for the action that runs or is prepared in this thread."""
+    call = CURRENT_CALL.get()
+    if call is not None:
+        usage = Usage(**asdict(response.usage))
+        cost, latency = response.cost, response.latency
+        call.report(ModelAsked(action_id=call.action_id, model=response.model, usage=usage, cost=cost, latency=latency))
 
 
 class Runner:
@@ -144,9 +155,9 @@ class Runner:
         self._on_live = on_live
         self._report = report
         self._hiding: dict[str, SecretStream] = {}
-        self._lanes = [Lane(f"session-tools-{number}") for number in range(AT_ONCE)]
+        self._lanes = [WorkerThread(f"session-tools-{number}") for number in range(MAX_PARALLEL)]
 
-    def results(self, group: Sequence[Run], cancel: Cancel) -> Iterator[tuple[Run, Result]]:
+    def results(self, group: Sequence[RunningAction], cancel: Cancel) -> Iterator[tuple[RunningAction, Result]]:
         """Run all at once (at most AT_ONCE) and give each result as it comes; a call that is left open has none."""
         runs = {
             Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
@@ -170,14 +181,14 @@ class Runner:
         job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
         try:
             return run_alone(job, cancel, _GRACE)
-        except LeftBehind:
+        except CallAbandoned:
             return None
 
     def _prepared(self, action_id: str, preparation: Preparation, cancel: Cancel) -> Observation | None:
-        CALL_PLACE.set(CallPlace(action_id, self._report, self._on_live))
+        CURRENT_CALL.set(CallContext(action_id, self._report, self._on_live))
         return None if cancel.is_set else preparation()
 
-    def _listen(self, group: Sequence[Run]) -> None:
+    def _listen(self, group: Sequence[RunningAction]) -> None:
         """Show output live; where two calls of one tool run at once nobody could tell whose it is."""
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
@@ -185,11 +196,11 @@ class Runner:
                 self._hiding[run.proposed.action_id] = SecretStream(KNOWN)
                 executor.on_output = partial(self._show, run.proposed.action_id)
 
-    def _called(self, run: Run, cancel: Cancel) -> _Seen:
+    def _called(self, run: RunningAction, cancel: Cancel) -> _Seen:
         if cancel.is_set:
             return None
-        place = CallPlace(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
-        CALL_PLACE.set(place)
+        place = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
+        CURRENT_CALL.set(place)
         # The files were compared when the action was taken from the queue; recording its start, copies of files and
         # the wait for this thread lie in between.
         changed = run.readied.difference() if run.readied.difference is not None else ""
@@ -199,7 +210,7 @@ class Runner:
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
         with writing_only(file.path for file in run.readied.files):
             seen = work()
-        if place.is_left:
+        if place.is_left_open:
             raise LeftOpen
         return seen, time.monotonic() - began
 
@@ -228,7 +239,7 @@ def runs_beside(tool: ToolDefinition) -> bool:
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
 
 
-def _result(run: Run, future: Future[_Seen] | None) -> Result:
+def _result(run: RunningAction, future: Future[_Seen] | None) -> Result:
     action_id = run.proposed.action_id
     if future is None:
         return ActionAbandoned(action_id=action_id, reason=_NO_STOP)
@@ -237,14 +248,14 @@ def _result(run: Run, future: Future[_Seen] | None) -> Result:
         return not_run(action_id, _NOT_BEGUN)
     if isinstance(seen, str):
         return not_run(action_id, seen)
-    return observed(action_id, *seen, run.readied.files, told_of(run.readied.stale))
+    return observed(action_id, *seen, run.readied.files, stale_note(run.readied.stale))
 
 
 class CannotWrite(Exception):
     """A file cannot hold what it shall, or not what was shown; one line. Nothing was written."""
 
 
-class Writing:
+class PartialWriter:
     """Writes for one session; shares the folder in which the editor keeps what it knows."""
 
     def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
@@ -256,7 +267,7 @@ class Writing:
         """Raise CannotWrite when the files could not be written as the person wants them."""
         self._plans(parts)
 
-    def in_part(self, readied: Readied, decided: ActionDecided) -> Readied:
+    def in_part(self, readied: PreparedAction, decided: ActionDecided) -> PreparedAction:
         """What runs when the person took a part: not the tool, but the writing of what they chose."""
         parts = parts_of(readied.files, decided)
         files = tuple(part.delta for part in parts)
@@ -268,7 +279,7 @@ class Writing:
             self._write(self._plans(parts))
         except CannotWrite as error:
             return Observation.from_text(well_formed(f"Nothing was written. {error}"), is_error=True)
-        return Observation.from_text(well_formed(told(parts, note)))
+        return Observation.from_text(well_formed(partial_result(parts, note)))
 
     def _plans(self, parts: Sequence[FilePart]) -> list[Plan]:
         """What is to be done, deletions last; raises CannotWrite."""

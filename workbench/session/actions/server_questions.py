@@ -28,9 +28,9 @@ from workbench.protocol.events import (
 from workbench.protocol.live import Notice
 from workbench.protocol.risk import Mode
 from workbench.rules.policy import Ruling, rule_on
-from workbench.session.actions.decide import Refused
-from workbench.session.actions.record import answered, not_run
-from workbench.session.actions.run import CALL_PLACE, CallPlace
+from workbench.session.actions.decide import CommandError
+from workbench.session.actions.run import CURRENT_CALL, CallContext
+from workbench.session.results import answered, not_run
 from workbench.text import well_formed
 from workbench.tools.ask_human import NAME as ASK_USER
 
@@ -39,20 +39,20 @@ _NO_ANSWER = "No answer came in time."
 _REJECTED = "The person rejected this."
 
 
-class ServerAsks:
+class ServerQuestions:
     """The open questions of one session's servers; commands come from any thread."""
 
-    def __init__(self, complete: ModelCompletion) -> None:
-        self.has_person = False
-        """Whether there is a screen behind this session, now or later."""
-        self.mode: Callable[[], Mode] = lambda: "ask"
+    def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
+        """`mode` returns the mode set now; `has_user` says whether somebody can answer, now or later."""
         self.complete = complete
+        self.mode = mode
+        self.has_user = has_user
         self._lock = threading.Lock()
         self._open: dict[str, ServerQuestion] = {}
 
     def asker(self, server: str) -> CallAsker | None:
         """Who answers for the call that runs in this thread; None outside of one."""
-        place = CALL_PLACE.get()
+        place = CURRENT_CALL.get()
         return CallAsker(self, server, place) if place is not None else None
 
     def command(self, action_id: str, give: Callable[[ServerQuestion, str], None]) -> bool:
@@ -88,18 +88,18 @@ class ServerQuestion:
     def answer(self, action_id: str, text: str) -> None:
         """The person's answer; raises Refused."""
         if not self._takes_text:
-            raise Refused("this waits for a decision, not for an answer")
+            raise CommandError("this waits for a decision, not for an answer")
         if not text.strip():
-            raise Refused("there is no text to answer with")
+            raise CommandError("there is no text to answer with")
         self.text, self.verdict = well_formed(text).strip(), "approved"
         self._done.set()
 
     def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **said: Any) -> None:
         """The person's decision; raises Refused."""
         if self._takes_text:
-            raise Refused("this is a question of a server's; it takes an answer, not a decision")
+            raise CommandError("this is a question of a server's; it takes an answer, not a decision")
         if verdict == "edited" or said.get("always") is not None:
-            raise Refused("what a server asks of the model is approved or rejected as it is, each time")
+            raise CommandError("what a server asks of the model is approved or rejected as it is, each time")
         self.verdict = verdict
         self._done.set()
 
@@ -117,7 +117,7 @@ class CallAsker:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, asks: ServerAsks, server: str, place: CallPlace) -> None:
+    def __init__(self, asks: ServerQuestions, server: str, place: CallContext) -> None:
         self._asks = asks
         self._place = place
         self._agent = f"MCP server {server}"
@@ -128,7 +128,7 @@ class CallAsker:
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
         """The person's answer; None when none came. Raises WorkbenchError where nobody is there."""
         action_id = self._propose(ASK_USER, {"question": text, "options": list(options)})
-        if not self._asks.has_person:
+        if not self._asks.has_user:
             self._refuse(action_id)
         shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
         question = self._waited(ServerQuestion(action_id, takes_text=True), shown, seconds)
@@ -146,14 +146,14 @@ class CallAsker:
         action_id = self._propose(SAMPLING, request.told)
         self._approve(action_id, seconds)
         self._tell(ActionStarted(action_id=action_id))
-        token = CALL_PLACE.set(self._place)  # what it costs is the call's
+        token = CURRENT_CALL.set(self._place)  # what it costs is the call's
         try:
             response = self._asks.complete.respond(_request(request), self._cancel)
         except WorkbenchError as error:
             self._tell(not_run(action_id, str(error)))
             raise
         finally:
-            CALL_PLACE.reset(token)
+            CURRENT_CALL.reset(token)
         self._tell(answered(action_id, response.text))
         return Sample(response.text, response.model, response.finish_reason)
 
@@ -170,7 +170,7 @@ class CallAsker:
             needs_decision=asks,
             fingerprint=self._id,
         )
-        if asks and not self._asks.has_person:
+        if asks and not self._asks.has_user:
             self._refuse(action_id)
         verdict = self._decided(shown, seconds) if asks else self._by_mode(shown, ruling)
         if verdict != "approved":

@@ -8,10 +8,10 @@ from uuid import uuid4
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, UserCommand
 from workbench.session.actions.actions import Actions
-from workbench.session.actions.decide import Refused
-from workbench.session.actions.record import not_run
-from workbench.session.actions.run import Run
-from workbench.session.log import Journal
+from workbench.session.actions.decide import CommandError
+from workbench.session.actions.run import RunningAction
+from workbench.session.log import Log
+from workbench.session.results import not_run
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.execute_bash import NAME as SHELL
 
@@ -23,63 +23,61 @@ def _nothing(command: UserCommand, cancel: Cancel) -> None:
     """Where nothing is to be done before."""
 
 
-class OwnCommands:
+class UserCommands:
     """Those that wait, in order; nobody is asked about them, for the person wrote them."""
 
-    def __init__(
-        self, journal: Journal, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing
-    ) -> None:
+    def __init__(self, log: Log, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing) -> None:
         """`prepare` is done before each."""
         self._prepare = prepare
-        self._journal = journal
+        self._log = log
         self._actions = actions
         self._cancel: Cancel | None = None
 
     @property
     def is_waiting(self) -> bool:
         """Whether one waits or runs."""
-        return bool(self._journal.ledger.own)
+        return bool(self._log.state.own)
 
     def add(self, command: str) -> None:
         """Let it run as soon as no action runs; raises Refused where there is no shell."""
         if not command.strip():
-            raise Refused("there is no command to run")
+            raise CommandError("there is no command to run")
         try:
             self._actions.ready(SHELL, {"command": command})
         except ArgumentError as error:
-            raise Refused(f"the command cannot be run: {error}") from None
-        self._journal.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
+            raise CommandError(f"the command cannot be run: {error}") from None
+        self._log.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
 
     def advance(self, cancel: Cancel) -> bool:
         """Run the next one; False when there is none. Raises StoreError."""
         if not self.is_waiting:
             return False
-        with self._journal.lock:
-            waiting = next(iter(self._journal.ledger.own.values()))
+        with self._log.lock:
+            waiting = next(iter(self._log.state.own.values()))
             self._cancel = cancel
         self._prepare(waiting, cancel)
-        with self._journal.lock:
+        with self._log.lock:
             run = self._started(waiting)
         try:
-            with self._actions.protection.own_command(run):
+            with self._actions.protection.user_command(run):
                 for _, result in self._actions.runner.results([run], cancel) if run else ():
-                    self._journal.commit(result, happened=True)
+                    self._log.commit(result, happened=True)
         finally:
             self._cancel = None
         return True
 
-    def _started(self, command: UserCommand) -> Run | None:
+    def _started(self, command: UserCommand) -> RunningAction | None:
         arguments = {"command": command.command}
         try:
             readied = self._actions.ready(SHELL, arguments)
         except ArgumentError as error:
-            self._journal.commit(not_run(command.action_id, str(error)))
+            self._log.commit(not_run(command.action_id, str(error)))
             return None
-        self._journal.commit(ActionStarted(action_id=command.action_id), lasting=True)
+        self._log.commit(ActionStarted(action_id=command.action_id), lasting=True)
         proposed = ActionProposed(
             action_id=command.action_id, response_id="", call_id=command.action_id, tool=SHELL, arguments=arguments
         )
-        return Run(proposed, readied)
+        return RunningAction(proposed, readied)
 
     def interrupt(self) -> bool:
         """End the one that runs; False when none does."""
@@ -90,10 +88,8 @@ class OwnCommands:
 
     def after_a_stop(self) -> list[Event]:
         """The events that close those which were left: none is run by itself, none a second time."""
-        ledger = self._journal.ledger
+        state = self._log.state
         return [
-            ActionAbandoned(action_id=name, reason=_UNKNOWN)
-            if name in ledger.own_started
-            else not_run(name, _NOT_BEGUN)
-            for name in ledger.own
+            ActionAbandoned(action_id=name, reason=_UNKNOWN) if name in state.own_started else not_run(name, _NOT_BEGUN)
+            for name in state.own
         ]

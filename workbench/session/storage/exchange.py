@@ -23,8 +23,8 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.risk import Mode
 from workbench.risk.paths import Places, within
-from workbench.session.actions.recovery import after_an_import
-from workbench.session.state import Ledger
+from workbench.session.recovery import after_an_import
+from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError, delete_file
 from workbench.text import first_line
 
@@ -99,21 +99,21 @@ def _without_texts(file: FileDelta) -> FileDelta:
 
 def close_what_is_open(store: Store) -> None:
     """End a run that is open, with every action of it: what was decided elsewhere never runs here."""
-    ledger = Ledger()
+    state = State()
     for event in store.events():
-        ledger.apply(event)
-    closing = after_an_import(ledger)
+        state.apply(event)
+    closing = after_an_import(state)
     if closing:
         store.append(*closing)
 
 
 def take_powers(store: Store, model: str, mode: Mode, max_steps: int) -> None:
     """Have a session file that is not the user's go on with these settings, without rules or anything open."""
-    ledger = Ledger()
+    state = State()
     for event in store.events():
-        ledger.apply(event)
-    dropped = [SettingsChanged(dropped_rule=rule) for rule in ledger.rules]
-    store.append(SettingsChanged(model=model, mode=mode, max_steps=max_steps), *dropped, *after_an_import(ledger))
+        state.apply(event)
+    dropped = [SettingsChanged(dropped_rule=rule) for rule in state.rules]
+    store.append(SettingsChanged(model=model, mode=mode, max_steps=max_steps), *dropped, *after_an_import(state))
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[Event]:

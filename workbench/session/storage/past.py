@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
 from workbench.session.storage.store import Store, StoreError, delete_file
-from workbench.session.turn.models import SessionModels
 
 
 def not_ours(path: Path) -> str:
@@ -31,9 +30,13 @@ def not_ours(path: Path) -> str:
     return "" if named == path.stem else f"was begun as {named}"
 
 
-def last_settings(store: Store, models: SessionModels) -> SessionStarted:
-    """How the session was started, with the model it had last; the first one's address is its own alone."""
-    started: SessionStarted | None = None
+def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
+    """Return how the session was started, and the same with the model that was set last. Raises StoreError.
+
+    The address of the first is only for the model it started with.
+    """
+    first: SessionStarted | None = None
+    now: SessionStarted | None = None
     for seq, line in store.lines():
         if seq > 1 and '"settings_changed"' not in line:
             continue  # a long log is not read twice
@@ -42,14 +45,12 @@ def last_settings(store: Store, models: SessionModels) -> SessionStarted:
         except ValueError:
             continue  # the session notes it as a gap
         if isinstance(event, SessionStarted):
-            started = event
-            if event.api_base and not models.is_named(event.model):
-                models.remember(event.model, event.api_base)
-        elif isinstance(event, SettingsChanged) and started is not None and event.model not in (None, started.model):
-            started = replace(started, model=event.model)
-    if started is None:
+            first = now = event
+        elif isinstance(event, SettingsChanged) and now is not None and event.model not in (None, now.model):
+            now = replace(now, model=event.model)
+    if first is None or now is None:
         raise StoreError(f"the session file {store.path} does not say how it began; start a new session")
-    return started
+    return first, now
 
 
 def remove_if_empty(store: Store, folder: Path) -> None:

@@ -2,20 +2,74 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from workbench.protocol.codec import encode, without_surrogates
-from workbench.protocol.events import Event, SessionStarted
-from workbench.session.storage.blobs import LIMIT, is_named, put_back, take_out
+from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded, SessionStarted, UserMessage
+
+LIMIT = 16_000
+"""Strings of more characters than this are kept apart."""
+
+Path: TypeAlias = list[str | int]
+Parts: TypeAlias = list[tuple[Path, str]]
+
+
+def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
+    """Replace every long string of the payload by None; returns where they stood, and the texts by hash."""
+    parts: Parts = []
+    texts: dict[str, str] = {}
+    for path, text in list(_long_strings(payload, [])):
+        name = _name_of(text)
+        _put(payload, path, None)
+        parts.append((path, name))
+        texts[name] = text
+    return parts, texts
+
+
+def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
+    """The JSON of a row with its long strings in their places; `text_of` raises KeyError for a missing one."""
+    payload = json.loads(row)
+    for path, name in json.loads(parts):
+        _put(payload, path, text_of(name))
+    return json.dumps(payload, ensure_ascii=False)
+
+
+def is_named(text: object, name: object) -> bool:
+    """Whether the text is the one that was stored under that hash."""
+    return isinstance(text, str) and _name_of(text) == name
+
+
+def _name_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _long_strings(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        if len(value) > LIMIT:
+            yield path, value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from _long_strings(part, [*path, name])
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _long_strings(part, [*path, number])
+
+
+def _put(payload: Any, path: Path, value: str | None) -> None:
+    for name in path[:-1]:
+        payload = payload[name]
+    payload[path[-1]] = value
+
 
 _BATCH = 1_000
 _HOPELESS = 5_000
@@ -172,3 +226,50 @@ def _one_by_one(
         yield _whole(db, lock, row)
     if bad_from:
         yield Gap(bad_from, bad_from, "the file is damaged from here on")
+
+
+_LONGEST = 4_000
+"""Characters of one event that are indexed."""
+
+
+def index_words(db: sqlite3.Connection, event: Event) -> None:
+    """Add the words of one event, in the open transaction."""
+    text = text_of(event)
+    if text:
+        db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (event.seq, text[:_LONGEST]))
+
+
+def text_of(event: Event) -> str:
+    """What can be found of an event."""
+    match event:
+        case UserMessage(text=text) | ModelResponded(text=text):
+            return text
+        case ActionProposed():
+            return " ".join((event.summary, *(value for value in event.arguments.values() if isinstance(value, str))))
+        case ActionObserved():
+            return observed_text(event.observation)
+    return ""
+
+
+def observed_text(observation: dict[str, object]) -> str:
+    """All text blocks of a dumped observation, one below the other."""
+    blocks = observation.get("content")
+    if not isinstance(blocks, list | tuple):
+        return ""
+    texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a query."""
+    return re.findall(r"\w+", text)
+
+
+def find_words(db: sqlite3.Connection, text: str, limit: int) -> list[int]:
+    """The newest events that hold every word of the text."""
+    words = words_of(text)
+    if not words:
+        return []
+    query = " ".join(f'"{word}"*' for word in words)
+    rows = db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?", (query, limit))
+    return [row[0] for row in rows]

@@ -16,9 +16,17 @@ from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import Event, event_from_json
-from workbench.session.storage.pages import is_log_damaged
-from workbench.session.storage.rows import UNCHECKED, Gap, find_damage, read_rows, write_line, write_row
-from workbench.session.storage.words import find_words, index_words
+from workbench.session.storage.rows import (
+    UNCHECKED,
+    Gap,
+    find_damage,
+    find_words,
+    index_words,
+    read_rows,
+    write_line,
+    write_row,
+)
+from workbench.session.storage.sqlite_pages import is_log_damaged
 from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731

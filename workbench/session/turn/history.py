@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 from workbench.llm.model import Message
@@ -31,13 +33,101 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
-from workbench.session.images import names_told
-from workbench.session.mentions import told
-from workbench.session.storage.words import observed_text
-from workbench.session.turn.condensed_part import LastCondensing, Middle, Tagged, condensed, find_middle
-from workbench.session.turn.pictures import pictures_of, with_pictures
-from workbench.session.turn.resources import resources_message
+from workbench.session.limits import MAX_OBSERVE
+from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
+from workbench.session.storage.rows import observed_text
 from workbench.text import cut_middle, visible, well_formed
+
+KEPT_FIRST = 4
+_FEWEST = 2
+_INTRODUCTION = (
+    "[The workbench has condensed the history: this summary stands for the part of the conversation that was here.]"
+)
+
+
+@dataclass(frozen=True)
+class CondensableMessages:
+    """Messages that a summary can stand for, with the numbers of the first and the last event they come from."""
+
+    first: int
+    last: int
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """Messages with the events they come from, side by side."""
+
+    messages: list[Message]
+    seqs: list[int]
+
+
+@dataclass(frozen=True)
+class LastCondensing:
+    """A condensing that can be taken back: its event, what it stood for, and the messages that were there before."""
+
+    seq: int
+    first: int
+    last: int
+    before: Tagged
+    length: int
+    """How many messages there were right after it."""
+
+    def undone(self, now: Tagged, model_since: int) -> Tagged:
+        """The messages as they would stand without it; a model set since then has signed none of the old ones."""
+        since = slice(self.length, None)
+        before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
+        return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
+
+
+def find_condensable(history: Tagged) -> CondensableMessages | None:
+    """What lies between the first messages and the recent half; None where that is not worth a summary."""
+    count = len(history.messages)
+    cuts = [cut for cut in _cuts(history) if KEPT_FIRST <= cut < count]
+    if not cuts:
+        return None
+    begin, half = cuts[0], count - count // 2
+    end = max((cut for cut in cuts if cut <= half), default=begin)
+    if end == begin:  # one long batch reaches over the half
+        end = next((cut for cut in cuts if cut > half), begin)
+    if end - begin < _FEWEST:
+        return None
+    seqs = history.seqs[begin:end]
+    return CondensableMessages(min(seqs), max(seqs), history.messages[begin:end])
+
+
+def _cuts(history: Tagged) -> list[int]:
+    """The places where everything before comes from earlier events than everything behind, and no batch is parted."""
+    before = list(accumulate(history.seqs, max))
+    behind = list(accumulate(reversed(history.seqs), min))[::-1]
+    return [
+        place
+        for place in range(1, len(history.seqs))
+        if before[place - 1] < behind[place] and history.messages[place]["role"] != "tool"
+    ]
+
+
+def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
+    """The messages with the summary in place of all that come from these events; a batch goes whole or not at all."""
+    after = Tagged([], [])
+    place: int | None = None
+    for begin, end in _units(history.messages):
+        if all(first <= seq <= last for seq in history.seqs[begin:end]):
+            place = len(after.messages) if place is None else place
+        else:
+            after.messages.extend(history.messages[begin:end])
+            after.seqs.extend(history.seqs[begin:end])
+    if place is not None:
+        after.messages.insert(place, {"role": "user", "content": f"{_INTRODUCTION}\n\n{summary}"})
+        after.seqs.insert(place, first)  # the next summary finds it in the order of the log
+    return after
+
+
+def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """An answer with its results is one unit, any other message is one by itself."""
+    begins = [place for place, message in enumerate(messages) if message["role"] != "tool"]
+    return list(pairwise([*begins, len(messages)]))
+
 
 _LONGEST = 2_000_000
 
@@ -82,8 +172,6 @@ def taken_back_message(event: FilesChanged) -> Message:
     return {"role": "user", "content": said}
 
 
-MAX_OBSERVE = 30_000
-"""Characters of one observation that reach the model."""
 ABANDONED = (
     "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
     "Look at what it has done before you go on."
@@ -145,9 +233,9 @@ class History:
         return self._settled.messages
 
     @property
-    def middle(self) -> Middle | None:
-        """The part of the messages that a summary can stand for."""
-        return find_middle(self._settled)
+    def condensable(self) -> CondensableMessages | None:
+        """The part of the messages that a summary can replace."""
+        return find_condensable(self._settled)
 
     def apply(self, event: Event) -> None:
         """Take in the next event; total: no order of events raises."""
@@ -319,7 +407,7 @@ def _said(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
 
 
 def _user_message(event: UserMessage) -> Message:
-    text = _words(event.text) + well_formed(told(event.attached) + names_told(event.image_names))
+    text = _words(event.text) + well_formed(attached_text(event.attached) + image_names_text(event.image_names))
     return with_pictures(text, event.images)
 
 

@@ -1,9 +1,9 @@
-"""One call of the model: the log's messages out, its answer and the actions it proposes in; driven by the session."""
+"""One call of the model: sends the messages of the log, records the answer and the actions it proposes."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
@@ -15,16 +15,15 @@ from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, 
 from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
 from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta
 from workbench.session.actions.actions import Actions
-from workbench.session.actions.decide import Refused
-from workbench.session.actions.record import none_run
-from workbench.session.limits.limits import Limits
-from workbench.session.limits.pausing import MANY, NO_TOOLS, UNREADABLE, after_words, before_call
-from workbench.session.log import Journal
-from workbench.session.turn.condense import GRACE, NOTHING_TO_CONDENSE, Condensing
-from workbench.session.turn.resources import Source, read_all
-from workbench.session.worker_thread import Job, Lane, LeftBehind, run
+from workbench.session.actions.decide import CommandError
+from workbench.session.limits import MANY, NO_TOOLS, UNREADABLE, Limits, TokenCount, after_words, before_call
+from workbench.session.log import Log
+from workbench.session.mentions import ResourceSource, read_all
+from workbench.session.repetition import LoopWatch
+from workbench.session.results import none_run
+from workbench.session.turn.context import GRACE, NOTHING_TO_CONDENSE, Condenser, ModelContext
+from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
 from workbench.text import first_line
-from workbench.tools.tool import ToolDefinition
 
 logger = logging.getLogger(__name__)
 
@@ -41,115 +40,122 @@ class Responder(Protocol):
         """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """The model's next answer. Raises ModelError; a cancelled call returns what came."""
+        """Return the model's next answer, or the part that came before `cancel` was set. Raises ModelError."""
 
 
-class Thinking:
-    """The calls of the model in one session; no failure of a model leaves here as an exception."""
+class ModelTurn:
+    """The calls of the model in one session; a failure of the model ends the run and is never raised."""
 
     def __init__(
         self,
-        journal: Journal,
+        log: Log,
+        context: ModelContext,
         agent: Responder,
-        tools: Mapping[str, ToolDefinition],
         actions: Actions,
         *,
+        limits: Limits,
+        tokens: TokenCount,
+        loops: LoopWatch,
         open_model: Callable[[str], Model] | None,
         on_live: Callable[[LiveEvent], None],
-        resources: Source | None = None,
+        resources: ResourceSource | None = None,
     ) -> None:
-        """`resources` is where the resources come from that messages mention."""
-        self._journal = journal
+        """`resources` reads the resources that messages mention."""
+        self._log = log
+        self._context = context
         self._resources = resources
         self._agent = agent
-        self._tools = tools
         self._actions = actions
+        self._limits = limits
+        self._tokens = tokens
+        self._loops = loops
         self._open_model = open_model
         self._on_live = on_live
-        self._model = journal.ledger.model
-        self._lane = Lane("session-model")
-        self._condensing = Condensing(journal, self._lane, on_live)
+        self._model = log.state.model
+        self._thread = WorkerThread("session-model")
+        self._condenser = Condenser(log, context, limits, self._thread, on_live)
 
-    def advance(self, limits: Limits, cancel: Cancel) -> None:
+    def advance(self, cancel: Cancel) -> None:
         """Call the model once and record its answer, or condense the history; a limit or a failure ends the run."""
-        journal, ledger = self._journal, self._journal.ledger
-        with journal.lock:
-            if not ledger.only_condenses:
-                journal.commit(*before_call(ledger, limits, journal.tokens, journal.loops))
-            if not ledger.is_running:
+        log, state = self._log, self._log.state
+        with log.lock:
+            if not state.only_condenses:
+                log.commit(*before_call(state, self._limits, self._tokens, self._loops))
+            if not state.is_running:
                 return
         try:
-            self._use_model(ledger.model)
+            self._switch_model(state.model)
             self._read_resources(cancel)
-            with journal.lock:
-                self._agent.plan = ledger.mode == "plan"
-                messages, seen = journal.history.request(), journal.history.last_seq
-            response = self._called(messages, limits, cancel)
-        except LeftBehind:
+            with log.lock:
+                self._agent.plan = state.mode == "plan"
+                messages, last_seq = self._context.history.request(), log.last_seq
+            response = self._call(messages, cancel)
+        except CallAbandoned:
             return
         except ModelError as error:
             if not cancel.is_set:
-                journal.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
+                log.commit(RunEnded(reason="error", detail=first_line(str(error), 500)))
             return
         if response is not None:
-            self._record(response, seen, cancel)
+            self._record(response, last_seq, cancel)
 
     def _read_resources(self, cancel: Cancel) -> None:
-        """What the messages mention of servers, before they are sent; a server that does not answer ends with esc."""
-        source, wanted = self._resources, dict(self._journal.wanted.mentions)
-        if source is None or not any(source.is_resource(name) for names in wanted.values() for name in names):
+        """Read the resources that unsent messages mention; the user can interrupt a server that does not answer."""
+        source, pending = self._resources, dict(self._context.pending.mentions)
+        if source is None or not any(source.is_resource(name) for names in pending.values() for name in names):
             return
         sees = not takes_no_images(self._agent.model)
-        read = run(Job(self._lane, lambda: read_all(wanted, source, cancel, self._say, sees=sees)), cancel, GRACE)
+        read = run(Job(self._thread, lambda: read_all(pending, source, cancel, self._show, sees=sees)), cancel, GRACE)
         if cancel.is_set:
-            raise LeftBehind
-        self._say("")
-        self._journal.commit(*read)
+            raise CallAbandoned
+        self._show("")
+        self._log.commit(*read)
 
-    def _called(self, messages: list[Message], limits: Limits, cancel: Cancel) -> ModelResponse | None:
-        """The model's answer; None when the history was condensed instead, then it is to be called again."""
-        model, condensing = self._agent.model, self._condensing
-        if condensing.before_call(model, limits, cancel):
+    def _call(self, messages: list[Message], cancel: Cancel) -> ModelResponse | None:
+        """Return the model's answer; None when the history was condensed instead, so that it has to be called again."""
+        model = self._agent.model
+        if self._condenser.before_call(model, cancel):
             return None
-        if self._journal.ledger.only_condenses:
+        if self._log.state.only_condenses:
             raise ModelError(NOTHING_TO_CONDENSE)
         try:
-            return run(Job(self._lane, lambda: self._respond(messages, cancel)), cancel, GRACE)
+            return run(Job(self._thread, lambda: self._respond(messages, cancel)), cancel, GRACE)
         except ContextOverflow:
-            if cancel.is_set or condensing.after_overflow(model, limits, cancel):
+            if cancel.is_set or self._condenser.after_overflow(model, cancel):
                 return None
             raise
 
     def check_model(self, name: str | None) -> None:
-        """See whether a model of that name can be asked, if one is given; raises ModelError that says what to set."""
+        """Check that the model of that name, if any, can be opened; raises ModelError that says what to set."""
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
     def check_images(self, names: Sequence[str]) -> None:
-        """Refuse images where the model set now is known to have no eyes."""
-        wanted = self._journal.ledger.model
-        if not names or (wanted != self._model and self._open_model is None):
+        """Raise CommandError for images where the model set now is known to take none."""
+        name = self._log.state.model
+        if not names or (name != self._model and self._open_model is None):
             return
-        model = self._agent.model if wanted == self._model or self._open_model is None else self._open_model(wanted)
+        model = self._agent.model if name == self._model or self._open_model is None else self._open_model(name)
         if takes_no_images(model):
-            raise Refused(f"{wanted} takes no images; choose another model, or leave out {', '.join(names)}")
+            raise CommandError(f"{name} takes no images; choose another model, or leave out {', '.join(names)}")
 
-    def _use_model(self, name: str) -> None:
+    def _switch_model(self, name: str) -> None:
         if name != self._model and self._open_model is not None:
             old, self._agent.model = self._agent.model, self._open_model(name)
             self._model = name
             old.close()
 
     def _respond(self, messages: list[Message], cancel: Cancel) -> ModelResponse:
-        waited = False
+        shows_status = False
 
         def on_delta(delta: Delta) -> None:
-            nonlocal waited
+            nonlocal shows_status
             if cancel.is_set:
                 return
-            if waited or delta.kind == "status":  # what was said of a wait is no longer so when the answer comes
-                waited = delta.kind == "status"
-                self._say(delta.text if waited else "")
+            # the first piece of the answer clears the line about a wait
+            if shows_status or delta.kind == "status":
+                shows_status = delta.kind == "status"
+                self._show(delta.text if shows_status else "")
             if delta.kind == "text":
                 self._on_live(TextDelta(text=delta.text))
             elif delta.kind == "reasoning":
@@ -157,41 +163,41 @@ class Thinking:
 
         return self._agent.respond(messages, on_delta, cancel)
 
-    def _say(self, detail: str) -> None:
-        self._on_live(EngineState(state="thinking", detail=detail, queued=self._journal.ledger.queued))
+    def _show(self, detail: str) -> None:
+        self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
 
-    def _record(self, response: ModelResponse, seen: int, cancel: Cancel) -> None:
-        with self._journal.lock:
-            parts = self._journal.parts.parts(self._agent.standing, response.usage.input)
-            answer = _answer(response, seen, parts)
-            if cancel.is_set:  # its calls were never proposed; an interrupted answer without text says nothing
+    def _record(self, response: ModelResponse, last_seq: int, cancel: Cancel) -> None:
+        with self._log.lock:
+            parts = self._context.parts(self._agent.standing, response.usage.input)
+            answer = _answer(response, last_seq, parts)
+            if cancel.is_set:  # its calls were never proposed, so only its text is kept
                 if response.text.strip() or response.reasoning.strip():
-                    self._journal.commit(replace(answer, tool_calls=(), incomplete=True), happened=True)
+                    self._log.commit(replace(answer, tool_calls=(), incomplete=True), happened=True)
                 return
-            ledger, choice = self._journal.ledger, self._agent.tool_choice
-            calls = read_response(response, self._tools, ledger.call_ids, NO_TOOLS if choice == "none" else "")
+            state, choice = self._log.state, self._agent.tool_choice
+            calls = read_response(response, self._actions.tools, state.call_ids, NO_TOOLS if choice == "none" else "")
             if not calls:
-                self._journal.commit(answer, *after_words(ledger, answer, choice), happened=True)
+                self._log.commit(answer, *after_words(state, answer, choice), happened=True)
                 return
             if choice == "none":
                 logger.warning("the model called %d tools though tools are switched off", len(calls))
             proposed = [_proposal(answer, call, position, len(calls)) for position, call in enumerate(calls)]
             first = self._actions.assessed(proposed[0])
-            self._journal.commit(answer, *proposed, *first, happened=True)
+            self._log.commit(answer, *proposed, *first, happened=True)
             self._stop_when_unreadable()
 
     def _stop_when_unreadable(self) -> None:
-        ledger = self._journal.ledger
-        if ledger.unreadable_answers >= MANY:
-            results = none_run(ledger.batch.values(), UNREADABLE)
-            self._journal.commit(*results, RunEnded(reason="stuck", detail=UNREADABLE))
+        state = self._log.state
+        if state.unreadable_answers >= MANY:
+            results = none_run(state.batch.values(), UNREADABLE)
+            self._log.commit(*results, RunEnded(reason="stuck", detail=UNREADABLE))
 
     def close(self) -> None:
-        """Let the thread of the model end."""
-        self._lane.close()
+        """End the thread of the model."""
+        self._thread.close()
 
 
-def _answer(response: ModelResponse, seen: int, parts: ContextParts) -> ModelResponded:
+def _answer(response: ModelResponse, last_seq: int, parts: ContextParts) -> ModelResponded:
     return ModelResponded(
         response_id=response.id,
         model=response.model,
@@ -205,7 +211,7 @@ def _answer(response: ModelResponse, seen: int, parts: ContextParts) -> ModelRes
         latency=response.latency,
         first_token=response.first_token,
         incomplete=response.incomplete,
-        seen=seen,
+        seen=last_seq,
         parts=parts,
     )
 

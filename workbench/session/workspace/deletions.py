@@ -16,11 +16,20 @@ from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, VersionTaken
 from workbench.risk.assess import assess_action
 from workbench.risk.assessment import Assessment, Part
-from workbench.session.state import Ledger
+from workbench.session.state import State
 from workbench.session.workspace.metadata import metadata_of
-from workbench.session.workspace.repository import GENERATED, Change, Repository, VersionsFail
-from workbench.session.workspace.safety_copies import Copies, Copy, Kept
-from workbench.session.workspace.touched import MOST_BYTES, MOST_FILES, NO_COPY, Below, Loss, Touched, told, touched
+from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.safety_copies import CopyDetails, SafetyCopies, SafetyCopy
+from workbench.session.workspace.touched import (
+    MOST_BYTES,
+    MOST_FILES,
+    NO_COPY,
+    Below,
+    Deletion,
+    Touched,
+    describe,
+    touched,
+)
 from workbench.text import counted
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
@@ -37,17 +46,17 @@ class Explained(NamedTuple):
     doubt: str = ""
 
 
-class Losses:
+class DeletionSurvey:
     """What commands take away in one workspace."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
-        self.copies = Copies(repository)
+        self.copies = SafetyCopies(repository)
 
-    def explained(self, found: Assessment) -> Explained:
+    def explain(self, found: Assessment) -> Explained:
         """The same rating, with what is deleted in its reasons."""
         losses = self._found(found)
-        lost: dict[Part, list[Loss]] = {}
+        lost: dict[Part, list[Deletion]] = {}
         for loss in losses:
             if loss.is_told:
                 lost.setdefault(loss.part, []).append(loss)
@@ -58,12 +67,12 @@ class Losses:
         doubt = FOR_GOOD if any(loss.is_final for loss in losses) else ""
         return Explained(found._replace(parts=parts, reasons=reasons), doubt)
 
-    def keep(self, found: Assessment, command: str, session_id: str) -> Copy | None:
+    def keep(self, found: Assessment, command: str, session_id: str) -> SafetyCopy | None:
         """Keep a copy of what the command takes away; None where there is nothing. Raises VersionsFail."""
         losses = self._found(found)
         failed = next((loss.why_not for loss in losses if loss.why_not and not loss.is_maybe), "")
         if failed:
-            raise VersionsFail(failed)
+            raise SnapshotError(failed)
         files = dict.fromkeys(path for loss in losses if loss.can_be_kept for path in loss.files)
         deleted = [loss for loss in losses if loss.deletes and not loss.is_outside]
         held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
@@ -73,15 +82,15 @@ class Losses:
         if not (files or held or metadata.directories):
             return None
         size = sum(_size(root / path) for path in (*files, *held))
-        return self.copies.keep(list(files), held, Kept(command, session_id, size, metadata))
+        return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
-    def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> Copy:
+    def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
         """Keep files that `version` holds and a command has deleted unforeseen; raises VersionsFail."""
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
-        return self.copies.keep_deleted(changes, version, Kept(command, session_id, size))
+        return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
-    def _found(self, found: Assessment) -> list[Loss]:
+    def _found(self, found: Assessment) -> list[Deletion]:
         """What each part takes away; where that cannot be looked up, each says why."""
         there = touched(found.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
@@ -92,7 +101,7 @@ class Losses:
             places = [self._relative(one.place) for one in inside if not one.is_any]
             held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
             return [*outside, *(self._loose(one) if one.is_any else self._loss(one, held) for one in inside)]
-        except VersionsFail as error:
+        except SnapshotError as error:
             return [*outside, *(_not_looked_up(one, str(error)) for one in inside)]
 
     def _is_held_surely(self, one: Touched) -> bool:
@@ -102,16 +111,18 @@ class Losses:
     def _relative(self, path: str | Path) -> str:
         return os.path.relpath(path, self._repository.workspace)
 
-    def _loss(self, one: Touched, held: set[str]) -> Loss:
+    def _loss(self, one: Touched, held: set[str]) -> Deletion:
         root, below = self._repository.workspace, one.below
         names = tuple(map(self._relative, below.sizes))
         lost = tuple(name for name in names if name not in held)
         kept = tuple(name for name in names if name in held)
         size = sum(below.sizes[root / name] for name in lost)
-        loss = Loss(one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history)
+        loss = Deletion(
+            one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history
+        )
         return replace(loss, held=kept, is_maybe=one.is_maybe)
 
-    def _loose(self, one: Touched) -> Loss:
+    def _loose(self, one: Touched) -> Deletion:
         """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
         root = self._repository.workspace
         below = Below()
@@ -121,7 +132,9 @@ class Losses:
         kept, size = _smallest(below.sizes)
         files = tuple(self._relative(path) for path in below.sizes if path in kept)
         lost = tuple(self._relative(path) for path in below.sizes if path not in kept)
-        return Loss(one.part, one.deletes, one.place, len(below.sizes), files, size, True, is_any=True, too_large=lost)
+        return Deletion(
+            one.part, one.deletes, one.place, len(below.sizes), files, size, True, is_any=True, too_large=lost
+        )
 
     def _not_held(self, one: Touched) -> Sequence[str]:
         if one.only is None:
@@ -131,9 +144,9 @@ class Losses:
         return [name for name in names if name not in held]
 
 
-def _said(part: Part, losses: Sequence[Loss], root: Path) -> str:
+def _said(part: Part, losses: Sequence[Deletion], root: Path) -> str:
     """The reason of a part with what it takes away; where it only may, behind the reason that it has."""
-    what = told(losses, root)
+    what = describe(losses, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in losses) else what
 
 
@@ -144,14 +157,14 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _outside(one: Touched) -> Loss:
+def _outside(one: Touched) -> Deletion:
     below = one.below
-    said = Loss(one.part, one.deletes, one.place, len(below.sizes), (), 0, below.is_whole, below.has_history)
+    said = Deletion(one.part, one.deletes, one.place, len(below.sizes), (), 0, below.is_whole, below.has_history)
     return replace(said, is_outside=True)
 
 
-def _not_looked_up(one: Touched, why: str) -> Loss:
-    said = Loss(one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why)
+def _not_looked_up(one: Touched, why: str) -> Deletion:
+    said = Deletion(one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why)
     return replace(said, is_maybe=one.is_maybe)
 
 
@@ -173,42 +186,42 @@ WATCHED: Final[frozenset[ToolKind]] = frozenset({"command", "code"})
 _STEP = 0.02
 
 
-class SafetyNet:
+class CopyRecorder:
     """Keeps copies and brings them back, in threads of its own: an interrupt and a screen wait for none of it."""
 
     def __init__(
-        self, tools: Mapping[str, ToolDefinition], losses: Losses, report: Callable[[Sequence[Event]], None]
+        self, tools: Mapping[str, ToolDefinition], survey: DeletionSurvey, report: Callable[[Sequence[Event]], None]
     ) -> None:
-        self.losses = losses
+        self.survey = survey
         self._tools = tools
         self._report = report
         self._failed: dict[str, str] = {}
-        self._kept: dict[str, tuple[Copy, frozenset[str]]] = {}
+        self._kept: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
 
-    def keep(self, ledger: Ledger, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+    def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
         self._failed.pop(action_id, None)
-        found = self.assessed(ledger, tool, arguments)
+        found = self.assess(state, tool, arguments)
         if found.risk == "LOW":
             return
         said = str(arguments.get("command") or arguments.get("code") or "")
-        kept = _aside(partial(self._keep, found, said, ledger.session_id, action_id), cancel)
-        if isinstance(kept, VersionsFail):
+        kept = _aside(partial(self._keep, found, said, state.session_id, action_id), cancel)
+        if isinstance(kept, SnapshotError):
             self._failed[action_id] = f"{NO_COPY}: {kept}"
             self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
         elif kept is not None and kept.copied:
             are = "they are" if kept.copied > 1 else "it is"
             said = f"a copy of {counted(kept.copied, 'file')} is kept before {are} changed or deleted"
-            told = f"{said}: `ohw restore {kept.id}` brings it back"
-            self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=told)])
+            notice = f"{said}: `ohw restore {kept.id}` brings it back"
+            self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=notice)])
 
-    def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> Copy | None:
-        kept = self.losses.keep(found, command, session_id)
+    def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
+        kept = self.survey.keep(found, command, session_id)
         if kept is not None:
-            self._kept[action_id] = kept, self.losses.copies.paths_of(kept)
+            self._kept[action_id] = kept, self.survey.copies.paths_of(kept)
         return kept
 
-    def keep_deleted(self, ledger: Ledger, action_id: str, version: str, deleted: Sequence[Change]) -> str:
+    def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
         """Keep what an action has deleted beside what was foreseen; the id of its copy that was not told yet."""
         copy, foreseen = self._kept.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
@@ -216,22 +229,22 @@ class SafetyNet:
         if not rest:
             return untold
         try:
-            kept = self.losses.keep_deleted(rest, version, _command_of(ledger, action_id), ledger.session_id)
-        except VersionsFail:
+            kept = self.survey.keep_deleted(rest, version, _command_of(state, action_id), state.session_id)
+        except SnapshotError:
             logger.exception("what an action deleted is in no copy, only in its version")
             return ""
         return kept.id if copy is None else untold
 
-    def failed(self, action_id: str) -> str:
+    def failure(self, action_id: str) -> str:
         """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
         return self._failed.get(action_id, "")
 
-    def assessed(self, ledger: Ledger, name: str, arguments: Mapping[str, Any]) -> Assessment:
+    def assess(self, state: State, name: str, arguments: Mapping[str, Any]) -> Assessment:
         """The rating of a call that would start now."""
         tool = self._tools.get(name)
         if tool is None or kind_of(name) not in WATCHED:
             return Assessment("LOW")
-        return assess_action(tool, arguments, ledger.workspace, tool.working_dir() or ledger.workspace)
+        return assess_action(tool, arguments, state.workspace, tool.working_dir() or state.workspace)
 
     def restore(self, copy_id: str) -> None:
         """Bring a copy back; what came of it is reported."""
@@ -239,15 +252,15 @@ class SafetyNet:
 
     def _restored(self, copy_id: str) -> None:
         try:
-            said = self.losses.copies.restore(copy_id).told
+            said = self.survey.copies.restore(copy_id).told
         except WorkbenchError as error:
             said = f"nothing was brought back: {error}"
         self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])
 
 
-def _command_of(ledger: Ledger, action_id: str) -> str:
+def _command_of(state: State, action_id: str) -> str:
     """What the action ran, or else the tool it called."""
-    own, action = ledger.own.get(action_id), ledger.batch.get(action_id)
+    own, action = state.own.get(action_id), state.batch.get(action_id)
     if own is not None:
         return own.command
     if action is None:
@@ -255,17 +268,17 @@ def _command_of(ledger: Ledger, action_id: str) -> str:
     return str(action.arguments.get("command") or action.arguments.get("code") or action.proposed.tool)
 
 
-def _aside(keep: Callable[[], Copy | None], cancel: Cancel) -> Copy | VersionsFail | None:
+def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy | SnapshotError | None:
     """What `keep` gives, or why it failed; None also after an interrupt, which leaves it to itself."""
-    kept: list[Copy | VersionsFail | None] = []
+    kept: list[SafetyCopy | SnapshotError | None] = []
 
     def work() -> None:
         try:
             kept.append(keep())
-        except VersionsFail as error:
+        except SnapshotError as error:
             kept.append(error)
         except (OSError, ValueError) as error:  # whatever stops it, the person is told that there is no copy
-            kept.append(VersionsFail(str(error)))
+            kept.append(SnapshotError(str(error)))
 
     thread = threading.Thread(target=work, name="session-copy", daemon=True)
     thread.start()

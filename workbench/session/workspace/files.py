@@ -1,15 +1,12 @@
-"""What a session does with the files of its workspace, beside the agent's actions; held by the session.
-
-It hears every event of the log and asks for versions at the right moments.
-"""
+"""The workspace files of a session: snapshots around the actions, safety copies, and reverting what the user undoes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from workbench.files.anchored import SYSTEM, Root
+from workbench.files.anchored import Root
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -24,181 +21,185 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.risk.assessment import Assessment
-from workbench.session.log import Journal
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.log import Log
+from workbench.session.state import OpenAction
 from workbench.session.storage.store import StoreError
-from workbench.session.workspace.deletions import Explained, Losses, SafetyNet
-from workbench.session.workspace.repository import Change, Repository
-from workbench.session.workspace.revert import NotTakenBack, check_paths, take_back
-from workbench.session.workspace.snapshots import Look, Recorder, known_of
+from workbench.session.workspace.deletions import CopyRecorder, DeletionSurvey, Explained
+from workbench.session.workspace.repository import Change, SnapshotRepository
+from workbench.session.workspace.restore import RevertError, check_paths, revert
+from workbench.session.workspace.snapshots import SnapshotRecorder, SnapshotRequest, texts_of
+from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
 _PATIENCE = 2.0
-"""Seconds that an action waits at most for the version before it …"""
-_SHORT = 0.1
+"""Seconds that an action waits at most for the snapshot before it …"""
+_SHORT_PATIENCE = 0.1
 """… and the actions after one that has waited in vain."""
 
 
-class Files:
-    """The files of one session's workspace; without a `recorder` there are no versions."""
+class WorkspaceFiles:
+    """The files of one session's workspace."""
 
-    def __init__(self, tools: Mapping[str, ToolDefinition], recorder: Recorder | None) -> None:
+    def __init__(
+        self,
+        log: Log,
+        tools: Mapping[str, ToolDefinition],
+        repository: SnapshotRepository | None,
+        *,
+        takes_snapshots: bool,
+        changes: Changes = native_changes,
+    ) -> None:
+        """Listen to the log from here on.
+
+        Safety copies are kept in the repository, if there is one, and snapshots too where the session takes them; a
+        sub-agent leaves those to its parent.
+        """
+        self._log = log
         self._tools = tools
-        self._recorder = recorder
-        self._journal: Journal | None = None
-        self._net: SafetyNet | None = None
-        if recorder is not None:
-            self.keep_copies_in(recorder.repository)
-        self._root = SYSTEM
+        self._root = Root.at(log.state.workspace)
         self._writing: set[str] = set()
         self._has_begun = False
         self._patience = _PATIENCE
+        self._copies: CopyRecorder | None = None
+        self._recorder: SnapshotRecorder | None = None
+        if repository is not None:
+            self._copies = CopyRecorder(tools, DeletionSurvey(repository), self._report)
+        if repository is not None and takes_snapshots:
+            self._recorder = SnapshotRecorder(
+                repository,
+                report=self._report,
+                is_writing=lambda: bool(self._writing),
+                copy_deleted=self._copy_deleted,
+                last=log.state.version,
+                changes=changes,
+            )
+            log.listen(self._follow)
 
-    def keep_copies_in(self, repository: Repository) -> None:
-        """Copies of what commands take away are kept there, also without a recorder: for a sub-agent."""
-        self._net = SafetyNet(self._tools, Losses(repository), self._report)
-
-    def use(self, journal: Journal) -> None:
-        """The log of the session."""
-        self._journal = journal
-        self._root = Root.at(journal.ledger.workspace)
-        if self._recorder is not None:
-            self._recorder.use(self._report, lambda: bool(self._writing), journal.ledger.version, self._keep_deleted)
-
-    def heard_by(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
-        """A listener that hears the events first and then takes what follows from them for the files."""
-
-        def hear(event: Event) -> None:
-            listener(event)
-            if self._recorder is not None:
-                self._hear(event, self._recorder)
-
-        return hear
-
-    def _hear(self, event: Event, recorder: Recorder) -> None:
+    def _follow(self, event: Event) -> None:
+        """Request the snapshots that an event calls for."""
         match event:
-            case UserMessage() | UserCommand() | ActionDecided():  # the last where a session goes on with a question
-                self._begin(recorder)
+            # a decision is the first event where a session goes on with an open question
+            case UserMessage() | UserCommand() | ActionDecided():
+                self._begin()
             case ActionStarted() if self._may_write(event.action_id):
                 self._writing.add(event.action_id)
             case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
                 self._writing.discard(event.action_id)
                 files = event.files_changed if isinstance(event, ActionObserved) else ()
-                recorder.ask(Look("action", event.action_id, known_of(files)))
+                self._request(SnapshotRequest("action", event.action_id, texts_of(files)))
             case FilesChanged() if event.by == "person":
-                recorder.ask(Look("person", known=known_of(event.files)))
+                self._request(SnapshotRequest("person", recorded=texts_of(event.files)))
             case RunEnded() if self._has_begun:
-                recorder.ask(Look("end"))
+                self._request(SnapshotRequest("end"))
 
-    def _begin(self, recorder: Recorder) -> None:
+    def _begin(self) -> None:
         if not self._has_begun:
             self._has_begun = True
-            recorder.ask(Look("first"))
+            self._request(SnapshotRequest("first"))
 
-    def settle(self, cancel: Cancel) -> None:
-        """Before the next action: wait for the version before it, if it may write or ends the run."""
-        if self._journal is None:
-            return
-        with self._journal.lock:
-            action = self._journal.ledger.next_action
+    def _request(self, request: SnapshotRequest) -> None:
+        if self._recorder is not None:
+            self._recorder.request(request)
+
+    def prepare_action(self, cancel: Cancel) -> None:
+        """Wait for the snapshot before the next action and keep safety copies, if it may write or ends the run."""
+        with self._log.lock:
+            action = self._log.state.next_action
         if action is None or not action.may_run:
             return
-        name = action.proposed.action_id
-        if self._may_write(name) or _ends_run(action, self._tools):
-            self._ready(name, action.proposed.tool, action.arguments, cancel)
+        action_id = action.proposed.action_id
+        if self._may_write(action_id) or _ends_run(action, self._tools):
+            self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
-    def settle_own(self, command: UserCommand, cancel: Cancel) -> None:
-        """The same before a command of the person's own."""
+    def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
+        """Do the same before a command of the user."""
         arguments = {"command": command.command}
-        if self._net and self._journal and self._net.assessed(self._journal.ledger, SHELL, arguments).risk != "LOW":
-            self._ready(command.action_id, SHELL, arguments, cancel)
+        if self._copies and self._copies.assess(self._log.state, SHELL, arguments).risk != "LOW":
+            self._prepare(command.action_id, SHELL, arguments, cancel)
 
-    def _ready(self, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
+    def _prepare(self, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         self._wait(cancel)
-        if self._net is not None and self._journal is not None and not cancel.is_set:
-            self._net.keep(self._journal.ledger, action_id, tool, arguments, cancel)
+        if self._copies is not None and not cancel.is_set:
+            self._copies.keep(self._log.state, action_id, tool, arguments, cancel)
 
     def _wait(self, cancel: Cancel) -> None:
-        """Until the version before is there, with some patience."""
+        """Wait a limited time for the snapshot before an action."""
         if self._recorder is None or not self._has_begun:
             return
-        if self._recorder.settle(cancel, self._patience):
+        if self._recorder.wait(cancel, self._patience):
             self._patience = _PATIENCE
         else:
-            self._patience = _SHORT
-            self._recorder.slow()
+            self._patience = _SHORT_PATIENCE
+            self._recorder.report_slow()
 
-    def explained(self, found: Assessment) -> Explained:
-        """The rating of an action with what it would take away in its reasons."""
-        return self._net.losses.explained(found) if self._net is not None else Explained(found)
+    def explain(self, assessment: Assessment) -> Explained:
+        """Return the rating of an action with what it would delete in its reasons."""
+        return self._copies.survey.explain(assessment) if self._copies is not None else Explained(assessment)
 
-    def no_copy(self, action_id: str) -> str:
-        """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
-        return self._net.failed(action_id) if self._net is not None else ""
+    def copy_failure(self, action_id: str) -> str:
+        """Return why what this action, which is about to start, deletes has no copy; empty where none is needed."""
+        return self._copies.failure(action_id) if self._copies is not None else ""
 
-    def _keep_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
-        if self._net is None or self._journal is None:
+    def _copy_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
+        if self._copies is None:
             return ""
-        return self._net.keep_deleted(self._journal.ledger, action_id, version, deleted)
+        return self._copies.keep_deleted(self._log.state, action_id, version, deleted)
 
-    def take_back(self, files: Sequence[FileDelta]) -> None:
-        """Write the files as the person wants them back; raises NotTakenBack, StoreError."""
-        assert self._journal is not None
-        with self._journal.lock:
-            self._journal.save()
-            self._refuse_while_busy(self._journal.ledger)
+    def revert(self, files: Sequence[FileDelta]) -> None:
+        """Write files back as the user wants them; raises RevertError, StoreError."""
+        with self._log.lock:
+            self._log.save()
+            self._refuse_while_busy()
             check_paths(files)
             if self._recorder is not None:
-                self._recorder.foresee(known_of(files))
+                self._recorder.expect(texts_of(files))
             try:
                 repository = self._recorder.repository if self._recorder is not None else None
-                take_back(files, self._root, repository)
-            except NotTakenBack as error:
+                revert(files, self._root, repository)
+            except RevertError as error:
                 if self._recorder is not None:
-                    self._recorder.forget(known_of(files))
-                self._log(error.done)
+                    self._recorder.stop_expecting(texts_of(files))
+                self._record_revert(error.done)
                 raise
-            self._log(files)
+            self._record_revert(files)
 
     def restore(self, copy_id: str) -> None:
-        """Bring a copy back, in a thread of its own: it may be large. Raises NotTakenBack, StoreError."""
-        if self._net is None or self._journal is None:
-            raise NotTakenBack("there are no copies here")
-        with self._journal.lock:
-            self._journal.save()
-            self._refuse_while_busy(self._journal.ledger)
-        self._net.restore(copy_id)
+        """Restore a safety copy in a thread of its own, because it may be large; raises RevertError, StoreError."""
+        if self._copies is None:
+            raise RevertError("there are no copies here")
+        with self._log.lock:
+            self._log.save()
+            self._refuse_while_busy()
+        self._copies.restore(copy_id)
 
     def close(self) -> None:
-        """Take the last version, if that is quick, and end."""
+        """Take the last snapshot, if that is quick, and end the threads."""
         if self._recorder is not None:
             self._recorder.close()
 
-    def _refuse_while_busy(self, ledger: Ledger) -> None:
-        is_busy = any(action.started and not self._only_reads(action) for action in ledger.batch.values())
-        if is_busy or ledger.own_started & ledger.own.keys():
-            raise NotTakenBack(_BUSY)
+    def _refuse_while_busy(self) -> None:
+        state = self._log.state
+        is_busy = any(action.started and not self._only_reads(action) for action in state.batch.values())
+        if is_busy or state.own_started & state.own.keys():
+            raise RevertError(_BUSY)
 
-    def _log(self, files: Sequence[FileDelta]) -> None:
-        if files and self._journal is not None:
-            self._journal.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
+    def _record_revert(self, files: Sequence[FileDelta]) -> None:
+        if files:
+            self._log.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
 
     def _report(self, events: Sequence[Event]) -> None:
-        """From the recorder's thread; where it cannot be written now, it is written with the next."""
-        if self._journal is not None:
-            with suppress(StoreError):
-                self._journal.commit(*events, lasting=False, happened=True)
+        """Record events from other threads; what cannot be written now is written with the next."""
+        with suppress(StoreError):
+            self._log.commit(*events, lasting=False, happened=True)
 
     def _may_write(self, action_id: str) -> bool:
-        """Whether it may change a file that a version holds: a command that is rated LOW only reads."""
-        if self._journal is None:
-            return False
-        ledger = self._journal.ledger
-        action = ledger.batch.get(action_id)
+        """Whether an action may change a file of a snapshot: a command that is rated LOW only reads."""
+        state = self._log.state
+        action = state.batch.get(action_id)
         if action is None:
-            return action_id in ledger.own
+            return action_id in state.own
         is_low = action.assessed is not None and action.assessed.risk == "LOW"
         return not self._only_reads(action) and not (is_low and action.proposed.tool == SHELL)
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -23,10 +24,47 @@ from workbench.errors import WorkbenchError
 from workbench.files.anchored import Root, real_path
 from workbench.files.git import GitAnswer, OwnRepository, run_git
 from workbench.risk.assessment import Part, Spares
-from workbench.session.workspace.ignored import patterns_above
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.text import visible
 from workbench.whole_files import discard_file
+
+
+def patterns_above(workspace: Path) -> Iterator[str]:
+    """The patterns of the folders between the root of the repository and the workspace, the outermost first.
+
+    None of those of a repository that ignores the whole workspace, such as one of a home folder that ignores `*`.
+    """
+    found: list[str] = []
+    root = next((folder for folder in (workspace, *workspace.parents) if (folder / ".git").exists()), workspace)
+    between = [folder for folder in reversed(workspace.parents) if folder.is_relative_to(root)]
+    for file in [root / ".git/info/exclude", *(folder / ".gitignore" for folder in between)]:
+        folder = root if file.name == "exclude" else file.parent
+        inside = workspace.relative_to(folder).parts
+        with suppress(OSError):
+            for line in file.read_text(errors="surrogateescape").splitlines():
+                if any(fnmatchcase(name, line.strip("/ ")) for name in inside):
+                    return
+                found += _seen_from(line, inside)
+    yield from found
+
+
+def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
+    """A pattern as it reads in the folder `inside`; nothing when it is about other folders."""
+    sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
+    if not body.strip() or body.startswith("#"):
+        return
+    if "/" not in body.rstrip().rstrip("/"):
+        yield line
+        return
+    parts = body.removeprefix("/").split("/")
+    for name in inside:
+        if not parts or parts[0] == "**":
+            break
+        if not fnmatchcase(name, parts.pop(0)):
+            return
+    if any(parts):
+        yield f"{sign}{'' if parts[0] == '**' else '/'}{'/'.join(parts)}"
+
 
 LIMIT = 2.0
 """Seconds that git has for one answer."""
@@ -92,11 +130,11 @@ _NAME = re.compile(r"[0-9a-f]{6,64}")
 _LINK = "120000"
 
 
-class VersionsFail(WorkbenchError):
+class SnapshotError(WorkbenchError):
     """No version can be had; the message says why."""
 
 
-class GitRefused(VersionsFail):
+class GitRefused(SnapshotError):
     """Git ran, and ended with an error."""
 
 
@@ -116,7 +154,7 @@ class Change:
         return _LINK in (self.mode_before, self.mode_after)
 
 
-class Repository:
+class SnapshotRepository:
     """Versions of one workspace; its paths are relative to it. Every method raises VersionsFail."""
 
     def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
@@ -153,7 +191,7 @@ class Repository:
             put_file(self.folder / "info/exclude", b"\n".join(self._excluded()))
             put_file(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
-            raise VersionsFail(f"the folder of the file versions cannot be written: {error.strerror}") from error
+            raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
     def _excluded(self) -> Iterator[bytes]:
         yield from (pattern.encode() for pattern in _NEVER)
@@ -177,7 +215,9 @@ class Repository:
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
         if not self.root.is_there:
-            raise VersionsFail(f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced")
+            raise SnapshotError(
+                f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced"
+            )
         changed = self._changed_of_known(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)
@@ -204,7 +244,7 @@ class Repository:
         try:
             return Metadata.from_bytes(self.contents([blob])[blob])
         except (ValueError, TypeError) as error:
-            raise VersionsFail(f"the metadata of a version cannot be read: {error}") from error
+            raise SnapshotError(f"the metadata of a version cannot be read: {error}") from error
 
     def store_metadata(
         self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
@@ -225,12 +265,12 @@ class Repository:
     def version_named(self, name: str) -> str:
         """The whole id of a version by how it begins; raises VersionsFail."""
         if not _NAME.fullmatch(name):
-            raise VersionsFail(f"{name!r} is no version")
+            raise SnapshotError(f"{name!r} is no version")
         if not (self.folder / "HEAD").exists():
-            raise VersionsFail(f"there is no version {name}: this directory has none")
+            raise SnapshotError(f"there is no version {name}: this directory has none")
         answer = run_git(["rev-parse", "--verify", "-q", f"{name}^{{tree}}"], cwd=self.workspace, own=self._own)
         if not answer.ok:
-            raise VersionsFail(answer.error or f"there is no version {name} any more")
+            raise SnapshotError(answer.error or f"there is no version {name} any more")
         return answer.output.decode().strip()
 
     def metadata_of(self, version: str) -> Metadata:
@@ -341,7 +381,7 @@ class Repository:
             end = said.index(b"\n", at)
             name, kind, *size = said[at:end].split()
             if not size:
-                raise VersionsFail(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
+                raise SnapshotError(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
             at = end + 1 + int(size[0])
             found[name.decode()] = said[end + 1 : at]
             at += 1
@@ -354,12 +394,12 @@ class Repository:
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
-            kind = VersionsFail if answer.code is None else GitRefused
+            kind = SnapshotError if answer.code is None else GitRefused
             raise kind(_why(arguments[0], answer))
         return answer.output
 
 
-def prune(repository: Repository) -> None:
+def prune(repository: SnapshotRepository) -> None:
     """Drop versions that are old, once a day; earlier where they have grown large."""
     mark = repository.folder / "pruned"
     with suppress(OSError):

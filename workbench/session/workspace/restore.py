@@ -5,21 +5,26 @@ Only what differs is written, and never through a link that leads out of the wor
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
-from workbench.files.anchored import AnchoredEntry, Root
+from workbench.files.anchored import SYSTEM, AnchoredEntry, Root, real_path
+from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
+from workbench.protocol.events import FileDelta
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import Change, Repository, VersionsFail
-from workbench.text import counted, visible
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.snapshots import stands_for
+from workbench.text import counted, visible, well_formed
 
 _LINK: Final = "120000"
 _NOTHING: Final = "000000"
@@ -28,7 +33,7 @@ _UNKNOWN: Mapping[str, bytes] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class BroughtBack:
+class RestoredCount:
     """How much was written again."""
 
     files: int = 0
@@ -43,7 +48,7 @@ class BroughtBack:
         return f"{what} brought back" if what else "every file is there as it was"
 
 
-def restore(repository: Repository, version: str) -> list[Change]:
+def restore(repository: SnapshotRepository, version: str) -> list[Change]:
     """Make the workspace hold what the version holds; the files that were changed. Raises VersionsFail."""
     changes = repository.difference(repository.take(), version)
     now, then = repository.metadata, repository.metadata_of(version)
@@ -54,15 +59,15 @@ def restore(repository: Repository, version: str) -> list[Change]:
         if file.path in others and not file.has_link:
             set_permissions(repository, file.path, _permissions(then, file))
     for path in sorted({*now.directories} - {*then.directories}, reverse=True):
-        with suppress(VersionsFail):  # something is in it by now
+        with suppress(SnapshotError):  # something is in it by now
             _change(repository, path, AnchoredEntry.rmdir)
     make_directories(repository, then.directories, then)
     return changes
 
 
 def bring_back(
-    repository: Repository, version: str, paths: Collection[str] = (), *, force: bool = False
-) -> BroughtBack:
+    repository: SnapshotRepository, version: str, paths: Collection[str] = (), *, force: bool = False
+) -> RestoredCount:
     """Write what a version holds at or below these paths (everything without any), where it differs now.
 
     Raises WorkbenchError, and writes nothing then, where something newer stands in a file's place and `force` is not
@@ -81,11 +86,14 @@ def bring_back(
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
         raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
     write(repository, differing, metadata)
-    return BroughtBack(len(differing), make_directories(repository, folders, metadata))
+    return RestoredCount(len(differing), make_directories(repository, folders, metadata))
 
 
 def write(
-    repository: Repository, changes: Sequence[Change], metadata: Metadata, before: Mapping[str, bytes] = _UNKNOWN
+    repository: SnapshotRepository,
+    changes: Sequence[Change],
+    metadata: Metadata,
+    before: Mapping[str, bytes] = _UNKNOWN,
 ) -> None:
     """Carry changes out in the workspace: what has to go first, then what has to be there. Raises VersionsFail.
 
@@ -103,12 +111,12 @@ def write(
             _guarded(repository, change.path, put)
 
 
-def set_permissions(repository: Repository, path: str, mode: int) -> None:
+def set_permissions(repository: SnapshotRepository, path: str, mode: int) -> None:
     """Give a file these permissions; raises VersionsFail."""
     _change(repository, path, lambda entry: entry.chmod(mode))
 
 
-def make_directories(repository: Repository, paths: Collection[str], metadata: Metadata) -> int:
+def make_directories(repository: SnapshotRepository, paths: Collection[str], metadata: Metadata) -> int:
     """Make the directories that are missing, with their permissions; how many."""
     made = 0
     for path in sorted(paths):
@@ -132,7 +140,7 @@ def _is_wanted(path: str, wanted: Collection[str]) -> bool:
     return not wanted or any(one in (".", path) or path.startswith(f"{one}/") for one in wanted)
 
 
-def _is_there(repository: Repository, change: Change, raw: bytes, metadata: Metadata) -> bool:
+def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metadata: Metadata) -> bool:
     """Whether the file is there just as the version holds it, permissions included."""
     if _holds_other(repository, change, raw):
         return False
@@ -143,7 +151,7 @@ def _is_there(repository: Repository, change: Change, raw: bytes, metadata: Meta
     return change.has_link or stat.S_IMODE(mode) == _permissions(metadata, change)
 
 
-def _holds_other(repository: Repository, change: Change, raw: bytes) -> bool:
+def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> bool:
     """Whether something else stands in the file's place; false where nothing does."""
     path = repository.workspace / change.path
     try:
@@ -157,7 +165,7 @@ def _holds_other(repository: Repository, change: Change, raw: bytes) -> bool:
         return True
 
 
-def _change(repository: Repository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
+def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
     """Do something to what is at the path; raises VersionsFail."""
 
     def changed() -> None:
@@ -167,12 +175,12 @@ def _change(repository: Repository, path: str, work: Callable[[AnchoredEntry], N
     _guarded(repository, path, changed)
 
 
-def _guarded(repository: Repository, path: str, work: Callable[[], None]) -> None:
+def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]) -> None:
     try:
         work()
     except OSError as error:
         name = visible(path or str(repository.workspace), lines=False)
-        raise VersionsFail(f"{name} could not be put back: {error.strerror or error}") from error
+        raise SnapshotError(f"{name} could not be put back: {error.strerror or error}") from error
 
 
 def _remove(root: Root, path: str) -> None:
@@ -210,3 +218,176 @@ def _put(root: Root, change: Change, raw: bytes, permissions: int, before: bytes
     with root.entry(whole) as entry:
         if stat.S_IMODE(entry.stat().st_mode) != permissions:
             entry.chmod(permissions)
+
+
+class RevertError(WorkbenchError):
+    """A change could not be taken back; `done` are the files that were written before that."""
+
+    def __init__(self, reason: str, done: Sequence[FileDelta] = ()) -> None:
+        super().__init__(reason)
+        self.done = tuple(done)
+
+
+def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepository | None = None) -> None:
+    """Give each file (`before` is what it must hold now) what `after` says; raises NotTakenBack. `root`: the workspace.
+
+    Where a version of the `repository` holds just that, its bytes, permissions and link are written, else the text in
+    the coding of the file that is there. All are checked before the first is written, and each is written whole or not
+    at all.
+    """
+    found = [_checked(file, root, repository) for file in files]
+    done: list[FileDelta] = []
+    for file, was in zip(files, found, strict=True):
+        try:
+            _write(file, was)
+        except (OSError, ValueError, EditorError, SnapshotError) as error:
+            said = f"{_name(file)} could not be written: {_why(error)}"
+            raise RevertError(f"{said}; {len(done)} of {len(files)} files were", done) from error
+        done.append(file)
+
+
+def check_paths(files: Sequence[FileDelta]) -> None:
+    """Raise NotTakenBack for a path that no file can have."""
+    for file in files:
+        try:
+            is_possible = b"\0" not in os.fsencode(file.path)
+        except UnicodeEncodeError:
+            is_possible = False
+        if not is_possible:
+            raise RevertError(f"{_name(file)} cannot be the name of a file; nothing was written")
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A file as a version holds it; written again by `put`."""
+
+    path: Path
+    put: Callable[[Mapping[str, bytes]], None]
+    name: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A file as it was found: its real path, below which directory it is opened, its bytes and how they are coded."""
+
+    path: Path
+    root: Root
+    raw: bytes | None = None
+    coding: Coding = field(default_factory=Coding)
+    stored: _Stored | None = None
+
+
+def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None) -> _Found:
+    """The file as it is; raises NotTakenBack where it does not hold what was shown."""
+    if not Path(file.path).is_absolute():
+        raise RevertError(f"{_name(file)} is no absolute path")
+    try:
+        stored = _stored(file, repository)
+        if file.cut:
+            return _checked_bytes(file, root, stored)
+        found, now = _read(stored.path if stored else Path(file.path), root)
+    except (OSError, ValueError, EditorError, SnapshotError) as error:
+        raise RevertError(f"{_name(file)} could not be read: {_why(error)}") from error
+    if now != file.before:
+        raise _changed(file)
+    return replace(found, stored=stored)
+
+
+def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Found:
+    """The same for a file without a text: what it holds is known by its hash alone."""
+    if file.after is not None and stored is None:
+        raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
+    path = stored.path if stored else Path(file.path)
+    if not root.holds(path):
+        raise RevertError(f"{_name(file)} is not in the workspace")
+    raw = _bytes_at(path, root)
+    is_as_shown = file.before is None if raw is None else stands_for(file.before, _blob_of(raw))
+    if not is_as_shown:
+        raise _changed(file)
+    return _Found(path, root, raw, stored=stored)
+
+
+def _changed(file: FileDelta) -> RevertError:
+    return RevertError(f"{_name(file)} has changed since it was shown; look at it again. Nothing was written")
+
+
+def _bytes_at(path: Path, root: Root) -> bytes | None:
+    """What the file holds, or where the link leads; None where nothing is."""
+    try:
+        with root.entry(path) as entry:
+            is_link = stat.S_ISLNK(entry.stat().st_mode)
+            return os.fsencode(path.readlink()) if is_link else entry.read()
+    except FileNotFoundError:
+        return None
+
+
+def _blob_of(raw: bytes) -> str:
+    """The id that git gives a blob with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+
+def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored | None:
+    """What the version holds of the file, where it is what is wanted; raises VersionsFail, ValueError."""
+    path = Path(file.path)
+    if repository is None or not file.version or file.after is None:
+        return None
+    root = repository.root.path
+    if not path.is_relative_to(root):
+        return None
+    version = repository.version_named(file.version)
+    change = _file_in(repository, version, str(path.relative_to(root)))
+    if change is None:
+        return None
+    if file.cut:
+        is_wanted = stands_for(file.after, change.after)
+    else:
+        raw = repository.contents([change.after])[change.after]
+        is_wanted = not change.has_link and decoded(path, raw)[1] == file.after
+    metadata = repository.metadata_of(version)
+    return (
+        _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if is_wanted else None
+    )
+
+
+def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change | None:
+    """A file of a version by its path as events tell it; None where there is none.
+
+    Events replace bytes of a name that are no UTF-8, so such a name may fit only by what it looks like.
+    """
+    files = repository.files_of(version)
+    found = [file for file in files if file.path == path] or [file for file in files if well_formed(file.path) == path]
+    return found[0] if len(found) == 1 else None
+
+
+def _read(path: Path, workspace: Root) -> tuple[_Found, str | None]:
+    """The file and its text; a path of the workspace must lead to a file of the workspace."""
+    real = Path(real_path(path))
+    if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
+        raise EditorError("it leads out of the workspace now")
+    root = workspace if workspace.holds(real) else SYSTEM
+    try:
+        raw = read_bytes(real, root)
+    except FileNotFoundError:
+        return _Found(real, root), None
+    coding, text = decoded(real, raw)
+    return _Found(real, root, raw, coding), text
+
+
+def _write(file: FileDelta, was: _Found) -> None:
+    if was.stored is not None:
+        was.stored.put({} if was.raw is None else {was.stored.name: was.raw})
+    elif file.after is None:
+        if was.raw is not None:
+            atomic.remove(was.path, was.root, before=None if file.cut else was.raw)
+    elif file.before is None:
+        atomic.write_new(was.path, encoded(was.path, file.after), was.root)
+    else:
+        atomic.replace(was.path, encoded(was.path, file.after, was.coding), was.root, before=was.raw)
+
+
+def _name(file: FileDelta) -> str:
+    return visible(file.path, lines=False)
+
+
+def _why(error: OSError | ValueError | EditorError | SnapshotError) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)

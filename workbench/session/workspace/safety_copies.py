@@ -12,15 +12,15 @@ from workbench.errors import WorkbenchError
 from workbench.files.git import OwnRepository
 from workbench.secrets.masker import KNOWN
 from workbench.session.workspace.metadata import Metadata
-from workbench.session.workspace.repository import Change, Repository, VersionsFail, listed, put_file
-from workbench.session.workspace.restore import BroughtBack, bring_back, set_permissions
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, listed, put_file
+from workbench.session.workspace.restore import RestoredCount, bring_back, set_permissions
 
 _ID = 8
 """Characters of a version that name its copy."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class CopyDetails:
     """What is known of a copy beside its files: the command that takes them away, and their size in bytes."""
 
     command: str
@@ -30,7 +30,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Copy:
+class SafetyCopy:
     """One copy: `version` holds just its files; `id` is what the person names it by."""
 
     id: str
@@ -46,35 +46,35 @@ class Copy:
     """Files that no version held before."""
 
 
-class Copies:
+class SafetyCopies:
     """The copies of one workspace."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
         self._file = repository.folder / "copies.jsonl"
 
-    def keep(self, paths: Sequence[str], held: Sequence[str], what: Kept) -> Copy:
+    def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
         """Keep these files; of those `held` the last version has the bytes already. Raises VersionsFail."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
-    def keep_deleted(self, deleted: Sequence[Change], version: str, what: Kept) -> Copy:
+    def keep_deleted(self, deleted: Sequence[Change], version: str, what: CopyDetails) -> SafetyCopy:
         """Keep files that `version` holds and that are gone since; raises VersionsFail."""
         return self._note(tree_of_deleted(self._repository, deleted, version), len(deleted), what)
 
-    def _note(self, version: str, count: int, what: Kept, copied: int = 0) -> Copy:
+    def _note(self, version: str, count: int, what: CopyDetails, copied: int = 0) -> SafetyCopy:
         self._hold(version)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         command = KNOWN.masked(what.command)[:500]
-        copy = Copy(version[:_ID], at, what.session, command, version, count, what.size, copied=copied)
+        copy = SafetyCopy(version[:_ID], at, what.session, command, version, count, what.size, copied=copied)
         try:
             with self._file.open("a") as file:
                 file.write(json.dumps(asdict(copy)) + "\n")
         except OSError as error:
-            raise VersionsFail(f"the copy cannot be written down: {error.strerror}") from error
+            raise SnapshotError(f"the copy cannot be written down: {error.strerror}") from error
         return copy
 
-    def all(self) -> list[Copy]:
+    def all(self) -> list[SafetyCopy]:
         """Every copy there is, the newest first; a line that cannot be read is passed over."""
         try:
             lines = self._file.read_text(errors="replace").splitlines()
@@ -83,13 +83,13 @@ class Copies:
         found = {}
         for line in lines:
             try:
-                copy = Copy(**json.loads(line))
+                copy = SafetyCopy(**json.loads(line))
             except (ValueError, TypeError):
                 continue
             found[copy.id] = copy
         return sorted(found.values(), key=lambda copy: copy.at, reverse=True)
 
-    def restore(self, given: str, paths: Collection[str] = (), *, force: bool = False) -> BroughtBack:
+    def restore(self, given: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:
         """Write the files of a copy again (those at or below `paths`), where they are not as they were.
 
         Raises WorkbenchError, and writes nothing then: where there is no such copy, it was pruned, or something newer
@@ -110,13 +110,13 @@ class Copies:
             place.parent.mkdir(parents=True, exist_ok=True)
             put_file(place, f"{version}\n".encode())
         except OSError as error:
-            raise VersionsFail(f"the copy cannot be kept: {error.strerror}") from error
+            raise SnapshotError(f"the copy cannot be kept: {error.strerror}") from error
 
-    def paths_of(self, copy: Copy) -> frozenset[str]:
+    def paths_of(self, copy: SafetyCopy) -> frozenset[str]:
         """The files of a copy; raises VersionsFail."""
         return frozenset(change.path for change in self._repository.files_of(copy.version))
 
-    def named(self, given: str) -> Copy | None:
+    def named(self, given: str) -> SafetyCopy | None:
         """The copy whose id begins so; None where there is none. Raises WorkbenchError where there are several."""
         matching = [copy for copy in self.all() if copy.id.startswith(given)]
         if len(matching) > 1:
@@ -125,7 +125,7 @@ class Copies:
 
 
 def tree_of_files(
-    repository: Repository, paths: Iterable[str], held: Iterable[str] = (), metadata: Metadata | None = None
+    repository: SnapshotRepository, paths: Iterable[str], held: Iterable[str] = (), metadata: Metadata | None = None
 ) -> str:
     """The version that holds just these files, also ignored ones; of `held` ones the last version has the bytes."""
     with repository.other_index() as own:
@@ -134,7 +134,7 @@ def tree_of_files(
         return _written(repository, own, _entries(repository, held), metadata or Metadata())
 
 
-def tree_of_deleted(repository: Repository, deleted: Iterable[Change], version: str) -> str:
+def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], version: str) -> str:
     """The version that holds just these files, as `version` held them before they were deleted."""
     entries = {change.path: f"{change.mode_before} {change.before}\t".encode() for change in deleted}
     lines = [head + os.fsencode(path) + b"\0" for path, head in entries.items()]
@@ -142,7 +142,7 @@ def tree_of_deleted(repository: Repository, deleted: Iterable[Change], version: 
         return _written(repository, own, lines, repository.metadata_of(version).only(entries))
 
 
-def _entries(repository: Repository, paths: Iterable[str]) -> list[bytes]:
+def _entries(repository: SnapshotRepository, paths: Iterable[str]) -> list[bytes]:
     """The entries of the last version for these files, each ended by a NUL."""
     wanted = {os.fsencode(path) for path in paths}
     if not wanted:
@@ -151,7 +151,7 @@ def _entries(repository: Repository, paths: Iterable[str]) -> list[bytes]:
     return [entry + b"\0" for entry in entries if entry.partition(b"\t")[2] in wanted]
 
 
-def _written(repository: Repository, own: OwnRepository, entries: Sequence[bytes], metadata: Metadata) -> str:
+def _written(repository: SnapshotRepository, own: OwnRepository, entries: Sequence[bytes], metadata: Metadata) -> str:
     if entries:
         repository.git(["update-index", "-z", "--index-info"], b"".join(entries), own=own)
     if metadata.to_bytes():

@@ -1,4 +1,4 @@
-"""What the person is told of the versions, each thing once; used by the recorder."""
+"""Takes snapshots of the workspace and turns what changed between two of them into events."""
 
 from __future__ import annotations
 
@@ -15,57 +15,146 @@ from typing import Literal, TypeAlias
 
 from workbench.files.anchored import real_path
 from workbench.files.git import NO_GIT
+from workbench.files.text_file import EditorError, decoded
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
-from workbench.session.workspace.deltas import Deltas, deltas
-from workbench.session.workspace.repository import Change, Repository, VersionsFail, prune
+from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, prune
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
-from workbench.text import first_line
+from workbench.text import first_line, well_formed
 
-_OFTEN = 30
-"""Changes of one file by others that are told of."""
+MOST_FILES = 400
+"""Files of one change whose texts an event holds."""
+LONGEST = 300_000
+"""Bytes of the longest text that an event holds."""
+_MOST_BYTES = 4_000_000
+_NOWHERE = Path()
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """The files of a change, at most MOST_FILES, and how many more there are."""
+
+    files: tuple[FileDelta, ...] = ()
+    more: int = 0
+
+
+@dataclass
+class _Budget:
+    """Chooses the blobs whose bytes are read: each that fits, in their order, until the budget is spent."""
+
+    sizes: Mapping[str, int]
+    remaining: int = _MOST_BYTES
+    chosen: dict[str, None] = field(default_factory=dict)
+
+    def choose(self, blob: str) -> None:
+        size = self.sizes.get(blob, LONGEST + 1)
+        if size <= min(LONGEST, self.remaining):
+            self.remaining -= size
+            self.chosen[blob] = None
+
+
+def deltas(repository: SnapshotRepository, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
+    """Return the changes as events hold them, without files whose text is `recorded` already (by absolute path)."""
+    contents = [change for change in changes if change.before != change.after]
+    first = contents[:MOST_FILES]
+    blobs = list(dict.fromkeys(blob for change in first for blob in (change.before, change.after) if blob))
+    budget = _Budget(repository.sizes(blobs) if blobs else {})
+    for blob in blobs:
+        budget.choose(blob)
+    raw = repository.contents(list(budget.chosen))
+    files = (_delta(repository, change, raw, budget.sizes) for change in first)
+    new = tuple(file for file in files if not (file.path in recorded and recorded[file.path] == file.after))
+    return Deltas(new, len(contents) - len(first))
+
+
+def _delta(
+    repository: SnapshotRepository, change: Change, raw: Mapping[str, bytes], sizes: Mapping[str, int]
+) -> FileDelta:
+    path = well_formed(str(repository.workspace / change.path))
+    before, after = (_text(blob, raw) for blob in (change.before, change.after))
+    is_left_out = not change.after and change.path in repository.left_out
+    if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_left_out:
+        cut = "too large" if is_left_out else _reason(change, before, after)
+        lines = [_line(blob, cut, sizes) for blob in (change.before, change.after)]
+        lines[1] = f"({cut})\n" if is_left_out else lines[1]
+        return FileDelta(path=path, before=lines[0], after=lines[1], cut=cut)
+    return FileDelta(path=path, before=before, after=after)
+
+
+@dataclass(frozen=True)
+class _NoText:
+    """Why there is no text to show."""
+
+    reason: str
+
+
+def _text(blob: str, raw: Mapping[str, bytes]) -> str | _NoText | None:
+    if not blob:
+        return None
+    if blob not in raw:
+        return _NoText("too large")
+    try:
+        return decoded(_NOWHERE, raw[blob])[1]
+    except EditorError:
+        return _NoText("binary")
+
+
+def _reason(change: Change, *sides: str | _NoText | None) -> str:
+    reasons = [text.reason for text in sides if isinstance(text, _NoText)]
+    return "link" if change.has_link else reasons[0]
+
+
+def stands_for(line: str | None, blob: str) -> bool:
+    """Whether this line of a delta replaces the content of the blob."""
+    return line is not None and line.endswith(f" bytes, {blob[:12]})\n")
+
+
+def _line(blob: str, cut: str, sizes: Mapping[str, int]) -> str | None:
+    """Return the line that replaces content that is not shown; it differs for different content."""
+    return f"({cut}, {sizes.get(blob, 0):,} bytes, {blob[:12]})\n" if blob else None
+
+
+_FREQUENT = 30
+"""Changes of one file by others that are reported."""
 _NAMED = 5
 
 
-class Sayings:
-    """Remembers what was said in one session."""
+class SnapshotNotices:
+    """What the user is told of the snapshots of one session, each thing once."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._counts: Counter[str] = Counter()
-        self._restless: list[str] = []
+        self._newly_frequent: list[str] = []
 
     def once(self, text: str) -> str:
-        """The text; empty when it was said before."""
-        if text in self._said:
+        """Return the text; empty when it was returned before."""
+        if text in self._reported:
             return ""
-        self._said.add(text)
+        self._reported.add(text)
         return text
 
-    def worth_telling(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """The files others changed, without those that they change all the time."""
+    def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
+        """Count the files that other programs changed; return those that do not change all the time."""
         self._counts.update(file.path for file in files)
-        self._restless += [file.path for file in files if self._counts[file.path] == _OFTEN + 1]
-        return tuple(file for file in files if self._counts[file.path] <= _OFTEN)
+        self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
+        return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
-    def now(self, problem: str, left_out: Collection[str]) -> str:
-        """What is to be said now: of a watcher that has a `problem`, of files left out, of those that never rest."""
+    def pending(self, problem: str, left_out: Collection[str]) -> str:
+        """Return what was not reported yet: a `problem` of the watcher, files left out, files that change too often."""
         watcher = f"changes of files are looked for now and then, as they are not told here: {problem}"
-        said = [self.once(watcher) if problem else "", self._left_out(left_out), self._never_resting()]
-        return "; ".join(part for part in said if part)
+        parts = [self.once(watcher) if problem else "", self._new_left_out(left_out), self._frequent()]
+        return "; ".join(part for part in parts if part)
 
-    def _left_out(self, paths: Collection[str]) -> str:
-        fresh = sorted(path for path in paths if path not in self._said)
-        self._said.update(fresh)
-        return (
-            f"not in the file versions (over 5 MB, unreadable or a repository of its own): {_named(fresh)}"
-            if fresh
-            else ""
-        )
+    def _new_left_out(self, paths: Collection[str]) -> str:
+        new = sorted(path for path in paths if path not in self._reported)
+        self._reported.update(new)
+        reason = "over 5 MB, unreadable or a repository of its own"
+        return f"not in the file versions ({reason}): {_named(new)}" if new else ""
 
-    def _never_resting(self) -> str:
-        paths, self._restless = [os.path.relpath(path, self._workspace) for path in self._restless], []
+    def _frequent(self) -> str:
+        paths, self._newly_frequent = [os.path.relpath(path, self._workspace) for path in self._newly_frequent], []
         return f"changed by others all the time, no more is told of it: {_named(paths)}" if paths else ""
 
 
@@ -75,68 +164,68 @@ def _named(paths: Sequence[str]) -> str:
 
 
 logger = logging.getLogger(__name__)
-_FIRST_LIMIT, _LIMIT = 90.0, 30.0
+_FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
 _CHEAP = 0.3
-"""Seconds of a look at the whole folder that is taken after each action; above, the watcher says where to look."""
-_SETTLE = 0.3
-"""Seconds after which the watcher has told what was changed before."""
+"""Seconds of a scan of the whole directory that is made after each action; a slower one is left to the watcher."""
+_WATCHER_DELAY = 0.3
+"""Seconds after which the watcher has reported what was changed before."""
 _TRIES = 8
-"""How often the watcher is waited for before it counts as lost."""
-_REST = 100
-"""Regular looks take one part of this of the time."""
-_MOST_PATHS, _LONGEST_PATHS = 1_000, 100_000
-"""Paths, and bytes of them, that are looked at one by one; of more the whole folder is looked at."""
-_FAULTS = 3
+"""How often the recorder waits for the watcher before it counts as failed."""
+_IDLE_FACTOR = 100
+"""Polling takes one part of this of the time."""
+_MAX_PATHS, _MAX_PATHS_BYTES = 1_000, 100_000
+"""Paths, and bytes of them, that are scanned one by one; for more the whole directory is scanned."""
+_MAX_FAULTS = 3
 
 
-KeepDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
-"""Keeps what the version held of files that an action (its id) has deleted; returns the id of the copy, or nothing."""
+CopyDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
+"""Keeps what the snapshot held of files that an action (its id) deleted; returns the id of the copy, or nothing."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """A version is wanted; `known` are files whose change is in the log already, by absolute path."""
+class SnapshotRequest:
+    """A request for a snapshot; `recorded` are files whose change is in the log already, by absolute path."""
 
     cause: Literal["first", "action", "person", "other", "end"]
     action_id: str = ""
-    known: Mapping[str, str | None] = field(default_factory=dict)
+    recorded: Mapping[str, str | None] = field(default_factory=dict)
 
 
-class Recorder:
-    """The versions of one session; `use` gives it the way into the log before the first look is asked for."""
+class SnapshotRecorder:
+    """Takes the snapshots of one session in a thread, and reports what changed since the one before."""
 
-    def __init__(self, repository: Repository, changes: Changes = native_changes) -> None:
+    def __init__(
+        self,
+        repository: SnapshotRepository,
+        *,
+        report: Callable[[Sequence[Event]], None],
+        is_writing: Callable[[], bool],
+        copy_deleted: CopyDeleted,
+        last: str = "",
+        changes: Changes = native_changes,
+    ) -> None:
+        """`is_writing` says whether an action runs that may write; `last` is the last snapshot in the log."""
         self.repository = repository
-        self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _REST, changes)
-        self._report: Callable[[Sequence[Event]], None] = lambda events: None
-        self._is_acting: Callable[[], bool] = lambda: False
-        self._keep_deleted: KeepDeleted = lambda action_id, version, deleted: ""
-        self._looks: SimpleQueue[Look | None] = SimpleQueue()
+        self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _IDLE_FACTOR, changes)
+        self._report = report
+        self._is_writing = is_writing
+        self._copy_deleted = copy_deleted
+        self._requests: SimpleQueue[SnapshotRequest | None] = SimpleQueue()
         self._changed = threading.Condition()
         self._pending = 0
         self._thread: threading.Thread | None = None
-        self._last = ""
-        self._foreseen: dict[str, str | None] = {}
+        self._last = last
+        self._expected: dict[str, str | None] = {}
         self._cost = 0.0
-        self._sayings = Sayings(repository.workspace)
+        self._notices = SnapshotNotices(repository.workspace)
         self._faults = 0
         self._was_ready = False
+        self._is_closed = False
         self.is_off = False
-        """No versions can be had here."""
+        """Whether no snapshots can be taken here."""
 
-    def use(
-        self,
-        report: Callable[[Sequence[Event]], None],
-        is_acting: Callable[[], bool],
-        since: str,
-        keep_deleted: KeepDeleted,
-    ) -> None:
-        """Where events go, whether an action runs that may write, the last version of the log, and who keeps what an
-        action has deleted."""
-        self._report, self._is_acting, self._last, self._keep_deleted = report, is_acting, since, keep_deleted
-
-    def ask(self, look: Look) -> None:
-        """Have a version taken soon; returns at once."""
+    def request(self, request: SnapshotRequest) -> None:
+        """Have a snapshot taken soon; returns at once."""
         with self._changed:
             if self.is_off:
                 return
@@ -145,186 +234,188 @@ class Recorder:
                 thread.start()
                 self._thread = thread
             self._pending += 1
-        self._looks.put(look)
+        self._requests.put(request)
 
-    def foresee(self, known: Mapping[str, str | None]) -> None:
-        """Files the person is about to have written: a look that is under way already may see them."""
+    def expect(self, texts: Mapping[str, str | None]) -> None:
+        """Files that are about to be written for the user: a scan that runs already may see them."""
         with self._changed:
-            self._foreseen = {**self._foreseen, **known}
+            self._expected = {**self._expected, **texts}
 
-    def forget(self, known: Mapping[str, str | None]) -> None:
-        """These were not written after all, or a look has been at them."""
+    def stop_expecting(self, texts: Mapping[str, str | None]) -> None:
+        """These files were not written after all, or were scanned."""
         with self._changed:
-            self._foreseen = {path: text for path, text in self._foreseen.items() if (path, text) not in known.items()}
+            self._expected = {path: text for path, text in self._expected.items() if (path, text) not in texts.items()}
 
-    def settle(self, cancel: Cancel, limit: float) -> bool:
-        """Wait until all that was asked for is done; False when it takes longer."""
+    def wait(self, cancel: Cancel, seconds: float) -> bool:
+        """Wait until every request is done; False when it takes longer."""
         if self._thread is not None and self._watcher.problem:
-            self.ask(Look("other"))
-        until = time.monotonic() + limit
+            self.request(SnapshotRequest("other"))
+        until = time.monotonic() + seconds
         with self._changed:
             while self._pending and not cancel.is_set and time.monotonic() < until:
                 self._changed.wait(0.05)
             return not self._pending or cancel.is_set
 
-    def slow(self) -> None:
-        """An action begins before the version before it is there; that is said once."""
-        said = self._sayings.once(
-            "the file versions of this folder take long; what an action changes may be told of the next one"
-        )
-        if said:
-            self._report([VersionTaken(notice=said)])
+    def report_slow(self) -> None:
+        """Report once that an action begins before the snapshot before it was taken."""
+        text = "the file versions of this folder take long; what an action changes may be told of the next one"
+        if notice := self._notices.once(text):
+            self._emit([VersionTaken(notice=notice)])
 
-    def close(self, limit: float = 1.0) -> None:
-        """Take what was asked for, if that is quick, and end."""
+    def close(self, seconds: float = 1.0) -> None:
+        """Finish the requests, if that is quick, and end the threads."""
         self._watcher.close()
-        self._looks.put(None)
+        self._requests.put(None)
         if self._thread is not None:
-            self._thread.join(limit)
-        self._report = lambda events: None
+            self._thread.join(seconds)
+        self._is_closed = True
+
+    def _emit(self, events: Sequence[Event]) -> None:
+        if not self._is_closed:
+            self._report(events)
 
     def _on_change(self) -> None:
         with self._changed:
-            is_wanted = not self._pending
-        if is_wanted and not self._is_acting():
-            self.ask(Look("other"))
+            is_idle = not self._pending
+        if is_idle and not self._is_writing():
+            self.request(SnapshotRequest("other"))
 
     def _work(self) -> None:
-        while (look := self._looks.get()) is not None:
+        while (request := self._requests.get()) is not None:
             try:
-                events = self._looked(look)
+                events = self._carry_out(request)
                 if events:
-                    self._report(events)
+                    self._emit(events)
             finally:
-                if look.cause == "person":
-                    self.forget(look.known)
+                if request.cause == "person":
+                    self.stop_expecting(request.recorded)
                 with self._changed:
                     self._pending -= 1
                     self._changed.notify_all()
-            if look.cause == "first" and not self.is_off:
+            if request.cause == "first" and not self.is_off:
                 prune(self.repository)
-            if self._watcher.has_news and not self.is_off:  # it came while this look was under way
+            if self._watcher.has_news and not self.is_off:  # it came during this scan
                 self._on_change()
 
-    def _looked(self, look: Look) -> list[Event]:
+    def _carry_out(self, request: SnapshotRequest) -> list[Event]:
         try:
-            events = self._first() if look.cause == "first" else self._next(look)
-        except VersionsFail as error:
-            return self._failed(look, str(error))
+            events = self._first() if request.cause == "first" else self._next(request)
+        except SnapshotError as error:
+            return self._fail(request, str(error))
         except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait in vain
             logger.exception("a file version could not be taken")
-            return self._failed(look, str(error))
+            return self._fail(request, str(error))
         self._faults = 0
         return events
 
     def _first(self) -> list[Event]:
-        """The version to start from; what is not as the log last knew it was changed while nobody looked."""
+        """Take the first snapshot; what differs from the last one of the log was changed between two processes."""
         self.repository.prepare()
         self._watcher.start()
         since, began = self._last, time.monotonic()
-        self._last = self.repository.take(timeout=_FIRST_LIMIT)
+        self._last = self.repository.take(timeout=_FIRST_TIMEOUT)
         self._cost = time.monotonic() - began
         events: list[Event] = []
         if since and since != self._last:
-            events += self._others(self._told(self._changes(since, self._last), {}))
+            events += self._changed_by_others(self._deltas(self._difference(since, self._last), {}))
         return [*events, VersionTaken(version=self._last, notice=self._notice())]
 
-    def _next(self, look: Look) -> list[Event]:
-        paths, before = self._where(look), self._last
+    def _next(self, request: SnapshotRequest) -> list[Event]:
+        paths, before = self._paths_to_scan(request), self._last
         if paths is not None and not paths:
             return []
         began = time.monotonic()
-        version = self.repository.take(paths, timeout=_LIMIT)
+        version = self.repository.take(paths, timeout=_TIMEOUT)
         if paths is None:
             self._cost = time.monotonic() - began
         if version == before:
-            said = self._notice()
-            return [VersionTaken(version=version, notice=said)] if said else []
-        changes = self._changes(before, version)
-        found = self._told(changes, look.known)
+            notice = self._notice()
+            return [VersionTaken(version=version, notice=notice)] if notice else []
+        changes = self._difference(before, version)
+        files = self._deltas(changes, request.recorded)
         self._last = version
-        if look.cause != "action":
-            return [*self._others(found), VersionTaken(version=version, notice=self._notice())]
+        if request.cause != "action":
+            return [*self._changed_by_others(files), VersionTaken(version=version, notice=self._notice())]
         deleted = [change for change in changes if not change.after and change.path not in self.repository.left_out]
         return [
             VersionTaken(
                 version=version,
-                action_id=look.action_id,
-                files=found.files,
-                more=found.more,
+                action_id=request.action_id,
+                files=files.files,
+                more=files.more,
                 notice=self._notice(),
-                copy_id=self._keep_deleted(look.action_id, before, deleted) if deleted else "",
+                copy_id=self._copy_deleted(request.action_id, before, deleted) if deleted else "",
             )
         ]
 
-    def _where(self, look: Look) -> list[str] | None:
-        """The paths to look at; None for all of them."""
+    def _paths_to_scan(self, request: SnapshotRequest) -> list[str] | None:
+        """Return the paths to scan; None for the whole directory."""
         watcher = self._watcher
         was_ready, self._was_ready = self._was_ready, watcher.is_ready
         if not watcher.is_whole:
             return None
-        if look.cause == "other":
-            return _few(watcher.take())
-        if look.cause == "end":
-            return self._checked() if was_ready else None
-        if self._cost <= _CHEAP:
-            watcher.take()
+        if request.cause == "other":
+            return _few(watcher.drain())
+        if request.cause == "end":
+            if was_ready:
+                self._check_watcher()
             return None
-        time.sleep(_SETTLE)
-        return _few(watcher.take())
+        if self._cost <= _CHEAP:
+            watcher.drain()
+            return None
+        time.sleep(_WATCHER_DELAY)
+        return _few(watcher.drain())
 
-    def _checked(self) -> list[str] | None:
-        """At the end of a run everything is looked at, and with it whether the watcher saw everything."""
-        time.sleep(_SETTLE)
+    def _check_watcher(self) -> None:
+        """Check whether the watcher reported everything; at the end of a run the whole directory is scanned anyway."""
+        time.sleep(_WATCHER_DELAY)
         changed = set(self.repository.changed()) - self.repository.left_out
-        seen = self._watcher.take()
+        reported = self._watcher.drain()
         for _ in range(_TRIES):
-            if all(any(_holds(one, path) for one in seen) for path in changed):
-                return None
-            time.sleep(_SETTLE)
-            seen += self._watcher.take()
+            if all(any(_covers(one, path) for one in reported) for path in changed):
+                return
+            time.sleep(_WATCHER_DELAY)
+            reported += self._watcher.drain()
         self._watcher.give_up("it missed changes")
-        return None
 
-    def _changes(self, before: str, after: str) -> list[Change]:
+    def _difference(self, before: str, after: str) -> list[Change]:
         try:
             return self.repository.difference(before, after)
-        except VersionsFail:  # the older one was pruned
+        except SnapshotError:  # the older one was pruned
             return []
 
-    def _told(self, changes: Sequence[Change], known: Mapping[str, str | None]) -> Deltas:
+    def _deltas(self, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
         try:
-            return deltas(self.repository, changes, {**self._foreseen, **known})
-        except VersionsFail:
+            return deltas(self.repository, changes, {**self._expected, **recorded})
+        except SnapshotError:
             return Deltas()
 
-    def _others(self, found: Deltas) -> list[Event]:
-        """What other programs changed; a file that changes all the time is left out of the log."""
-        files = self._sayings.worth_telling(found.files)
+    def _changed_by_others(self, changed: Deltas) -> list[Event]:
+        """Return the event for what other programs changed; a file that changes all the time is left out."""
+        files = self._notices.infrequent(changed.files)
         return [FilesChanged(files=files, by="other")] if files else []
 
     def _notice(self) -> str:
-        """What is to be said now, each thing once."""
-        return self._sayings.now(self._watcher.problem, self.repository.left_out)
+        return self._notices.pending(self._watcher.problem, self.repository.left_out)
 
-    def _failed(self, look: Look, why: str) -> list[Event]:
+    def _fail(self, request: SnapshotRequest, reason: str) -> list[Event]:
         self._faults += 1
-        self.is_off = look.cause == "first" or why == NO_GIT or self._faults >= _FAULTS
+        self.is_off = request.cause == "first" or reason == NO_GIT or self._faults >= _MAX_FAULTS
         if self.is_off:
             self._watcher.close()
         state = "there are no file versions" if self.is_off else "a file version could not be taken"
-        said = self._sayings.once(first_line(f"{state}: {why}", 300))
-        return [VersionTaken(notice=said)] if said else []
+        notice = self._notices.once(first_line(f"{state}: {reason}", 300))
+        return [VersionTaken(notice=notice)] if notice else []
 
 
 def _few(paths: list[str]) -> list[str] | None:
-    return paths if len(paths) <= _MOST_PATHS and sum(map(len, paths)) <= _LONGEST_PATHS else None
+    return paths if len(paths) <= _MAX_PATHS and sum(map(len, paths)) <= _MAX_PATHS_BYTES else None
 
 
-def _holds(folder: str, path: str) -> bool:
-    return folder in (path, ".") or path.startswith(f"{folder}/")
+def _covers(directory: str, path: str) -> bool:
+    return directory in (path, ".") or path.startswith(f"{directory}/")
 
 
-def known_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
-    """Files whose change is in the log, as a look wants them."""
+def texts_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
+    """Return what files hold whose change is in the log, by absolute path, as a SnapshotRequest takes it."""
     return {real_path(file.path): file.after for file in files}

@@ -31,7 +31,7 @@ _OUTSIDE = "outside the workspace: no copy is kept"
 
 
 @dataclass(frozen=True)
-class Loss:
+class Deletion:
     """Files at or below `place` that one part of a command deletes or writes over, those no version holds apart.
 
     With `is_any` some of them, which ones is not known before it runs.
@@ -83,7 +83,7 @@ class Loss:
         return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
 
 
-def told(losses: Sequence[Loss], root: Path) -> str:
+def describe(losses: Sequence[Deletion], root: Path) -> str:
     """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
     any_of = [loss for loss in losses if loss.is_any]
     known = [loss for loss in losses if not (loss.is_any or loss.is_maybe or loss.is_outside)]
@@ -91,7 +91,7 @@ def told(losses: Sequence[Loss], root: Path) -> str:
     return "; ".join([*(_of_known(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
 
 
-def _of_known(losses: Sequence[Loss], root: Path) -> str:
+def _of_known(losses: Sequence[Deletion], root: Path) -> str:
     count = sum(loss.count for loss in losses)
     what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
     what = what if all(loss.is_whole for loss in losses) else f"more than {count - 1:,} files"
@@ -103,7 +103,7 @@ def _of_known(losses: Sequence[Loss], root: Path) -> str:
     return _with(said, [_fate(losses), _HISTORY if any(loss.has_history for loss in losses) else ""])
 
 
-def _fate(losses: Sequence[Loss]) -> str:
+def _fate(losses: Sequence[Deletion]) -> str:
     """Whether the files can be had again; empty where there are none."""
     failed = next((loss.why_not for loss in losses if loss.why_not), "")
     if failed:
@@ -117,7 +117,7 @@ def _fate(losses: Sequence[Loss]) -> str:
     return fate if lost == count else f"{lost:,} of them {fate}"
 
 
-def _of_any(loss: Loss, root: Path) -> str:
+def _of_any(loss: Deletion, root: Path) -> str:
     said = f"{_verb([loss])} files in {_name(Path(loss.place), root)} that are not known before it runs"
     if loss.why_not:
         return _with(said, [_failed(loss.why_not)])
@@ -139,7 +139,7 @@ def _named_in_part(paths: Sequence[str]) -> str:
     return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
 
 
-def _verb(losses: Sequence[Loss]) -> str:
+def _verb(losses: Sequence[Deletion]) -> str:
     if any(loss.deletes for loss in losses):
         return "deletes"
     return "may change" if losses[0].is_maybe else "changes"

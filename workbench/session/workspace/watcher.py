@@ -131,8 +131,8 @@ class Watcher:
         with self._lock:
             return self.is_whole and bool(self._seen)
 
-    def take(self) -> list[str]:
-        """The paths that changed since the last time, relative to the workspace."""
+    def drain(self) -> list[str]:
+        """Return the paths that changed since the last call, relative to the workspace."""
         with self._lock:
             seen, self._seen = self._seen, set()
         prefix = f"{self._workspace}/"

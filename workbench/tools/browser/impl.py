@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.processes.leftovers import prefix
-from workbench.processes.rpc import Worker
+from workbench.processes.rpc import RpcWorker
 from workbench.processes.start import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
@@ -51,8 +51,8 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._seconds = seconds
         self._hidden = hidden_env
         self._one_call = threading.Lock()
-        self._worker: Worker | None = None
-        self._running: Worker | None = None
+        self._worker: RpcWorker | None = None
+        self._running: RpcWorker | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._told_before = False
         self.url = ""
@@ -71,7 +71,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             finally:
                 self._running = None
 
-    def _ready(self) -> Worker:
+    def _ready(self) -> RpcWorker:
         """The browser that is there, or a new one; raises Missing."""
         if self._worker is not None and not self._worker.is_gone:
             self._worker.forget_stop()
@@ -81,7 +81,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         program = find_chromium(self._executable)
         try:
             words = small_python("workbench.tools.browser.program", bare=False)
-            self._worker = self._running = Worker(
+            self._worker = self._running = RpcWorker(
                 lambda number: [*words, str(number)],
                 self._workspace,
                 hidden_env=self._hidden,
@@ -92,7 +92,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._open(self._worker, program)
         return self._worker
 
-    def _open(self, worker: Worker, program: str) -> None:
+    def _open(self, worker: RpcWorker, program: str) -> None:
         said = bytearray()
         worker.ask(
             {
@@ -120,7 +120,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         return place
 
-    def _done(self, worker: Worker, action: BrowserAction) -> BrowserObservation:
+    def _done(self, worker: RpcWorker, action: BrowserAction) -> BrowserObservation:
         calls = [(call.name, dict(call.arguments)) for call in parse_calls(action.code)]
         worker.ask({"calls": calls, "tab": action.tab, "pictures": self._pictures})
         said = bytearray()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from workbench.processes.rpc import End, Worker
+from workbench.processes.rpc import End, RpcWorker
 from workbench.tools.execute_bash.keep import Keep, Kept
 from workbench.tools.execute_bash.output import Cleaner
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
@@ -31,7 +31,7 @@ _MISSING = (
 class _Cell:
     """One cell on its way: what it prints and shows is taken in."""
 
-    def __init__(self, worker: Worker, place: Path, on_output: Callable[[str], None] | None) -> None:
+    def __init__(self, worker: RpcWorker, place: Path, on_output: Callable[[str], None] | None) -> None:
         self.worker = worker
         self.pictures: list[ImageContent] = []
         self.is_late = False
@@ -72,7 +72,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._kernels = Kernels(workspace, state_dir, python, hidden_env)
         self._one_cell = threading.Lock()
         self._stop = threading.Event()
-        self._running: Worker | None = None
+        self._running: RpcWorker | None = None
         self._later: threading.Timer | None = None
         self._ran_before = False
 
@@ -102,7 +102,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             lead += [self._stopped(action, end, is_late=cell.is_late)]
         return self._told(cell, end, answer, lead)
 
-    def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> Worker:
+    def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> RpcWorker:
         """The interpreter that is there, or a new one; `lead` gets what is to be said of that."""
         worker = self._kernels.current
         if self._later is not None:
@@ -117,10 +117,10 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._ran_before = False
         return self._kernels.start(self._begins)
 
-    def _begins(self, worker: Worker) -> None:
+    def _begins(self, worker: RpcWorker) -> None:
         self._running = worker
 
-    def _settle(self, worker: Worker | None) -> None:
+    def _settle(self, worker: RpcWorker | None) -> None:
         """An interrupted cell was still on its way out: wait until it is, or until its interpreter was ended."""
         assert self._later is not None
         if worker is not None and worker.answer(_AFTER_TIME + 1, lambda data: None)[0] != "answer":
@@ -128,7 +128,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._later.cancel()
         self._later = None
 
-    def _interrupt(self, worker: Worker, cell: _Cell, why: End) -> tuple[End, dict[str, Any]]:
+    def _interrupt(self, worker: RpcWorker, cell: _Cell, why: End) -> tuple[End, dict[str, Any]]:
         """C-c; a cell that does not heed it is ended with its interpreter, after a person's stop in the background."""
         cell.was_stopped, cell.is_late = True, why == "time"
         worker.press_interrupt()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from workbench.processes.leftovers import prefix
-from workbench.processes.rpc import Worker
+from workbench.processes.rpc import RpcWorker
 from workbench.processes.start import absolute_path
 from workbench.tools.execute_ipython_cell.interpreter import Interpreter, NoIPython, find_interpreter
 
@@ -30,7 +30,7 @@ class Kernels:
         self._named = python
         self._hidden = hidden_env
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self.current: Worker | None = None
+        self.current: RpcWorker | None = None
         self.interpreter = Interpreter("", True)
         self.folder = str(workspace)
         """Where the cells are now."""
@@ -52,14 +52,14 @@ class Kernels:
             return ""
         return found.python if found.is_brought else ""
 
-    def start(self, on_start: Callable[[Worker], None]) -> Worker:
+    def start(self, on_start: Callable[[RpcWorker], None]) -> RpcWorker:
         """A new interpreter, ready for its first cell; raises KernelError or NoIPython."""
         self.end()
         self.interpreter = found = find_interpreter(self._workspace, self._named)
         place = self.place
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.current = worker = Worker(
+            self.current = worker = RpcWorker(
                 lambda number: [found.python, "-u", str(_KERNEL), str(number)],
                 self._workspace,
                 hidden_env=self._hidden,

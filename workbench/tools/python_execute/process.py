@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.processes.supervised import KeptProcess
+from workbench.processes.supervised import SupervisedProcess
 from workbench.tools.python_execute.capture import Capture
 
 _RUN = "exec(compile(__import__('os').fdopen({code}, 'rb').read(), '<code>', 'exec'))"
@@ -41,7 +41,7 @@ class Process:
         with tempfile.TemporaryFile() as source:
             source.write(code.encode(errors="surrogatepass"))
             source.seek(0)
-            self._kept = KeptProcess(
+            self._kept = SupervisedProcess(
                 [python, "-u", "-c", _RUN.format(code=source.fileno())],
                 folder,
                 hidden_env=hidden_env,

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Profile
-from workbench.engine.trial import Trial
+from workbench.engine.trial import ModelTrial
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
@@ -44,7 +44,7 @@ class ModelChoice(ModalScreen[str | None]):
         self._rows = list(_rows(known, current))
         self._current = current
         self._note = _MORE if profiles else _NONE + _MORE
-        self._trial: Trial | None = None
+        self._trial: ModelTrial | None = None
 
     def compose(self) -> ComposeResult:
         """A box in the middle."""
@@ -72,11 +72,11 @@ class ModelChoice(ModalScreen[str | None]):
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self._stop()
-            self._trial = Trial(self._names[at])
+            self._trial = ModelTrial(self._names[at])
             self._say(f"{self._names[at]} is asked for one word …")
             self.run_worker(self._tell(self._trial), exclusive=True)
 
-    async def _tell(self, trial: Trial) -> None:
+    async def _tell(self, trial: ModelTrial) -> None:
         outcome = await in_daemon(trial.result)
         self._say(f"{'✓' if outcome.works else '✗'} {outcome.said}")
 

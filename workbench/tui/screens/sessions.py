@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
-from workbench.session.storage.shelf import Found
+from workbench.session.storage.catalog import SearchMatch
 from workbench.tui.screens.sessions_doing import SessionsDoing
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.session_list import SessionList
@@ -57,7 +57,7 @@ class SessionsScreen(SessionsDoing):
     class Searched(Message):
         """A thread has found words; `number` is that of its search."""
 
-        def __init__(self, number: int, places: list[Found], is_last: bool = False) -> None:
+        def __init__(self, number: int, places: list[SearchMatch], is_last: bool = False) -> None:
             super().__init__()
             self.number, self.places, self.is_last = number, places, is_last
 
@@ -69,7 +69,7 @@ class SessionsScreen(SessionsDoing):
         self._begin = search
         self._line = self._shown = "filter"  # what the line is for, and what the rows are
         self._query = ""
-        self._found: list[Found] = []
+        self._found: list[SearchMatch] = []
         self._number = 0
         self._is_reading, self._is_searching = True, False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.client.threads import in_daemon
-from workbench.engine.trial import Outcome, Trial
+from workbench.engine.trial import ModelTrial, TrialOutcome
 from workbench.tui.settings.providers import Way
 
 
@@ -11,13 +11,13 @@ class Trials:
     """`outcomes` has what came of each way that was tested."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[Way, Outcome] = {}
-        self._trial: Trial | None = None
+        self.outcomes: dict[Way, TrialOutcome] = {}
+        self._trial: ModelTrial | None = None
 
-    async def ask(self, way: Way) -> Outcome | None:
+    async def ask(self, way: Way) -> TrialOutcome | None:
         """One call of it; None when another one, or the end, came between."""
         self.stop()
-        trial = self._trial = Trial(way.profile or way.model, way.api_base)
+        trial = self._trial = ModelTrial(way.profile or way.model, way.api_base)
         outcome = await in_daemon(trial.result)
         if self._trial is not trial:
             return None

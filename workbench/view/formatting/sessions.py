@@ -20,8 +20,7 @@ from workbench.view.formatting.wrapping import Line, Piece, clip, pad
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
-    from workbench.session.storage.catalog import SessionSummary
-    from workbench.session.storage.shelf import Found
+    from workbench.session.storage.catalog import SearchMatch, SessionSummary
 
 _STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
 _WITH_FOLDER, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
@@ -36,7 +35,7 @@ class SessionRow:
     is_current: bool = False
     is_busy: bool = False
     """Another process works in it."""
-    found: Found | None = None
+    found: SearchMatch | None = None
     words: tuple[str, ...] = ()
 
 

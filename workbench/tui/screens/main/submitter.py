@@ -105,7 +105,7 @@ class Submitter:
 
     def request_notes(self, focus: str = "") -> None:
         """Have the agent write, or refresh, its notes on the workspace."""
-        from workbench.agent.notes import wanted_notes
+        from workbench.agent.instructions import wanted_notes
 
         if self._has_model:
             self.send(wanted_notes(self._workspace, focus))

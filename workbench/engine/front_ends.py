@@ -13,7 +13,7 @@ _SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas â€
 _DROP = 64_000_000  # â€¦ and before it is sent away; it comes back and reads the log
 
 
-class Screen:
+class FrontEnd:
     """One connection; `seen` is the last event it has."""
 
     def __init__(self, writer: asyncio.StreamWriter, seen: int) -> None:
@@ -45,25 +45,25 @@ class Screen:
         return self._writer.transport.get_write_buffer_size()
 
 
-class Screens:
+class FrontEnds:
     """All of them, in the order in which they came; the first holds the pen."""
 
     def __init__(self) -> None:
-        self._screens: list[Screen] = []
+        self._screens: list[FrontEnd] = []
 
     def __len__(self) -> int:
         return len(self._screens)
 
-    def add(self, screen: Screen) -> None:
+    def add(self, screen: FrontEnd) -> None:
         """A screen came."""
         self._screens.append(screen)
 
-    def remove(self, screen: Screen) -> None:
+    def remove(self, screen: FrontEnd) -> None:
         """A screen left; the next one gets the pen."""
         if screen in self._screens:
             self._screens.remove(screen)
 
-    def has_pen(self, screen: Screen) -> bool:
+    def has_pen(self, screen: FrontEnd) -> bool:
         """Whether this screen may give commands."""
         return bool(self._screens) and self._screens[0] is screen
 

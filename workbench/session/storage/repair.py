@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from workbench.protocol.events import AgentNudged, Event, SessionStarted, SettingsChanged, event_from_json
 from workbench.protocol.risk import Mode
-from workbench.session.actions.recovery import after_a_repair
-from workbench.session.state import Ledger
-from workbench.session.storage.blobs import is_named, put_back
+from workbench.session.recovery import after_a_repair
+from workbench.session.state import State
 from workbench.session.storage.lock import SessionLock
-from workbench.session.storage.pages import Pages, read_pages
-from workbench.session.storage.rows import UNCHECKED, Row, is_intact
+from workbench.session.storage.rows import UNCHECKED, Row, is_intact, is_named, put_back
+from workbench.session.storage.sqlite_pages import Pages, read_pages
 from workbench.session.storage.store import Store, StoreError, delete_file
 
 _KEPT: Final = ".damaged"
@@ -33,7 +32,7 @@ _LONGEST_GAP: Final = 1_000_000
 
 
 @dataclass(frozen=True)
-class Beginning:
+class LostSettings:
     """How a session goes on whose own settings may be among what is lost."""
 
     workspace: Path
@@ -43,7 +42,7 @@ class Beginning:
 
 
 @dataclass(frozen=True)
-class Repaired:
+class RepairResult:
     """What came of a repair: how many events were saved, which are lost (in words), where the damaged file is now.
 
     `kept` is None where nothing was damaged. `has_beginning` is false where the folder of the session was lost.
@@ -85,7 +84,7 @@ class _Found:
             return None
 
 
-def repair(path: Path, beginning: Beginning) -> Repaired:
+def repair(path: Path, beginning: LostSettings) -> RepairResult:
     """Save what can be read of a damaged session. Raises SessionInUse, or StoreError where nothing can be saved.
 
     Nothing of a whole session is changed. At no moment is the damaged file gone: it has its new name before the old one
@@ -94,7 +93,7 @@ def repair(path: Path, beginning: Beginning) -> Repaired:
     lock = SessionLock.take(path)
     try:
         if _is_whole(path):
-            return Repaired(0)
+            return RepairResult(0)
         return _repaired(path, beginning)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"the session file {path} could not be repaired ({error}); it was left as it is") from error
@@ -110,7 +109,7 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def _repaired(path: Path, beginning: Beginning) -> Repaired:
+def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
     found = _search(path)
     lines = found.lines()
     if not lines:
@@ -125,7 +124,7 @@ def _repaired(path: Path, beginning: Beginning) -> Repaired:
     except BaseException:
         delete_file(unfinished)
         raise
-    return Repaired(len(lines), _in_words(lost, last), kept, 1 in lines)
+    return RepairResult(len(lines), _in_words(lost, last), kept, 1 in lines)
 
 
 def _search(path: Path) -> _Found:
@@ -178,9 +177,9 @@ def _in_words(lost: list[tuple[int, int]], last: int) -> str:
     return f"event{'' if is_one else 's'} {', '.join(named)}{more}, and {behind}" if named else behind
 
 
-def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: Beginning) -> None:
+def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: LostSettings) -> None:
     """The new file, closed with what makes its conversation whole; all of it has reached the disk."""
-    ledger, last = Ledger(), max(lines)
+    state, last = State(), max(lines)
     first = SessionStarted(
         id=name,
         workspace=str(beginning.workspace),
@@ -189,23 +188,23 @@ def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, i
         scripted=beginning.is_scripted,
     )
     with Store.create(path) as store:
-        store.restore(_followed(_filled(lines, lost, first), ledger))
-        dropped = [SettingsChanged(dropped_rule=rule) for rule in ledger.rules]
+        store.restore(_followed(_filled(lines, lost, first), state))
+        dropped = [SettingsChanged(dropped_rule=rule) for rule in state.rules]
         words = _in_words(lost, last)
         told = AgentNudged(
             reason="lost",
             text=f"The log of this session was damaged and repaired. Lost are {words}. Look before you rely on them.",
             evidence=f"lost are {words}",
         )
-        store.append(SettingsChanged(mode=beginning.mode), *dropped, *after_a_repair(ledger), told)
+        store.append(SettingsChanged(mode=beginning.mode), *dropped, *after_a_repair(state), told)
     if Path(f"{path}-wal").exists():
         raise StoreError(f"the repaired session {path} could not be finished; the damaged file was left as it is")
 
 
-def _followed(entries: Iterator[Event | str], ledger: Ledger) -> Iterator[Event | str]:
+def _followed(entries: Iterator[Event | str], state: State) -> Iterator[Event | str]:
     for entry in entries:
         if not isinstance(entry, str):
-            ledger.apply(entry)
+            state.apply(entry)
         yield entry
 
 

@@ -15,17 +15,17 @@ from workbench.protocol.live import Notice
 from workbench.session.actions.actions import Actions
 from workbench.session.actions.decide import EDITED
 from workbench.session.actions.fingerprint import is_same_action
-from workbench.session.log import Journal
+from workbench.session.log import Log
 from workbench.session.state import OpenAction
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
 
-class Ahead:
+class OpenQuestions:
     """The questions of one session that wait beside the one whose turn it is."""
 
-    def __init__(self, journal: Journal, tools: Mapping[str, ToolDefinition], actions: Actions) -> None:
-        self._journal = journal
+    def __init__(self, log: Log, tools: Mapping[str, ToolDefinition], actions: Actions) -> None:
+        self._log = log
         self._tools = tools
         self._actions = actions
 
@@ -40,17 +40,17 @@ class Ahead:
         Not behind a question of the agent's to the person, nor behind what ends the run: what comes after may be moot.
         """
         for action in self._behind():
-            with self._journal.lock:
+            with self._log.lock:
                 if cancel.is_set or not self._is_behind_a_question(action):
                     return
                 events = self._actions.assessed(action.proposed)
                 if events and isinstance(events[0], ActionAssessed) and events[0].needs_decision:
-                    self._journal.commit(*events)
+                    self._log.commit(*events)
 
     def _behind(self) -> list[OpenAction]:
         """Those that nothing was said of yet, in order."""
-        with self._journal.lock:
-            batch = list(self._journal.ledger.batch.values())
+        with self._log.lock:
+            batch = list(self._log.state.batch.values())
         found = []
         for action in batch:
             tool = self._tools.get(action.proposed.tool)
@@ -61,28 +61,28 @@ class Ahead:
         return found
 
     def _is_behind_a_question(self, action: OpenAction) -> bool:
-        ledger = self._journal.ledger
-        first = ledger.next_action
-        is_open = ledger.batch.get(action.proposed.action_id) is action and action.decided is None
-        return is_open and ledger.phase == "deciding" and first is not action
+        state = self._log.state
+        first = state.next_action
+        is_open = state.batch.get(action.proposed.action_id) is action and action.decided is None
+        return is_open and state.phase == "deciding" and first is not action
 
     def _renew(self, cancel: Cancel, *, only_stacked: bool) -> None:
         """Ask anew what is not any more as its question shows it; a decision changes what is shown on top of others."""
-        with self._journal.lock:
-            waiting = self._journal.ledger.waiting
+        with self._log.lock:
+            waiting = self._log.state.waiting
         for action in waiting:
             if only_stacked and not action.stacked:
                 continue
-            with self._journal.lock:
+            with self._log.lock:
                 if cancel.is_set or not action.is_waiting:
                     return
-                self._journal.commit(*self._anew(action))
+                self._log.commit(*self._anew(action))
 
     def offer(self, what: str) -> Notice | None:
         """A line on how many of the waiting actions `what` would let run, None for none; it decides none of them."""
-        rater, ledger = self._actions.rater, self._journal.ledger
-        with self._journal.lock:
-            known = [(action, self._tools.get(action.proposed.tool)) for action in ledger.waiting]
+        rater, state = self._actions.rater, self._log.state
+        with self._log.lock:
+            known = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
             fitting = sum(
                 tool is not None and not action.asks_person and rater.verdict(action, tool).verdict == "allow"
                 for action, tool in known

@@ -13,7 +13,7 @@ from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.view import show_change
 
 
-class NoPart(Exception):
+class InvalidPart(Exception):
     """The decision does not fit the files that were shown; one line for the person."""
 
 
@@ -44,7 +44,7 @@ class FilePart:
 def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[FilePart, ...]:
     """What the decision makes of each file that was shown; raises NoPart."""
     if not preview:
-        raise NoPart("this action shows no files; it can be approved or rejected only as a whole")
+        raise InvalidPart("this action shows no files; it can be approved or rejected only as a whole")
     diffs = [compare(file.path, file.before, file.after) for file in preview]
     if decided.hunks is not None:
         _check_hunks(decided.hunks, sum(len(diff.hunks) for diff in diffs))
@@ -74,7 +74,7 @@ def as_written(parts: Sequence[FilePart]) -> tuple[FileText, ...]:
 def _check_hunks(hunks: Collection[int], count: int) -> None:
     unknown = sorted(index for index in set(hunks) if not 0 <= index < count)
     if unknown:
-        raise NoPart(f"what was shown has {count} hunks, and none with the number {unknown[0]}")
+        raise InvalidPart(f"what was shown has {count} hunks, and none with the number {unknown[0]}")
 
 
 def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
@@ -82,7 +82,7 @@ def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None
         return texts_with(diffs, decided.hunks or ())
     given = {file.path: file.text for file in decided.written}
     if len(given) != len(decided.written) or set(given) != {diff.path for diff in diffs}:
-        raise NoPart("what shall be written does not name exactly the files that were shown")
+        raise InvalidPart("what shall be written does not name exactly the files that were shown")
     return [given[diff.path] for diff in diffs]
 
 
@@ -104,7 +104,7 @@ _QUOTED = 2_000
 _HEAD = "The person took only a part of this change, or changed it. The files hold exactly what is said here."
 
 
-def told(parts: Sequence[FilePart], note: str) -> str:
+def partial_result(parts: Sequence[FilePart], note: str) -> str:
     """The result of the action for the model."""
     said = f"\nThe person's note: {note.strip()}" if note.strip() else ""
     return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + said

@@ -1,6 +1,6 @@
-"""What must be known of the part of a log that is not read: sums, and the few events that later ones build on.
+"""Where a long log can be cut, so that a screen reads its end first and older parts when they are asked for.
 
-SQLite goes through the rows; of a hundred thousand events a handful are read whole. The screen's link uses it.
+Nothing behind a cut tells more of an action, or of a message that waits, from before it: each part is shown by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,56 @@ from typing import Any, Final
 from workbench.protocol.events import ActionProposed, Event, UserMessage
 from workbench.session.storage.store import Store
 from workbench.tools.task_tracker import NAME as PLAN_TOOL
+
+WINDOW: Final = 3_000
+"""Events of one part, at least."""
+_CALM: Final = 3
+"""Answers in a row with no message of the person's: what was queued has been read by then."""
+_ENDS: Final = "SELECT seq, kind, json_extract(json, '$.action_id') FROM events WHERE seq < ? ORDER BY seq DESC"
+
+
+def part_start(store: Store, end: int, least: int = WINDOW) -> int:
+    """The first event of the part that ends before event `end`, and has at least so many of them.
+
+    A short rest is part of it: then it begins with event 1. Raises StoreError.
+    """
+    cut = _cut(store, end, least) if end > least + least // 3 else 1
+    return cut if cut > least // 3 else 1
+
+
+def _cut(store: Store, end: int, least: int) -> int:
+    untold: set[str] = set()
+    calm: list[tuple[int, bool]] = []
+    later = end
+    for seq, kind, action_id in store.query(_ENDS, end):
+        if kind == "run_ended" and not untold and later <= end - least:
+            return later
+        if kind in ("user_message", "message_withdrawn"):
+            calm.clear()
+        elif kind == "model_responded":
+            calm.append((seq, not untold and seq <= end - least))
+            if len(calm) >= _CALM and calm[-_CALM][1]:
+                return calm[-_CALM][0]
+        _follow(untold, kind, action_id)
+        later = seq
+    return 1
+
+
+def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
+    """`untold` are the actions of which something was met, and not yet, going back, how they began."""
+    if kind in ("action_proposed", "person_command"):
+        untold.discard(action_id or "")
+    elif action_id:
+        untold.add(action_id)
+
+
+def part(store: Store, start: int, end: int) -> Iterator[Event]:
+    """The events from `start` on, before `end`."""
+    for event in store.events(start - 1):
+        if event.seq >= end:
+            return
+        yield event
+
 
 _CALL: Final = "what IN ('model_responded', 'model_asked', 'history_condensed')"
 _ACTION: Final = """(kind IN ('action_proposed', 'person_command')
@@ -53,7 +103,7 @@ SELECT seq FROM events WHERE seq > ? AND kind = 'action_observed' AND json_extra
 
 
 @dataclass(frozen=True)
-class Step:
+class DigestStep:
     """Action `number` began to run with event `seq`."""
 
     seq: int
@@ -73,7 +123,7 @@ class Digest:
     cost: float | None
     """US dollars; `None` where one price is unknown."""
     tokens: int
-    told: tuple[Event | Step, ...]
+    told: tuple[Event | DigestStep, ...]
 
 
 def digest(store: Store, start: int) -> Digest:
@@ -84,7 +134,7 @@ def digest(store: Store, start: int) -> Digest:
     costs = [cost for cost, _, _ in spent if cost is not None]
     planned = _events(store, _numbers(plans))
     results = {seq for plan in planned for seq in _result(store, plan) if seq < start}
-    kept: list[Event | Step] = [*planned, *_events(store, _numbers(told) | _numbers(answer) | results)]
+    kept: list[Event | DigestStep] = [*planned, *_events(store, _numbers(told) | _numbers(answer) | results)]
     kept += [UserMessage(seq=seq, text="") for seq in _numbers(messages)]
     if plans:
         kept += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
@@ -108,8 +158,8 @@ def _result(store: Store, plan: Event) -> Iterator[int]:
     return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
 
 
-def _steps(begun: Iterator[tuple[Any, ...]], started: Iterator[tuple[Any, ...]]) -> Iterator[Step]:
+def _steps(begun: Iterator[tuple[Any, ...]], started: Iterator[tuple[Any, ...]]) -> Iterator[DigestStep]:
     known = {name: (number, tool) for number, (name, tool) in enumerate(begun, 1) if name}
     for seq, name in started:
         if name in known:
-            yield Step(seq, *known[name])
+            yield DigestStep(seq, *known[name])

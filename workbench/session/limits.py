@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from workbench.agent.stuck import Loop
 from workbench.config.settings import Settings
+from workbench.errors import WorkbenchError
+from workbench.llm.model import ToolChoice
 from workbench.protocol.events import (
     ActionObserved,
+    AgentNudged,
     DelegateStep,
     Event,
     HistoryCondensed,
@@ -16,11 +20,13 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
-from workbench.session.state import Ledger
-from workbench.session.storage.words import observed_text
-from workbench.session.turn.history import MAX_OBSERVE
+from workbench.session.repetition import LoopWatch
+from workbench.session.state import State
+from workbench.session.storage.rows import observed_text
 
-SIGNS_A_TOKEN = 4
+MAX_OBSERVE = 30_000
+"""Characters of one observation that reach the model."""
+CHARACTERS_PER_TOKEN = 4
 """For estimates where nobody counts: characters."""
 
 
@@ -48,16 +54,16 @@ class Limits:
     above: Callable[[], str] | None = None
     """Of a sub-agent: the limit that the run it works for has reached, if any; its tokens and dollars count there."""
 
-    def reached(self, ledger: Ledger, tokens: TokenCount) -> RunEnded | None:
+    def reached(self, state: State, tokens: TokenCount) -> RunEnded | None:
         """The end of the run when it may not call the model again; a message begins a new run."""
         over = self.above() if self.above else ""
-        said = f"the run it works for {over}" if over else self.over(ledger, tokens)
+        said = f"the run it works for {over}" if over else self.over(state, tokens)
         return RunEnded(reason="limit", detail=f"{said}; send a message to go on") if said else None
 
-    def over(self, ledger: Ledger, tokens: TokenCount) -> str:
+    def over(self, state: State, tokens: TokenCount) -> str:
         """The limit that is reached, in words; empty when there is none."""
-        if self.steps_left(ledger) <= 0:
-            return f"paused after {ledger.steps} calls of the model (max_steps)"
+        if self.steps_left(state) <= 0:
+            return f"paused after {state.steps} calls of the model (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
             about = "about " if tokens.is_estimate else ""
             return f"paused after {about}{tokens.spent:,} tokens (token_limit {self.token_limit:,})"
@@ -67,9 +73,9 @@ class Limits:
             return f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
         return ""
 
-    def steps_left(self, ledger: Ledger) -> int:
+    def steps_left(self, state: State) -> int:
         """How many calls of the model the run may still make."""
-        return (ledger.max_steps or self.max_steps) - ledger.steps
+        return (state.max_steps or self.max_steps) - state.steps
 
 
 USUAL_LIMITS = Limits()
@@ -150,6 +156,102 @@ class TokenCount:
         written = len(event.text) + sum(len(call.arguments) for call in event.tool_calls)
         given, made = event.usage.input, event.usage.output
         self.is_estimate = self.is_estimate or given is None or made is None
-        self.spent += self._signs // SIGNS_A_TOKEN if given is None else given
-        self.spent += (written + len(event.reasoning)) // SIGNS_A_TOKEN if made is None else made
+        self.spent += self._signs // CHARACTERS_PER_TOKEN if given is None else given
+        self.spent += (written + len(event.reasoning)) // CHARACTERS_PER_TOKEN if made is None else made
         self._signs += written
+
+
+class BudgetExhausted(WorkbenchError):
+    """The run has come to a limit: no sub-agent is started any more."""
+
+
+class Budget:
+    """Of one session; asked by threads of sub-agents."""
+
+    def __init__(self, limits: Limits, state: State, tokens: TokenCount) -> None:
+        self._limits = limits
+        self._state = state
+        self._tokens = tokens
+
+    def over(self) -> str:
+        """The limit that is reached, in words; empty when there is none."""
+        return self._limits.over(self._state, self._tokens)
+
+    def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
+        """The limits of a sub-agent; it looks at those of the run too, which what it spends counts in.
+
+        Of one that goes on with its work only those count: its own tokens are among what the run has spent.
+        """
+        has_own = self._limits.token_limit and not goes_on
+        left = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0
+        return replace(usual, token_limit=left, max_cost=0, above=self.over)
+
+    def steps(self, wanted: int) -> int:
+        """The calls of the model a sub-agent may make, not more than the run itself has left. Raises NothingLeft."""
+        over = self.over()
+        if over:
+            raise BudgetExhausted(f"nothing is left for it, the run {over}")
+        return min(wanted, self._limits.steps_left(self._state))
+
+
+MANY = 3
+UNREADABLE = f"{MANY} answers in a row held no call that could be read; tell the agent how to go on"
+NO_TOOLS = "tools are switched off (tool_choice is none). Answer in words."
+_BROKEN = "the answer broke off before its end; send a message to go on"
+_EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
+_TOO_LONG = "the answer hit its length limit; send a message to go on"
+_WITHHELD = "the provider's content filter ended the answer{}; put the request in other words, or choose another model"
+_AFTER_NOTHING = (
+    "Your last answer was empty. Go on with the task, answer in words, or call finish when everything is done."
+)
+_AFTER_WORDS = (
+    "Your last answer called no tool, and here each answer should. Call the tool that takes the task further, or "
+    "finish when everything is done. If no tool fits, say in words why."
+)
+
+
+def before_call(state: State, limits: Limits, tokens: TokenCount, loops: LoopWatch) -> list[Event]:
+    """What is to be recorded before the model is called again; with a RunEnded it is not called."""
+    end = limits.reached(state, tokens)
+    if end is not None:
+        return [end]
+    loop = loops.loop if limits.stop_loops else None
+    if loop is None:
+        return []
+    return [_stuck(loop) if loops.was_told(loop) else _nudged(loop)]
+
+
+def _nudged(loop: Loop) -> AgentNudged:
+    text = (
+        f"You seem to go in circles: {loop.evidence}. The same again will not help. Say what you expected and what "
+        "came instead, look at the present state in another way, then take another path. If there is none, say so."
+    )
+    return AgentNudged(reason="stuck", text=text, evidence=loop.evidence)
+
+
+def _stuck(loop: Loop) -> RunEnded:
+    return RunEnded(reason="stuck", detail=f"{loop.evidence}; tell the agent what to do differently")
+
+
+def after_words(state: State, answer: ModelResponded, choice: ToolChoice) -> list[Event]:
+    """How the run goes on after an answer without calls: usually it waits for the person."""
+    if answer.incomplete:
+        return [RunEnded(reason="error", detail=_BROKEN)]
+    if any(seq > (answer.seen or 0) for seq in state.unread):
+        return []
+    if answer.finish_reason == "content_filter":
+        return [_withheld(bool(answer.text.strip()))]
+    if not answer.text.strip():
+        end = RunEnded(reason="error", detail=_EMPTY)
+        return [end if "empty" in state.nudged else AgentNudged(reason="empty", text=_AFTER_NOTHING)]
+    is_cut = answer.finish_reason == "length"
+    if choice == "required" and not is_cut and "no_call" not in state.nudged:
+        return [AgentNudged(reason="no_call", text=_AFTER_WORDS)]
+    return [RunEnded(reason="waiting", detail=_TOO_LONG if is_cut else "")]
+
+
+def _withheld(has_words: bool) -> RunEnded:
+    """The end of a run whose answer the provider did not let through, or not to its end."""
+    if has_words:
+        return RunEnded(reason="waiting", detail=_WITHHELD.format(" before it was complete"))
+    return RunEnded(reason="error", detail=_WITHHELD.format(" before its first word"))

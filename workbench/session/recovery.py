@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from workbench.protocol.events import ActionAbandoned, Event, RunEnd, RunEnded
-from workbench.session.actions.record import none_run, not_run, rejected
-from workbench.session.state import AtWork, Ledger, OpenAction
+from workbench.session.results import none_run, not_run, rejected
+from workbench.session.state import OpenAction, RunningSubAgent, State
 
 _STOPPED = "the workbench stopped here; send a message to go on"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
@@ -16,61 +16,61 @@ _LOST = "the end of the log was lost, so whether it ran is not known; it was not
 _INTERRUPTED = "This call was not run: the person interrupted."
 
 
-def after_a_stop(ledger: Ledger) -> list[Event]:
+def after_a_stop(state: State) -> list[Event]:
     """The events that make a half-done run whole again after a kill; nothing is ever run a second time.
 
     Questions that were open stay open, those of sub-agents too: the calls these work for go on. What was decided and
     had its turn is abandoned; what stood between that and the first question was not run. Without a question the run
     ends: a restart by itself neither runs an action nor calls the model.
     """
-    batch = list(ledger.batch.values())
+    batch = list(state.batch.values())
     unknown = [action for at, action in enumerate(batch) if action.started or (action.decided and not at)]
-    open_ones = [action for action in batch if action.is_waiting or action.waits_below] if ledger.is_running else []
+    open_ones = [action for action in batch if action.is_waiting or action.waits_below] if state.is_running else []
     if not open_ones:
-        return _ended(ledger, unknown, _BEFORE, "interrupted", _STOPPED)
+        return _ended(state, unknown, _BEFORE, "interrupted", _STOPPED)
     before = batch[: batch.index(open_ones[0])]
     behind = [action for action in batch[len(before) :] if action.started and action not in open_ones]
     return _all_closed([*before, *behind], [one for one in unknown if one not in open_ones], _BEFORE)
 
 
-def after_an_interrupt(ledger: Ledger, since: int | None = None, reason: str = "") -> list[Event]:
+def after_an_interrupt(state: State, since: int | None = None, reason: str = "") -> list[Event]:
     """The events that end the run on the person's wish, or for the `reason`; the rest of its batch gets results.
 
     When they have sent something after event `since`, the run goes on with that instead of ending, unless for a reason.
     """
-    if not reason and since is not None and any(seq > since for seq in ledger.unread):
-        return _all_closed(ledger.batch.values(), _started(ledger), _INTERRUPTED)
+    if not reason and since is not None and any(seq > since for seq in state.unread):
+        return _all_closed(state.batch.values(), _started(state), _INTERRUPTED)
     told = f"This call was not run: {reason}." if reason else _INTERRUPTED
-    return _ended(ledger, _started(ledger), told, "interrupted", reason)
+    return _ended(state, _started(state), told, "interrupted", reason)
 
 
-def after_a_fault(ledger: Ledger, detail: str) -> list[Event]:
+def after_a_fault(state: State, detail: str) -> list[Event]:
     """The events that end the run because something of ours failed; the session lives on."""
-    return _ended(ledger, _started(ledger), _BEFORE, "error", detail)
+    return _ended(state, _started(state), _BEFORE, "error", detail)
 
 
-def after_an_import(ledger: Ledger) -> list[Event]:
+def after_an_import(state: State) -> list[Event]:
     """The events that close what is open in a log from elsewhere, questions and approved actions too."""
-    own = [not_run(name, _ELSEWHERE) for name in ledger.own]
+    own = [not_run(name, _ELSEWHERE) for name in state.own]
     detail = "the session came from elsewhere, and what was open in it was closed"
-    return [*own, *_ended(ledger, _started(ledger), _ELSEWHERE, "interrupted", detail)]
+    return [*own, *_ended(state, _started(state), _ELSEWHERE, "interrupted", detail)]
 
 
-def after_a_repair(ledger: Ledger) -> list[Event]:
+def after_a_repair(state: State) -> list[Event]:
     """The events that close what is open in a log whose end was lost: any action of it may have run."""
-    own = [ActionAbandoned(action_id=name, reason=_LOST) for name in ledger.own]
-    closed = [_closed(action, _LOST) for action in ledger.batch.values()]
+    own = [ActionAbandoned(action_id=name, reason=_LOST) for name in state.own]
+    closed = [_closed(action, _LOST) for action in state.batch.values()]
     detail = "the end of the session was lost, and what was open in it was closed"
-    return [*own, *closed, *([RunEnded(reason="interrupted", detail=detail)] if ledger.is_running else [])]
+    return [*own, *closed, *([RunEnded(reason="interrupted", detail=detail)] if state.is_running else [])]
 
 
-def _started(ledger: Ledger) -> list[OpenAction]:
-    return [action for action in ledger.batch.values() if action.started]
+def _started(state: State) -> list[OpenAction]:
+    return [action for action in state.batch.values() if action.started]
 
 
-def _ended(ledger: Ledger, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
-    events = _all_closed(ledger.batch.values(), unknown, said)
-    if ledger.is_running:
+def _ended(state: State, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
+    events = _all_closed(state.batch.values(), unknown, said)
+    if state.is_running:
         events.append(RunEnded(reason=reason, detail=detail))
     return events
 
@@ -87,7 +87,7 @@ def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:
     return ActionAbandoned(action_id=action_id, reason=reason, known=_known(action.sub_agent))
 
 
-def _known(at_work: AtWork | None) -> str:
+def _known(at_work: RunningSubAgent | None) -> str:
     """Where its sub-agent stands: its own log is whole, and a question in it is still open."""
     if at_work is None:
         return ""

@@ -1,14 +1,18 @@
-"""The agent's last moves, kept up event by event from the log, and whether they go in circles; used by the journal."""
+"""The agent's last moves, kept up event by event from the log, and whether they go in circles; used by the log."""
 
 from __future__ import annotations
 
 import zlib
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from workbench.agent.stuck import WINDOW, Loop, Move, action_move, find_loop, result_key, words_move
+import msgspec.structs
+
+from workbench.agent.stuck import ADVICE, WINDOW, Loop, Move, action_move, advice_on, find_loop, result_key, words_move
 from workbench.protocol.events import (
+    ActionAbandoned,
     ActionObserved,
     ActionProposed,
     AgentNudged,
@@ -17,8 +21,53 @@ from workbench.protocol.events import (
     ModelResponded,
     UserMessage,
 )
-from workbench.session.limits.failures import plain_text
+from workbench.session.storage.rows import observed_text
 from workbench.tools.manifest import kind_of
+from workbench.tools.tool import ToolDefinition
+
+
+def plain_text(observation: dict[str, Any]) -> str:
+    """The text of a result without the advice that was added to it."""
+    return observed_text(observation).partition(f"\n{ADVICE}")[0]
+
+
+class Failures:
+    """The last failure of each tool since it worked."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, str] = {}  # action id -> tool
+        self._last: dict[str, str] = {}  # tool -> its error, canonical
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event; total: no order of events raises."""
+        match event:
+            case ModelResponded():
+                self._open = {}
+            case ActionProposed():
+                self._open[event.action_id] = event.tool
+            case ActionAbandoned():
+                self._open.pop(event.action_id, None)
+            case ActionObserved() if event.action_id in self._open:
+                tool = self._open.pop(event.action_id)
+                self._last.pop(tool, None)
+                if event.observation.get("is_error"):
+                    self._last[tool] = result_key(plain_text(event.observation))
+
+    def advised(
+        self, proposed: ActionProposed, result: ActionObserved, tools: Mapping[str, ToolDefinition]
+    ) -> ActionObserved:
+        """The result; with a line of advice when the tool failed in the same way the last time."""
+        seen = result.observation
+        if not seen.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(seen)):
+            return result
+        is_known = proposed.tool in tools
+        was_read = bool(proposed.arguments) or not proposed.error
+        if is_known and not was_read and "JSON" not in proposed.error:
+            return result  # it was cut off or refused: that says nothing of its arguments
+        line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
+        content = [*seen.get("content", ()), {"type": "text", "text": line}]
+        return msgspec.structs.replace(result, observation={**seen, "content": content})
+
 
 _MOST_NUDGES = 3
 _CONDENSED = Move("condensed", "condensed")

@@ -7,15 +7,15 @@ from pathlib import PurePath
 
 from workbench.diff.hunks import compare
 from workbench.protocol.events import StaleFile
-from workbench.session.state import Ledger, OpenAction
+from workbench.session.state import OpenAction, State
 from workbench.text import cut_middle, visible
 from workbench.tools.executor import FileChange
 
 
-def left_before(ledger: Ledger, action_id: str) -> dict[str, str | None]:
+def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
     """What files will hold when the actions of the batch before this one have run as they are shown, or were taken."""
     texts: dict[str, str | None] = {}
-    for name, action in ledger.batch.items():
+    for name, action in state.batch.items():
         if name == action_id:
             return texts
         texts.update(_left_by(action))
@@ -77,7 +77,7 @@ def _writer(change: FileChange, who: Mapping[str, tuple[str, int]]) -> str:
     return name if content == hash(change.before) else ""
 
 
-def needs_person(files: Iterable[StaleFile]) -> bool:
+def has_conflicts(files: Iterable[StaleFile]) -> bool:
     """Whether somebody has to look: the changes meet, or could not be merged."""
     return any(file.conflicts != 0 for file in files)
 
@@ -102,12 +102,12 @@ def _outcome(file: StaleFile) -> str:
     return f"both changed the same lines in {places}, and there the proposal has the agent's"
 
 
-def told_of(files: Sequence[StaleFile]) -> str:
+def stale_note(files: Sequence[StaleFile]) -> str:
     """What stands behind the result of an action that wrote such files."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
 
 
-def told_of_refused(files: Sequence[StaleFile]) -> str:
+def refused_stale_note(files: Sequence[StaleFile]) -> str:
     """What stands behind the result of an action that was rejected."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. View it before you edit it.]" for file in files)
 

@@ -10,19 +10,28 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from workbench.config.locations import Locations
 from workbench.files.anchored import AnchoredEntry, Root
 from workbench.files.stat_keys import stat_key
-from workbench.protocol.events import VersionTaken
+from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk.assessment import ANY, Assessment
 from workbench.risk.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.risk.paths import ZSH, within
+from workbench.session.actions.assess import Rater
+from workbench.session.actions.run import Result, RunningAction
+from workbench.session.log import Log
+from workbench.session.results import with_text
+from workbench.session.state import OpenAction
 from workbench.text import counted, visible
+from workbench.tools.tool import ToolDefinition
 from workbench.whole_files import is_own_write
 
 MOST_PUT_BACK: Final = 20
@@ -381,3 +390,86 @@ def _restore(entry: AnchoredEntry, state: PathState) -> None:
     with os.fdopen(entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
         os.fchmod(file.fileno(), state.mode)
+
+
+class Protection:
+    """The integrity guard of one session, and what its running actions may change."""
+
+    def __init__(self, log: Log, rater: Rater, state: Path | None) -> None:
+        """What is put back is kept in `state`; without it nothing is put back, only asked about."""
+        self._log = log
+        self._rater = rater
+        self._permits: dict[str, Permit] = {}
+        self.guard = IntegrityGuard(log.state.workspace, state)
+
+    def compare(self) -> None:
+        """Record, and say, which protected files have changed since the last action; raises StoreError."""
+        intrusion = self.guard.compare()
+        if intrusion.paths:
+            self._log.commit(intrusion.event(), happened=True)
+
+    def doubt(self, tool: ToolDefinition) -> str:
+        """Why a call of this tool is asked about because of protected files that have changed; empty otherwise."""
+        return self.guard.question if may_change(tool) else ""
+
+    def objection(self, action: OpenAction, tool: ToolDefinition) -> str | None:
+        """The doubt, where the user has not approved the action with it; what they have approved is settled."""
+        doubt = self.doubt(tool)
+        decided, shown = action.decided, action.assessed
+        if not doubt:
+            return None
+        if decided is None or decided.by != "person" or shown is None or doubt not in shown.reasons:
+            return doubt
+        self.guard.accept()
+        return None
+
+    def begin(self, run: RunningAction) -> None:
+        """Note what an action that starts may change of the protected files."""
+        tool = run.readied.tool
+        if not may_change(tool):
+            return
+        action = self._log.state.batch.get(run.proposed.action_id)
+        decided = action.decided if action else None
+        proposed = replace(run.proposed, arguments=action.arguments) if action else run.proposed
+        local = self._rater.local(proposed, tool)
+        permit = permit_of(
+            local,
+            self._log.state.workspace,
+            [file.path for file in run.readied.files],
+            by_user=decided is not None and decided.by == "person",
+            by_rule=not self._rater.guarded(proposed, local),
+        )
+        self._permits[run.proposed.action_id] = permit
+        self.guard.begin(permit)
+
+    @contextmanager
+    def user_command(self, run: RunningAction | None) -> Iterator[None]:
+        """Guard a command of the user: it may change anything; what it does not name is reported afterwards."""
+        if run is None:
+            yield
+            return
+        local = self._rater.local(run.proposed, run.readied.tool)
+        permit = permit_of(local, self._log.state.workspace, (), by_user=True, by_rule=False)
+        self.guard.begin(ALL_CHANGES)
+        try:
+            yield
+        finally:
+            intrusion = self.guard.end_own(permit)
+        if intrusion.paths:
+            self._log.commit(intrusion.event(run.proposed.action_id), happened=True)
+
+    def ended(self, run: RunningAction, result: Result) -> tuple[Result, Sequence[Event]]:
+        """The result with what the model is told of protected files that the action changed unshown, and the event."""
+        permit = self._permits.pop(run.proposed.action_id, None)
+        intrusion = self.guard.end(permit) if permit is not None else None
+        if intrusion is None or not intrusion.paths:
+            return result, ()
+        if isinstance(result, ActionObserved) and intrusion.model_note:
+            result = with_text(result, intrusion.model_note)
+        return result, (intrusion.event(run.proposed.action_id),)
+
+
+def may_change(tool: ToolDefinition) -> bool:
+    """Whether calls of the tool may change files; what a server says of its own tools is not relied upon."""
+    is_ours = getattr(tool, "foreign", None) is None
+    return not (is_ours and (tool.is_read_only or tool.ends_run or tool.asks_person))

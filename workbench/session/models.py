@@ -114,10 +114,6 @@ class SessionModels:
         """Use this address for that model, as the session did before or as a flag says now."""
         self._addresses[name] = api_base
 
-    def forget_addresses(self) -> None:
-        """Use no address that only a session file names."""
-        self._addresses.clear()
-
     def address(self, name: str) -> str:
         """Where the model of that name is asked, when that is not its provider's own address; else empty."""
         profile = self.profile(name)

@@ -1,1 +1,0 @@
-"""Limits of a run, loops and pauses; used by the session."""

@@ -1,1 +1,0 @@
-"""Sub-agents: sessions whose steps are part of another one."""
