@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from workbench.files import facts
 from workbench.risk.assessment import Assessment, Part, one, shortened, summed
 from workbench.risk.hidden import hides
 from workbench.risk.paths import Places, is_secret, words
@@ -70,11 +71,7 @@ def _absolute(path: str, folder: str) -> str:
 
 
 def _has_other_names(path: str) -> bool:
-    try:
-        found = os.stat(path)  # noqa: PTH116 - a string comes in, and Path costs more than the call
-    except OSError:
-        return False
-    return found.st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112
+    return facts.link_count(path) > 1 and not facts.is_directory(path)
 
 
 _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)

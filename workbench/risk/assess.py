@@ -33,14 +33,30 @@ def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace:
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
+def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any]) -> str:
+    """What a rating reads of the running tool besides the arguments, as text: equal texts, equal ratings."""
+    executor, foreign = tool.executor, getattr(tool, "foreign", None)
+    starts, waiting = getattr(executor, "starts", None), getattr(executor, "waiting", None)
+    return repr(
+        (
+            foreign(arguments) if foreign is not None else tool.is_read_only,
+            starts(restart=bool(arguments.get("restart"))) if starts is not None else "",
+            [*waiting()] if waiting is not None and arguments.get("is_input") else (),
+            (getattr(executor, "url", ""), getattr(executor, "elements", {})) if tool.name == "browser" else (),
+        )
+    )
+
+
 def executed_by(
+    rated: Assessment,
     tool: ToolDefinition,
     arguments: Mapping[str, Any],
+    *,
     workspace: str,
     folder: str,
     beneath: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """The files that a tool's call would execute or read as code, each with a hash of what it holds.
+    """The files that a call, `rated` so, would execute or read as code, each with a hash of what it holds.
 
     Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
     """
@@ -48,7 +64,6 @@ def executed_by(
         return {}
     from workbench.risk.executed import executed_files
 
-    rated = assess_action(tool, arguments, workspace, folder)
     text, code = str(arguments.get("command", "")), str(arguments.get("code", ""))
     return executed_files(rated.parts, workspace, folder, text=text, code=code, beneath=beneath)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from workbench.files.anchored import real_path
+from workbench.files import facts
 from workbench.protocol.risk import Risk
 
 
@@ -254,15 +252,12 @@ class Places:
         folder, _, name = path.rpartition("/")
         if self.known is not None and folder.startswith("/") and name not in {"", ".", ".."}:
             return self._below(f"{self.resolved(folder).rstrip('/')}/{name}")
-        return _real(path)
+        return facts.real_path(path)
 
     @staticmethod
     def _below(path: str) -> str:
         """The real path of what lies in a folder whose own real path it is: few are links."""
-        try:
-            return _real(path) if stat.S_ISLNK(os.lstat(path).st_mode) else path
-        except (OSError, ValueError):
-            return path
+        return facts.real_path(path) if facts.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
         """The risk of reading an absolute path; `deep` when all that is below it is read too."""
@@ -314,7 +309,7 @@ class Places:
         is_all = name in {"*", ".*"} and self.resolved(folder or "/") == self.workspace
         if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
-        deep = deep and not os.path.isfile(self.resolved(path))  # noqa: PTH113 - a string comes in
+        deep = deep and not facts.is_file(self.resolved(path))
         whole = folder if name == "*" else path
         return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 
@@ -336,13 +331,6 @@ def _descriptor(path: str) -> Rating:
 def within(path: str, folder: str) -> bool:
     """Whether a path is the folder or below it."""
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
-
-
-def _real(path: str) -> str:
-    try:
-        return real_path(path)
-    except (OSError, ValueError):
-        return path
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -31,6 +31,7 @@ from workbench.session.actions.open_questions import OpenQuestions
 from workbench.session.actions.refused import Refusals
 from workbench.session.actions.run import PartialWriter
 from workbench.session.actions.user_commands import UserCommands
+from workbench.session.assessments import Assessments
 from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
 from workbench.session.log import Log
 from workbench.session.mentions import ResourceSource, message
@@ -150,8 +151,14 @@ class SessionParts:
             reducers=(context, options.tokens, loops, failures),
             on_past=Recall(tools).apply,
         )
+        assessments = Assessments(log.state)
         self.files = WorkspaceFiles(
-            log, tools, options.repository, takes_snapshots=options.takes_snapshots, changes=options.changes
+            log,
+            tools,
+            options.repository,
+            assessments,
+            takes_snapshots=options.takes_snapshots,
+            changes=options.changes,
         )
         self.actions = Actions(
             log,
@@ -161,6 +168,7 @@ class SessionParts:
             rules=options.rules,
             writer=PartialWriter(options.state_dir, log.state.workspace),
             refusals=options.refusals or Refusals(log.state),
+            assessments=assessments,
             copies=self.files,
         )
         self.questions = OpenQuestions(log, tools, self.actions)

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from workbench.files import facts
 from workbench.risk.paths import within, words
 from workbench.risk.shell.words import UNKNOWN, Word
 from workbench.risk.typed import rated_statements
@@ -107,10 +108,12 @@ def is_code(scan: Scan, path: str) -> bool:
     real = scan.places.resolved(path)
     if not within(real, scan.places.workspace):
         return False
-    try:
-        return any(sign in path for sign in "*?[") or os.stat(real).st_size > 0  # noqa: PTH116 - a string comes in
-    except (OSError, ValueError):
-        return not os.path.isdir(os.path.dirname(real))  # noqa: PTH112, PTH120
+    if any(sign in path for sign in "*?["):
+        return True
+    is_empty = facts.is_empty(real)
+    if is_empty is None:
+        return not facts.is_directory(os.path.dirname(real))  # noqa: PTH120 - a string comes in
+    return not is_empty
 
 
 def _is_empty(call: Call, targets: list[str]) -> bool:

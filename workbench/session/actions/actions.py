@@ -38,6 +38,7 @@ from workbench.session.actions.run import (
     runs_beside,
 )
 from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
+from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.repetition import Failures
 from workbench.session.results import none_run, not_run
@@ -67,6 +68,7 @@ class Actions:
         rules: RuleBook,
         writer: PartialWriter,
         refusals: Refusals,
+        assessments: Assessments,
         copies: CopyKeeper = NO_COPIES,
     ) -> None:
         """`writer` writes what the user accepted of a change; `copies` knows what would be deleted without a copy."""
@@ -74,10 +76,10 @@ class Actions:
         self._failures = failures
         self.tools = tools
         self.writer = writer
-        self._preparer = Preparer(tools, log.state)
+        self._preparer = Preparer(tools, log.state, assessments)
         self.ready, self.beneath = self._preparer.ready, self._preparer.beneath
         self.rules = rules
-        self.rater = Rater(log.state, rules, refusals)
+        self.rater = Rater(log.state, rules, refusals, assessments)
         self._copies = copies
         self.protection = Protection(log, self.rater, writer.state_dir)
         self.runner = Runner(on_live, self._report)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from workbench.files.anchored import on_top_of
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
-from workbench.risk.assess import assess_action, executed_by
+from workbench.risk.assess import executed_by
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import within
 from workbench.rules.book import BROKEN, RuleBook, deciding, guarded_by
@@ -26,6 +26,7 @@ from workbench.session.actions.refused import RULE as REFUSED
 from workbench.session.actions.refused import Refusals, repeats
 from workbench.session.actions.run import PreparedAction
 from workbench.session.actions.stale_files import pending_contents, stacked, stacking_reasons, stale_files
+from workbench.session.assessments import Assessments
 from workbench.session.state import OpenAction, State
 from workbench.text import visible
 from workbench.tools.arguments import ArgumentError
@@ -41,9 +42,10 @@ _MASKED = (
 class Preparer:
     """Makes actions of one session ready with its tools."""
 
-    def __init__(self, tools: Mapping[str, ToolDefinition], state: State) -> None:
+    def __init__(self, tools: Mapping[str, ToolDefinition], state: State, assessments: Assessments) -> None:
         self._tools = tools
         self._state = state
+        self._assessments = assessments
 
     def ready(
         self,
@@ -69,7 +71,7 @@ class Preparer:
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
         folder = tool.working_dir() or self._state.workspace
         on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
-        executes = executed_by(tool, arguments, self._state.workspace, folder, beneath)
+        executes = self._executed(tool, arguments, folder, beneath)
         print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
         return PreparedAction(
             tool,
@@ -99,7 +101,13 @@ class Preparer:
         """
         if not executes:
             return ""
-        return executed_changes(executes, executed_by(tool, arguments, self._state.workspace, cwd, before), cwd)
+        return executed_changes(executes, self._executed(tool, arguments, cwd, before), cwd)
+
+    def _executed(
+        self, tool: ToolDefinition, arguments: dict[str, Any], directory: str, before: Mapping[str, str | None]
+    ) -> dict[str, str]:
+        rated = self._assessments.of(tool, arguments)
+        return executed_by(rated, tool, arguments, workspace=self._state.workspace, folder=directory, beneath=before)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""
@@ -125,15 +133,21 @@ _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 class Rater:
     """Rates the actions of one session, and says what its rules and its mode make of them."""
 
-    def __init__(self, state: State, rules: RuleBook, refusals: Refusals | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        rules: RuleBook,
+        refusals: Refusals | None = None,
+        assessments: Assessments | None = None,
+    ) -> None:
         self._state = state
         self._rules = rules
+        self._assessments = assessments or Assessments(state)
         self._refusals = refusals or Refusals(state)
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
         """What the analysis here says, whatever the model says."""
-        workspace = self._state.workspace
-        return assess_action(tool, proposed.arguments, workspace, tool.working_dir() or workspace)
+        return self._assessments.of(tool, proposed.arguments)
 
     def ruling(
         self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, VersionTaken
-from workbench.risk.assess import assess_action
 from workbench.risk.assessment import Assessment, Part
+from workbench.session.assessments import Assessments
 from workbench.session.state import State
 from workbench.session.workspace.metadata import metadata_of
 from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository
@@ -190,9 +190,14 @@ class CopyRecorder:
     """Keeps copies and brings them back, in threads of its own: an interrupt and a screen wait for none of it."""
 
     def __init__(
-        self, tools: Mapping[str, ToolDefinition], survey: DeletionSurvey, report: Callable[[Sequence[Event]], None]
+        self,
+        tools: Mapping[str, ToolDefinition],
+        survey: DeletionSurvey,
+        assessments: Assessments,
+        report: Callable[[Sequence[Event]], None],
     ) -> None:
         self.survey = survey
+        self._assessments = assessments
         self._tools = tools
         self._report = report
         self._failed: dict[str, str] = {}
@@ -201,7 +206,7 @@ class CopyRecorder:
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
         self._failed.pop(action_id, None)
-        found = self.assess(state, tool, arguments)
+        found = self.assess(tool, arguments)
         if found.risk == "LOW":
             return
         said = str(arguments.get("command") or arguments.get("code") or "")
@@ -239,12 +244,12 @@ class CopyRecorder:
         """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
         return self._failed.get(action_id, "")
 
-    def assess(self, state: State, name: str, arguments: Mapping[str, Any]) -> Assessment:
+    def assess(self, name: str, arguments: Mapping[str, Any]) -> Assessment:
         """The rating of a call that would start now."""
         tool = self._tools.get(name)
         if tool is None or kind_of(name) not in WATCHED:
             return Assessment("LOW")
-        return assess_action(tool, arguments, state.workspace, tool.working_dir() or state.workspace)
+        return self._assessments.of(tool, arguments)
 
     def restore(self, copy_id: str) -> None:
         """Bring a copy back; what came of it is reported."""

@@ -21,6 +21,7 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.risk.assessment import Assessment
+from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.state import OpenAction
 from workbench.session.storage.store import StoreError
@@ -47,6 +48,7 @@ class WorkspaceFiles:
         log: Log,
         tools: Mapping[str, ToolDefinition],
         repository: SnapshotRepository | None,
+        assessments: Assessments,
         *,
         takes_snapshots: bool,
         changes: Changes = native_changes,
@@ -65,7 +67,7 @@ class WorkspaceFiles:
         self._copies: CopyRecorder | None = None
         self._recorder: SnapshotRecorder | None = None
         if repository is not None:
-            self._copies = CopyRecorder(tools, DeletionSurvey(repository), self._report)
+            self._copies = CopyRecorder(tools, DeletionSurvey(repository), assessments, self._report)
         if repository is not None and takes_snapshots:
             self._recorder = SnapshotRecorder(
                 repository,
@@ -116,7 +118,7 @@ class WorkspaceFiles:
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
         """Do the same before a command of the user."""
         arguments = {"command": command.command}
-        if self._copies and self._copies.assess(self._log.state, SHELL, arguments).risk != "LOW":
+        if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)
 
     def _prepare(self, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:

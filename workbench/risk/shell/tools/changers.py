@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from workbench.files import facts
 from workbench.risk.paths import within
 from workbench.risk.shell.call import Call, Option, Spec, flags, uses
 from workbench.risk.shell.tools.rule import Rule, flag_names, named, words
@@ -79,7 +80,7 @@ def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bo
     if not template or path is None or not source.is_literal or not target.is_literal:
         return False
     real = call.scan.places.resolved(path)
-    if not within(real, call.scan.places.workspace) or (os.path.lexists(real) and not keeps):
+    if not within(real, call.scan.places.workspace) or (facts.exists(real) and not keeps):
         return False
     call.paths.append(path)
     call.changes.append(path)
@@ -153,7 +154,7 @@ def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
     leads = None if UNKNOWN in target.text else call.scan.absolute(target)
     if path is None or leads is None:
         return
-    if os.path.isdir(path):  # noqa: PTH112 - a string comes in
+    if facts.is_directory(path):
         path = f"{path}/{target.text.rstrip('/').rpartition('/')[2]}"
     if symbolic and not target.text.startswith("/"):
         leads = f"{path.rpartition('/')[0]}/{target.text}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from workbench.files import facts
 from workbench.risk.paths import is_made_again, within
 from workbench.risk.shell.call import Call, Option, Spec, flags, uses
 from workbench.risk.shell.tools.git_more import MORE, beside
@@ -164,15 +165,15 @@ def _is_other_repository(call: Call) -> bool:
         return True
     folder, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
     while folder != top and within(folder, top):
-        if not os.path.isdir(folder) or _is_top(folder):  # noqa: PTH112 - a string comes in
+        if not facts.is_directory(folder) or _is_top(folder):
             return True
         folder = os.path.dirname(folder)  # noqa: PTH120 - a string comes in
-    return folder != top or (os.path.lexists(f"{top}/HEAD") and not os.path.lexists(f"{top}/.git"))
+    return folder != top or (facts.exists(f"{top}/HEAD") and not facts.exists(f"{top}/.git"))
 
 
 def _is_top(folder: str) -> bool:
     """Whether git takes it for a repository; one without a work tree has its `HEAD` in the folder itself."""
-    return os.path.lexists(f"{folder}/.git") or os.path.lexists(f"{folder}/HEAD")
+    return facts.exists(f"{folder}/.git") or facts.exists(f"{folder}/HEAD")
 
 
 def _checks_out(call: Call, verb: str) -> None:

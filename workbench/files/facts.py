@@ -1,0 +1,131 @@
+"""Questions to the file system whose answers are recorded, so that a result computed from them can be reused.
+
+Each function answers like its namesake in `os.path`, and never raises. Within `recording()` every answer is noted; the
+result of the computation is valid for as long as `Facts.hold` finds the same answers.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias, TypeVar
+
+from workbench.files.anchored import real_path as _resolve
+
+Answer: TypeAlias = bool | int | str
+A = TypeVar("A", bool, int, str)
+
+
+class Facts:
+    """The answers that one computation got."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[Callable[[str], Answer], str], Answer] = {}
+        self._is_consistent = True
+
+    def note(self, question: Callable[[str], Answer], path: str, answer: Answer) -> None:
+        """Record an answer; a second one that differs makes the facts invalid."""
+        if self._answers.setdefault((question, path), answer) != answer:
+            self._is_consistent = False
+
+    def hold(self) -> bool:
+        """Ask everything again; return whether every answer is the same."""
+        return self._is_consistent and all(
+            question(path) == answer for (question, path), answer in self._answers.items()
+        )
+
+
+_RECORDING: ContextVar[Facts | None] = ContextVar("facts", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[Facts]:
+    """Record the answers given in this block, in this thread."""
+    facts = Facts()
+    token = _RECORDING.set(facts)
+    try:
+        yield facts
+    finally:
+        _RECORDING.reset(token)
+
+
+def _ask(question: Callable[[str], A], path: str) -> A:
+    answer = question(path)
+    facts = _RECORDING.get()
+    if facts is not None:
+        facts.note(question, path, answer)
+    return answer
+
+
+def real_path(path: str) -> str:
+    """The path without links, also of what does not exist; the path itself where that cannot be determined."""
+    return _ask(_real_path, path)
+
+
+def is_link(path: str) -> bool:
+    """Whether the path is a symbolic link."""
+    return _ask(_is_link, path)
+
+
+def is_file(path: str) -> bool:
+    """Whether the path leads to a regular file."""
+    return _ask(os.path.isfile, path)
+
+
+def is_directory(path: str) -> bool:
+    """Whether the path leads to a directory."""
+    return _ask(os.path.isdir, path)
+
+
+def exists(path: str) -> bool:
+    """Whether there is anything at the path, a broken link too."""
+    return _ask(_exists, path)
+
+
+def link_count(path: str) -> int:
+    """The number of names of what the path leads to; 0 where there is nothing."""
+    return _ask(_link_count, path)
+
+
+def is_empty(path: str) -> bool | None:
+    """Whether what the path leads to has no bytes; None where there is nothing."""
+    return {0: True, 1: False}.get(_ask(_size, path))
+
+
+def _real_path(path: str) -> str:
+    try:
+        return _resolve(path)
+    except (OSError, ValueError):
+        return path
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.lexists(path)
+    except ValueError:
+        return False
+
+
+def _link_count(path: str) -> int:
+    try:
+        return os.stat(path).st_nlink  # noqa: PTH116 - a Path costs more than the call
+    except (OSError, ValueError):
+        return 0
+
+
+def _size(path: str) -> int:
+    """0 without bytes, 1 with some, -1 where there is nothing."""
+    try:
+        return min(1, os.stat(path).st_size)  # noqa: PTH116 - a Path costs more than the call
+    except (OSError, ValueError):
+        return -1

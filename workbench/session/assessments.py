@@ -1,0 +1,53 @@
+"""The local ratings of one session's calls, each computed once and reused while all that it depends on is the same."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from workbench.files.facts import Facts, recording
+from workbench.risk.assess import assess_action, live_inputs
+from workbench.risk.assessment import Assessment
+from workbench.session.state import State
+from workbench.tools.tool import ToolDefinition
+
+_MAX_ENTRIES: Final = 100
+
+
+class Assessments:
+    """Rates calls of tools; may be used by any thread.
+
+    A rating depends on the tool, its arguments, the directories, what the analysis reads of the running tool, and what
+    it asked of the file system; it is reused only after each of those answers was found to be the same. Modes, rules
+    and trust are no part of it: they are applied to the rating each time.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._lock = threading.Lock()
+        self._entries: dict[str, tuple[Assessment, Facts]] = {}
+
+    def of(self, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
+        """Return the rating of a call that would start now."""
+        workspace = self._state.workspace
+        directory = tool.working_dir() or workspace
+        try:
+            inputs = live_inputs(tool, arguments)
+            key = json.dumps([tool.name, arguments, workspace, directory, inputs, str(Path.home())], sort_keys=True)
+        except Exception:  # noqa: BLE001 - a tool of somebody else's; rating it reports what is wrong
+            return assess_action(tool, arguments, workspace, directory)
+        with self._lock:
+            entry = self._entries.get(key)
+        if entry is not None and entry[1].hold():
+            return entry[0]
+        with recording() as facts:
+            assessment = assess_action(tool, arguments, workspace, directory)
+        with self._lock:
+            self._entries.pop(key, None)
+            while len(self._entries) >= _MAX_ENTRIES:
+                del self._entries[next(iter(self._entries))]
+            self._entries[key] = assessment, facts
+        return assessment
