@@ -57,8 +57,8 @@ class Limits:
     def reached(self, state: State, tokens: TokenCount) -> RunEnded | None:
         """The end of the run when it may not call the model again; a message begins a new run."""
         over = self.above() if self.above else ""
-        said = f"the run it works for {over}" if over else self.over(state, tokens)
-        return RunEnded(reason="limit", detail=f"{said}; send a message to go on") if said else None
+        reason = f"the run it works for {over}" if over else self.over(state, tokens)
+        return RunEnded(reason="limit", detail=f"{reason}; send a message to go on") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
         """The limit that is reached, in words; empty when there is none."""
@@ -112,7 +112,7 @@ class TokenCount:
         """A model of the run whose price is not known."""
         self.went_on_unpriced = False
         """Whether the person sent a message after a pause because of that."""
-        self._signs = 0
+        self._characters = 0
         self._is_running = False
 
     def apply(self, event: Event) -> None:
@@ -121,14 +121,14 @@ class TokenCount:
             case UserMessage():
                 if not self._is_running:
                     self._begin()
-                self._signs += len(event.text)
+                self._characters += len(event.text)
             case ModelResponded():
                 self._apply_answer(event)
             case ActionObserved():
-                self._signs += len(observed_text(event.observation))
+                self._characters += len(observed_text(event.observation))
             case HistoryCondensed():
                 self._apply_beside(event)
-                self._signs //= 2
+                self._characters //= 2
             case ModelAsked() | DelegateStep():
                 self._apply_beside(event.event if isinstance(event, DelegateStep) else event)
             case RunEnded():
@@ -154,11 +154,11 @@ class TokenCount:
         if event.cost is None:
             self.unpriced = event.model
         written = len(event.text) + sum(len(call.arguments) for call in event.tool_calls)
-        given, made = event.usage.input, event.usage.output
-        self.is_estimate = self.is_estimate or given is None or made is None
-        self.spent += self._signs // CHARACTERS_PER_TOKEN if given is None else given
-        self.spent += (written + len(event.reasoning)) // CHARACTERS_PER_TOKEN if made is None else made
-        self._signs += written
+        tokens_in, tokens_out = event.usage.input, event.usage.output
+        self.is_estimate = self.is_estimate or tokens_in is None or tokens_out is None
+        self.spent += self._characters // CHARACTERS_PER_TOKEN if tokens_in is None else tokens_in
+        self.spent += (written + len(event.reasoning)) // CHARACTERS_PER_TOKEN if tokens_out is None else tokens_out
+        self._characters += written
 
 
 class BudgetExhausted(WorkbenchError):
@@ -183,15 +183,15 @@ class Budget:
         Of one that goes on with its work only those count: its own tokens are among what the run has spent.
         """
         has_own = self._limits.token_limit and not goes_on
-        left = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0
-        return replace(usual, token_limit=left, max_cost=0, above=self.over)
+        remaining = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0
+        return replace(usual, token_limit=remaining, max_cost=0, above=self.over)
 
-    def steps(self, wanted: int) -> int:
+    def steps(self, requested: int) -> int:
         """The calls of the model a sub-agent may make, not more than the run itself has left. Raises NothingLeft."""
         over = self.over()
         if over:
             raise BudgetExhausted(f"nothing is left for it, the run {over}")
-        return min(wanted, self._limits.steps_left(self._state))
+        return min(requested, self._limits.steps_left(self._state))
 
 
 MANY = 3

@@ -32,11 +32,11 @@ class UnusableImage(WorkbenchError):
 
 
 def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
-    """Data URLs of the mentioned files that are images, by path; raises UnusableImage.
+    """Data URLs of the mentioned urls that are images, by path; raises UnusableImage.
 
     A path beside the workspace is read too: the person named the file, and only what is an image leaves it.
     """
-    found: dict[str, str] = {}
+    urls: dict[str, str] = {}
     total = 0
     for path in dict.fromkeys(mentions):
         raw = _read(workspace, path) if is_named_so(path) else None
@@ -44,12 +44,12 @@ def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
         if raw is None or kind is None:
             continue
         total += len(raw)
-        if len(found) == MOST_IMAGES or total > _MOST_TOGETHER:
+        if len(urls) == MOST_IMAGES or total > _MOST_TOGETHER:
             raise UnusableImage(
                 f"a message takes at most {MOST_IMAGES} images and {_MOST_TOGETHER // 10**6} MB of them"
             )
-        found[path] = f"data:{kind};base64,{base64.b64encode(raw).decode()}"
-    return found
+        urls[path] = f"data:{kind};base64,{base64.b64encode(raw).decode()}"
+    return urls
 
 
 def image_names_text(names: Iterable[str]) -> str:
@@ -59,15 +59,15 @@ def image_names_text(names: Iterable[str]) -> str:
 
 
 def _read(workspace: str, path: str) -> bytes | None:
-    place = Path(workspace) / path
+    file = Path(workspace) / path
     try:
-        if not place.is_file():
+        if not file.is_file():
             return None
-        size = place.stat().st_size
+        size = file.stat().st_size
         if size > MOST_BYTES:
             most = MOST_BYTES / 1e6
             raise UnusableImage(f"{path} has {size / 1e6:.1f} MB; an image of at most {most} MB can be sent")
-        return place.read_bytes()
+        return file.read_bytes()
     except (OSError, ValueError) as error:
         raise UnusableImage(f"{path} cannot be read: {error}") from error
 
@@ -79,17 +79,17 @@ LONGEST = 60_000
 
 def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ...]:
     """What each of them below the workspace holds: a file its text, a folder its names, `None` for the rest."""
-    left = 4 * LONGEST
-    found = []
+    remaining = 4 * LONGEST
+    files = []
     for path in list(dict.fromkeys(mentions))[:MOST]:
-        place = _inside(workspace, path)
-        if place is None:
+        file = _inside(workspace, path)
+        if file is None:
             continue
-        text = _text(place)
-        text = text if text is None or len(text) <= min(left, LONGEST) else None
-        left -= len(text or "")
-        found.append(FileText(path=path, text=text))
-    return tuple(found)
+        text = _text(file)
+        text = text if text is None or len(text) <= min(remaining, LONGEST) else None
+        remaining -= len(text or "")
+        files.append(FileText(path=path, text=text))
+    return tuple(files)
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
@@ -122,19 +122,19 @@ def _parts(files: Sequence[FileText]) -> Iterator[str]:
 def _inside(workspace: str, path: str) -> Path | None:
     try:
         root = Path(workspace).resolve()
-        place = (root / path).resolve(strict=True)
+        file = (root / path).resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
         return None
-    return place if place.is_relative_to(root) else None
+    return file if file.is_relative_to(root) else None
 
 
-def _text(place: Path) -> str | None:
+def _text(file: Path) -> str | None:
     try:
-        if place.is_dir():
-            return "".join(f"{each.name}{'/' if each.is_dir() else ''}\n" for each in sorted(place.iterdir())[:500])
-        if not place.is_file() or place.stat().st_size > 4 * LONGEST:
+        if file.is_dir():
+            return "".join(f"{each.name}{'/' if each.is_dir() else ''}\n" for each in sorted(file.iterdir())[:500])
+        if not file.is_file() or file.stat().st_size > 4 * LONGEST:
             return None
-        text = place.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
     return None if "\0" in text else text
@@ -145,44 +145,44 @@ BEHIND: Final = ".,;:!?)]}>'"
 """Signs that end a sentence, and no path as a rule."""
 
 
-def mentioned(text: str, folder: Path, is_resource: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """What a message names with `@`, in order, each once: files and folders below the folder, images anywhere.
+def mentioned(text: str, directory: Path, is_resource: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+    """What a message names with `@`, in order, each once: match and folders below the folder, images anywhere.
 
     `is_resource` knows what servers offer beside those.
     """
-    named = (path for found in _MENTION.finditer(text) for path in _existing(found, folder, is_resource))
+    named = (path for match in _MENTION.finditer(text) for path in _existing(match, directory, is_resource))
     return tuple(dict.fromkeys(named))
 
 
 def mention_names(text: str) -> Iterator[str]:
     """What a text mentions, without the signs that end a sentence; nothing is looked up."""
-    return (found[1] or found[2].rstrip(BEHIND) for found in _MENTION.finditer(text))
+    return (match[1] or match[2].rstrip(BEHIND) for match in _MENTION.finditer(text))
 
 
-def _existing(found: re.Match[str], folder: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
+def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
     """The path, without the stop that ends a sentence where only so it exists."""
-    for written in (found[1],) if found[1] else (found[2], found[2].rstrip(BEHIND)):
-        if written and (is_below(folder, written) or _is_image(folder, written)):
+    for written in (match[1],) if match[1] else (match[2], match[2].rstrip(BEHIND)):
+        if written and (is_below(directory, written) or _is_image(directory, written)):
             yield written.rstrip("/") or written
             return
-    short = found[1] or found[2].rstrip(BEHIND)
+    short = match[1] or match[2].rstrip(BEHIND)
     if is_resource is not None and is_resource(short):
         yield short
 
 
-def _is_image(folder: Path, written: str) -> bool:
+def _is_image(directory: Path, written: str) -> bool:
     """Whether it is an image, which may be anywhere: nothing else of it goes with a message than the image."""
     try:
-        return is_named_so(written) and (folder / written).is_file()
+        return is_named_so(written) and (directory / written).is_file()
     except (OSError, ValueError):
         return False
 
 
-def is_below(folder: Path, written: str) -> bool:
+def is_below(directory: Path, written: str) -> bool:
     """Whether there is such a file or folder below the folder, links followed."""
     try:
-        place = (folder / written).resolve(strict=True)
-        return place.is_relative_to(folder.resolve())
+        file = (directory / written).resolve(strict=True)
+        return file.is_relative_to(directory.resolve())
     except (OSError, ValueError, RuntimeError):
         return False
 
@@ -267,23 +267,23 @@ class PendingResources:
 
 
 def read_all(
-    wanted: dict[int, tuple[str, ...]],
+    pending: dict[int, tuple[str, ...]],
     source: ResourceSource,
     cancel: Cancel,
-    say: Callable[[str], None],
+    show: Callable[[str], None],
     *,
     sees: bool,
 ) -> list[ResourcesRead]:
     """Read them one after the other; nothing of what was read counts once it is cancelled."""
-    found = []
-    for seq, names in wanted.items():
-        texts = []
+    events = []
+    for seq, names in pending.items():
+        read_texts = []
         for name in filter(source.is_resource, names):
-            say(f"reading {name}")
-            texts.append(_resource_text(source.read(name, lambda: cancel.is_set), sees))
-        if texts:
-            found.append(ResourcesRead(message=seq, resources=tuple(texts)))
-    return [] if cancel.is_set else found
+            show(f"reading {name}")
+            read_texts.append(_resource_text(source.read(name, lambda: cancel.is_set), sees))
+        if read_texts:
+            events.append(ResourcesRead(message=seq, resources=tuple(read_texts)))
+    return [] if cancel.is_set else events
 
 
 def _resource_text(read: Read, sees: bool) -> ResourceText:

@@ -58,12 +58,12 @@ def key_in_keyring(entry: str, name: str) -> str:
 def _from_package(service: str, user: str) -> str | None:
     keyring = importlib.import_module("keyring")
     try:
-        found = keyring.get_password(service, user)
+        key = keyring.get_password(service, user)
     except keyring.errors.KeyringError as error:
         raise ModelError(
             f"the keyring cannot be read ({type(error).__name__}): unlock it or name another key"
         ) from None
-    return str(found) if found else None
+    return str(key) if key else None
 
 
 def _from_secret_tool(service: str, user: str, name: str) -> str:
@@ -155,9 +155,9 @@ class SessionModels:
                 )
             return self._keys[profile.api_key_env]
         if not self.is_named(profile.name) and self._is_meant(profile.name):
-            given = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
+            key = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
         else:
-            given = None
-        if given or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
-            return given
+            key = None
+        if key or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
+            return key
         return self._keys.get(key_variable(profile.model))

@@ -40,8 +40,8 @@ def after_an_interrupt(state: State, since: int | None = None, reason: str = "")
     """
     if not reason and since is not None and any(seq > since for seq in state.unread):
         return _all_closed(state.batch.values(), _started(state), _INTERRUPTED)
-    told = f"This call was not run: {reason}." if reason else _INTERRUPTED
-    return _ended(state, _started(state), told, "interrupted", reason)
+    text = f"This call was not run: {reason}." if reason else _INTERRUPTED
+    return _ended(state, _started(state), text, "interrupted", reason)
 
 
 def after_a_fault(state: State, detail: str) -> list[Event]:
@@ -68,16 +68,16 @@ def _started(state: State) -> list[OpenAction]:
     return [action for action in state.batch.values() if action.started]
 
 
-def _ended(state: State, unknown: Collection[OpenAction], said: str, reason: RunEnd, detail: str) -> list[Event]:
-    events = _all_closed(state.batch.values(), unknown, said)
+def _ended(state: State, unknown: Collection[OpenAction], text: str, reason: RunEnd, detail: str) -> list[Event]:
+    events = _all_closed(state.batch.values(), unknown, text)
     if state.is_running:
         events.append(RunEnded(reason=reason, detail=detail))
     return events
 
 
-def _all_closed(actions: Collection[OpenAction], unknown: Collection[OpenAction], said: str) -> list[Event]:
+def _all_closed(actions: Collection[OpenAction], unknown: Collection[OpenAction], text: str) -> list[Event]:
     events: list[Event] = [_closed(action) for action in unknown]
-    return events + none_run((action for action in actions if action not in unknown), said)
+    return events + none_run((action for action in actions if action not in unknown), text)
 
 
 def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:

@@ -57,16 +57,16 @@ class Failures:
         self, proposed: ActionProposed, result: ActionObserved, tools: Mapping[str, ToolDefinition]
     ) -> ActionObserved:
         """The result; with a line of advice when the tool failed in the same way the last time."""
-        seen = result.observation
-        if not seen.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(seen)):
+        observation = result.observation
+        if not observation.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(observation)):
             return result
-        is_known = proposed.tool in tools
+        is_tool = proposed.tool in tools
         was_read = bool(proposed.arguments) or not proposed.error
-        if is_known and not was_read and "JSON" not in proposed.error:
+        if is_tool and not was_read and "JSON" not in proposed.error:
             return result  # it was cut off or refused: that says nothing of its arguments
         line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
-        content = [*seen.get("content", ()), {"type": "text", "text": line}]
-        return msgspec.structs.replace(result, observation={**seen, "content": content})
+        content = [*observation.get("content", ()), {"type": "text", "text": line}]
+        return msgspec.structs.replace(result, observation={**observation, "content": content})
 
 
 _MOST_NUDGES = 3
@@ -151,8 +151,8 @@ class LoopWatch:
 
 def _pictures(observation: dict[str, Any]) -> str:
     blocks = observation.get("content")
-    found = [block.get("data") for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
-    return "".join(f" {zlib.crc32(data.encode())}" for data in found if isinstance(data, str))
+    images = [block.get("data") for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    return "".join(f" {zlib.crc32(data.encode())}" for data in images if isinstance(data, str))
 
 
 def _is_poll(proposed: ActionProposed) -> bool:

@@ -62,8 +62,10 @@ def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
 
 def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
     """The result of an action the person refused; `beside` is what else the model is told."""
-    said = f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
-    text = f"The person rejected this action, it was not run. {said}"
+    reason = (
+        f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
+    )
+    text = f"The person rejected this action, it was not run. {reason}"
     return not_run(action_id, well_formed(f"{text}\n{beside}" if beside else text), is_error=False)
 
 
@@ -99,5 +101,5 @@ def with_text(result: ActionObserved, text: str) -> ActionObserved:
 
 
 def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
-    known = {text for file in changed for text in (file.before, file.after)}
-    return {name: None if name in _FILE_TEXTS and value in known else value for name, value in payload.items()}
+    recorded = {text for file in changed for text in (file.before, file.after)}
+    return {name: None if name in _FILE_TEXTS and value in recorded else value for name, value in payload.items()}

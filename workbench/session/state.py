@@ -95,8 +95,8 @@ class OpenAction:
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments it runs with: the model's, or the person's edit of them, also while that is asked again."""
-        shown = self.decided or self.assessed
-        edited = shown.edited if shown else None
+        latest = self.decided or self.assessed
+        edited = latest.edited if latest else None
         return self.proposed.arguments if edited is None else edited
 
 
@@ -234,13 +234,13 @@ class State:
                 self.model = event.model or self.model
                 self.mode = event.mode or self.mode
                 self.max_steps = event.max_steps or self.max_steps
-                kept = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
-                self.rules = (*kept, event.rule) if event.rule else kept
+                others = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
+                self.rules = (*others, event.rule) if event.rule else others
 
-    def _apply_condensing(self, is_wish: bool) -> None:
-        if is_wish and not self.is_running:
+    def _apply_condensing(self, is_request: bool) -> None:
+        if is_request and not self.is_running:
             self.is_running = self.only_condenses = True
-        elif not is_wish and self.only_condenses:
+        elif not is_request and self.only_condenses:
             self.is_running = self.only_condenses = False
 
     def _apply_answer(self, event: ModelResponded) -> None:

@@ -87,8 +87,8 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
         for number in _in_time(ended, len(running), grace):
             yield running.pop(number)
     finally:
-        left = [_left_behind(job, future) for job, future in running.values()]
-    yield from left
+        abandoned = [_left_behind(job, future) for job, future in running.values()]
+    yield from abandoned
 
 
 def _tell_end(ended: SimpleQueue[int | None], number: int, _: Future[T]) -> None:

@@ -105,11 +105,11 @@ class Actions:
         ask = ask or doubt or waited or _why_asked(readied, self.protection)
         asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        told = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
+        notes = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(*told, *reasons(shown, shows_diff=bool(readied.files))),
+            reasons=(*notes, *reasons(shown, shows_diff=bool(readied.files))),
             segments=segments(shown),
             rule=ruling.rule,
             preview=readied.files,
@@ -181,10 +181,10 @@ class Actions:
         """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
         with self._log.lock:
             action = self._log.state.next_action
-            found = self._preparation(action) if action and not action.is_waiting else None
-        if action is None or found is None:
+            preparation = self._preparation(action) if action and not action.is_waiting else None
+        if action is None or preparation is None:
             return False
-        refusal = self.runner.prepare(action.proposed.action_id, *found, cancel)
+        refusal = self.runner.prepare(action.proposed.action_id, *preparation, cancel)
         if refusal is not None and not cancel.is_set:
             self._log.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
         return True
@@ -235,8 +235,8 @@ class Actions:
     def _no_copy(self, action: OpenAction) -> str | None:
         """Why no copy of what it deletes could be made, where it was not asked about with that."""
         why = self._copies.copy_failure(action.proposed.action_id)
-        is_told = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
-        return None if is_told else why or None
+        was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
+        return None if was_asked else why or None
 
     def _finish(self, run: RunningAction, result: Result) -> None:
         """Record the result; a tool that ends the run ends it, unless the person has said something since."""

@@ -52,11 +52,11 @@ class Preparer:
         tool_name: str,
         arguments: dict[str, Any],
         action_id: str = "",
-        shown_stacked: Collection[str] | None = None,
+        stacked_files: Collection[str] | None = None,
     ) -> PreparedAction:
         """What would run; raises ArgumentError when the tool is gone or does not take these arguments.
 
-        An action that is named is shown on top of what the ones before it in its batch will leave; `shown_stacked` are
+        An action that is named is shown on top of what the ones before it in its batch will leave; `stacked_files` are
         the files it was shown so with, where its fingerprint is to be compared.
         """
         tool = self._tools.get(tool_name)
@@ -64,27 +64,27 @@ class Preparer:
             raise ArgumentError(_NO_TOOL.format(name=tool_name, tools=", ".join(sorted(self._tools))))
         action = tool.action_from_arguments(arguments)
         _check_masks(tool, arguments)
-        beneath = self.beneath(action_id)
-        with on_top_of(beneath):
+        pending = self.beneath(action_id)
+        with on_top_of(pending):
             preparation = tool.preparation(action)
             changes = () if preparation else tool.preview(action)
         files = tuple(FileDelta(path=f.path, before=f.before, after=f.after) for f in changes)
-        folder = tool.working_dir() or self._state.workspace
-        on_top = stacked(changes, beneath) if shown_stacked is None else tuple(shown_stacked)
-        executes = self._executed(tool, arguments, folder, beneath)
-        print_ = fingerprint(tool.name, arguments, folder, files, on_top, executes=executes)
+        directory = tool.working_dir() or self._state.workspace
+        on_top = stacked(changes, pending) if stacked_files is None else tuple(stacked_files)
+        executes = self._executed(tool, arguments, directory, pending)
+        print_ = fingerprint(tool.name, arguments, directory, files, on_top, executes=executes)
         return PreparedAction(
             tool,
             action,
             files,
-            folder,
+            directory,
             print_,
             preparation,
             stale=stale_files(changes, self._state.writers),
             stacked=on_top,
-            beside=stacking_reasons(changes, beneath),
+            beside=stacking_reasons(changes, pending),
             executes=executes,
-            difference=partial(self._differs, tool, arguments, folder, beneath, executes),
+            difference=partial(self._differs, tool, arguments, directory, pending, executes),
         )
 
     def _differs(
@@ -190,21 +190,21 @@ class Rater:
     def strictest(
         self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
     ) -> tuple[Assessment, Risk, Ruling]:
-        """The rating and ruling by the path that is named, or by the file that was shown for it if that is stricter.
+        """The rating and ruling by the path that is ruled, or by the file that was shown for it if that is stricter.
 
         They differ where the path is a link. A link can change between two looks at it, the path that was shown cannot.
         One that leads out of the workspace is asked about in every mode.
         """
-        found = self._ruled(proposed, tool)
-        given = proposed.arguments.get("path")
-        if len(files) != 1 or not isinstance(given, str) or given == files[0].path:
-            return found
+        ruled = self._ruled(proposed, tool)
+        path = proposed.arguments.get("path")
+        if len(files) != 1 or not isinstance(path, str) or path == files[0].path:
+            return ruled
         real = replace(proposed, arguments={**proposed.arguments, "path": files[0].path})
         local, risk, ruling = max(
-            found, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
+            ruled, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
         )
         workspace = os.path.normpath(self._state.workspace)
-        if ruling.verdict == "allow" and within(os.path.normpath(given), workspace) > within(files[0].path, workspace):
+        if ruling.verdict == "allow" and within(os.path.normpath(path), workspace) > within(files[0].path, workspace):
             ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(files[0].path, lines=False)}")
         return local, risk, ruling
 
@@ -257,9 +257,9 @@ def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
         return False
 
 
-def is_riskier(risk: Risk, shown: Risk) -> bool:
+def is_riskier(risk: Risk, previous: Risk) -> bool:
     """Whether what is rated so is more dangerous than what was shown."""
-    return _HEIGHT.index(risk) > _HEIGHT.index(shown)
+    return _HEIGHT.index(risk) > _HEIGHT.index(previous)
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
@@ -271,9 +271,9 @@ def segments(local: Assessment) -> tuple[Segment, ...]:
     """The parts of an assessment with more than one, in the order of the command."""
     if len(local.parts) < 2:
         return ()
-    kept = list(range(len(local.parts)))
+    chosen = list(range(len(local.parts)))
     if len(local.parts) > MOST_SEGMENTS:
-        kept = sorted(sorted(kept, key=lambda at: _ORDER[local.parts[at].risk])[:MOST_SEGMENTS])
+        chosen = sorted(sorted(chosen, key=lambda at: _ORDER[local.parts[at].risk])[:MOST_SEGMENTS])
     return tuple(
-        Segment(text=part.text, risk=part.risk, reason=part.reason) for part in map(local.parts.__getitem__, kept)
+        Segment(text=part.text, risk=part.risk, reason=part.reason) for part in map(local.parts.__getitem__, chosen)
     )

@@ -54,17 +54,17 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         raise CommandError("this action does not wait for a decision any more")
     if waiting.asks_person:
         raise CommandError("this is a question of the agent's; it takes an answer, not a decision")
-    shown = waiting.assessed
+    assessed = waiting.assessed
     if decided.verdict == "rejected":
-        return _rejected(decided, shown)
-    if decided.fingerprint != shown.fingerprint:
+        return _rejected(decided, assessed)
+    if decided.fingerprint != assessed.fingerprint:
         raise CommandError("the action has changed since it was shown; look at it again")
     _check_not_denied(decided, waiting, actions)
     if decided.hunks is not None or decided.written is not None:
-        return _in_part(decided, shown, actions)
+        return _in_part(decided, assessed, actions)
     if decided.verdict == "edited":
-        return _edited(decided, waiting, shown, actions)
-    return [_as_shown(decided, shown)]
+        return _edited(decided, waiting, assessed, actions)
+    return [_as_shown(decided, assessed)]
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
@@ -75,29 +75,29 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
         raise CommandError(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
 
 
-def _as_shown(decided: ActionDecided, shown: ActionAssessed) -> ActionDecided:
+def _as_shown(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
     """Approved as it was asked, which may be with arguments the person had changed before."""
-    verdict = "approved" if shown.edited is None else "edited"
-    return msgspec.structs.replace(decided, verdict=verdict, edited=shown.edited, hunks=None, written=None)
+    verdict = "approved" if assessed.edited is None else "edited"
+    return msgspec.structs.replace(decided, verdict=verdict, edited=assessed.edited, hunks=None, written=None)
 
 
-def _rejected(decided: ActionDecided, shown: ActionAssessed) -> list[Event]:
+def _rejected(decided: ActionDecided, assessed: ActionAssessed) -> list[Event]:
     plain = msgspec.structs.replace(
-        decided, verdict="rejected", fingerprint=shown.fingerprint, edited=None, hunks=None, written=None
+        decided, verdict="rejected", fingerprint=assessed.fingerprint, edited=None, hunks=None, written=None
     )
-    return [plain, rejected(decided.action_id, decided.note, refused_stale_note(shown.stale))]
+    return [plain, rejected(decided.action_id, decided.note, refused_stale_note(assessed.stale))]
 
 
-def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) -> list[Event]:
+def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions) -> list[Event]:
     """The approval of a part; one of everything or nothing is a plain approval or a rejection."""
     if decided.edited is not None:
         raise CommandError("an action is approved with other arguments or in part, not both at once")
     try:
-        parts = parts_of(shown.preview, decided)
+        parts = parts_of(assessed.preview, decided)
         if is_nothing(parts):
-            return _rejected(decided, shown)
+            return _rejected(decided, assessed)
         if is_everything(parts):
-            return [_as_shown(decided, shown)]
+            return [_as_shown(decided, assessed)]
         with on_top_of(actions.beneath(decided.action_id)):
             actions.writer.check(parts)
     except InvalidPart as error:
@@ -106,7 +106,9 @@ def _in_part(decided: ActionDecided, shown: ActionAssessed, actions: Actions) ->
         raise CommandError(f"this can be approved or rejected only as a whole: {error}") from error
     hunks = None if decided.hunks is None else tuple(sorted(set(decided.hunks)))
     return [
-        msgspec.structs.replace(decided, verdict="edited", edited=shown.edited, hunks=hunks, written=as_written(parts))
+        msgspec.structs.replace(
+            decided, verdict="edited", edited=assessed.edited, hunks=hunks, written=as_written(parts)
+        )
     ]
 
 
@@ -116,17 +118,17 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
         raise CommandError("this question does not wait for an answer any more")
     if not waiting.asks_person:
         raise CommandError("this action waits for a decision, not for an answer")
-    said = well_formed(text).strip()
-    if not said:
+    message = well_formed(text).strip()
+    if not message:
         raise CommandError("there is no text to answer with")
-    shown = waiting.assessed
+    assessed = waiting.assessed
     decided = ActionDecided(
-        action_id=action_id, verdict="approved", by="rule", rule=shown.rule, fingerprint=shown.fingerprint
+        action_id=action_id, verdict="approved", by="rule", rule=assessed.rule, fingerprint=assessed.fingerprint
     )
-    return [decided, ActionStarted(action_id=action_id), answered(action_id, said)]
+    return [decided, ActionStarted(action_id=action_id), answered(action_id, message)]
 
 
-def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, actions: Actions) -> list[Event]:
+def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssessed, actions: Actions) -> list[Event]:
     """The approval bound to the person's own version of the arguments, or the question about what those would do.
 
     They are rated like any others: what is riskier than what was shown, or HIGH, or writes files, is shown first.
@@ -143,7 +145,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, shown: ActionAssessed, 
     rated = next((event for event in again if isinstance(event, ActionAssessed)), None)
     if rated is None or not rated.needs_decision or rated.preview:
         return again
-    if rated.risk == "HIGH" or is_riskier(rated.risk, shown.risk):
+    if rated.risk == "HIGH" or is_riskier(rated.risk, assessed.risk):
         return again
     return [msgspec.structs.replace(decided, fingerprint=rated.fingerprint)]
 
@@ -159,18 +161,18 @@ class SettingFields(TypedDict, total=False):
     title: str | None
 
 
-def settings_change(wishes: SettingFields) -> SettingsChanged | None:
+def settings_change(fields: SettingFields) -> SettingsChanged | None:
     """The event that changes these, None when that is nothing; raises Refused for a limit or a rule that is none."""
-    if all(value is None for value in wishes.values()):
+    if all(value is None for value in fields.values()):
         return None
-    max_steps, rule = wishes.get("max_steps"), wishes.get("rule")
+    max_steps, rule = fields.get("max_steps"), fields.get("rule")
     if max_steps is not None and max_steps < 1:
         raise CommandError("the limit of steps must be at least 1")
     try:
-        said = checked(parse_rule(rule)).text if rule else None
+        normalized = checked(parse_rule(rule)).text if rule else None
     except RuleError as error:
         raise CommandError(str(error)) from error
-    return msgspec.structs.replace(SettingsChanged(**wishes), rule=said)
+    return msgspec.structs.replace(SettingsChanged(**fields), rule=normalized)
 
 
 Scope: TypeAlias = Literal["session", "folder", "person"]
@@ -185,19 +187,20 @@ class AlwaysRule(NamedTuple):
 
 def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
     """Save the rule; the events to commit, with the decision itself. Raises Refused, and then nothing is saved."""
-    shown = waiting.assessed.always if waiting and waiting.assessed else ""
-    if not shown or always.rule != shown:
+    rule_text = waiting.assessed.always if waiting and waiting.assessed else ""
+    if not rule_text or always.rule != rule_text:
         raise CommandError("that is not the rule that was shown with this action; look at it again")
-    told = [
-        msgspec.structs.replace(event, rule=shown) if isinstance(event, ActionDecided) else event for event in decision
+    events = [
+        msgspec.structs.replace(event, rule=rule_text) if isinstance(event, ActionDecided) else event
+        for event in decision
     ]
     if always.scope == "session":
-        return [*told, SettingsChanged(rule=shown)]
+        return [*events, SettingsChanged(rule=rule_text)]
     if book.person_file is None:
         raise CommandError("there is no file to keep rules in; choose the session")
     try:
-        rule = parse_rule(shown, "person")
+        rule = parse_rule(rule_text, "person")
         add_rule(book.person_file, replace(rule, folder=book.workspace if always.scope == "folder" else ""))
     except RuleError as error:
         raise CommandError(str(error)) from error
-    return told
+    return events

@@ -32,10 +32,10 @@ def fingerprint(
 
     Of those in `stacked`, which an earlier action writes first, only where they are, and the text before and after.
     """
-    shown = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
-    place = [working_dir, *_identity(working_dir)]
+    states = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
+    where = [working_dir, *_identity(working_dir)]
     text = json.dumps(
-        [tool, arguments, place, shown, *([executes] if executes else [])], sort_keys=True, ensure_ascii=True
+        [tool, arguments, where, states, *([executes] if executes else [])], sort_keys=True, ensure_ascii=True
     )
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -50,22 +50,22 @@ def is_same_action(one: str, other: str) -> bool:
     return one.partition(":")[0] == other.partition(":")[0]
 
 
-def executed_changes(before: Mapping[str, str], after: Mapping[str, str], folder: str) -> str:
+def executed_changes(before: Mapping[str, str], after: Mapping[str, str], directory: str) -> str:
     """What differs between the files that an action was shown to execute and those it would execute now, in a line.
 
-    Empty where nothing does. Paths below `folder` are relative to it.
+    Empty where nothing does. Paths below `directory` are relative to it.
     """
     differ = [path for path in after if path in before and before[path] != after[path]]
-    lines = [f"{_short(path, folder)} {_difference(before[path], after[path])}" for path in differ]
-    lines += [f"{_short(path, folder)} is new" for path in after if path not in before]
-    lines += [f"{_short(path, folder)} is not there or not used any more" for path in before if path not in after]
+    lines = [f"{_short(path, directory)} {_difference(before[path], after[path])}" for path in differ]
+    lines += [f"{_short(path, directory)} is new" for path in after if path not in before]
+    lines += [f"{_short(path, directory)} is not there or not used any more" for path in before if path not in after]
     more = len(lines) - _MOST_TOLD
-    told = [*lines[:_MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
-    return f"what it runs has changed since it was shown: {', '.join(told)}" if lines else ""
+    listed = [*lines[:_MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
+    return f"what it runs has changed since it was shown: {', '.join(listed)}" if lines else ""
 
 
-def _short(path: str, folder: str) -> str:
-    return visible(path.removeprefix(f"{folder}/"), lines=False)
+def _short(path: str, directory: str) -> str:
+    return visible(path.removeprefix(f"{directory}/"), lines=False)
 
 
 def _difference(before: str, after: str) -> str:

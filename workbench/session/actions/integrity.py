@@ -68,9 +68,9 @@ class Permit:
         paths = [change.path]
         if change.is_behind_link:
             paths.append(os.path.realpath(change.path))
-        folders = (*self.folders, *self.deleted) if change.after is None else self.folders
+        protected = (*self.folders, *self.deleted) if change.after is None else self.folders
         return self.everything or any(
-            path in self.files or any(within(path, each) for each in folders) for path in paths
+            path in self.files or any(within(path, each) for each in protected) for path in paths
         )
 
 
@@ -146,15 +146,15 @@ class IntegrityGuard:
         and the next action is asked about.
         """
         with self._shared.lock:
-            found = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
-            self._ask_about(found)
-        if not found:
+            changes = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
+            self._ask_about(changes)
+        if not changes:
             return Intrusion()
         notice = (
-            f"{self._described(found)} since the last action, by a process that it left running or by another program; "
-            "the next action is asked about"
+            f"{self._described(changes)} since the last action, by a process that it left running or by another "
+            "program; the next action is asked about"
         )
-        return Intrusion(tuple(change.path for change in found), notice)
+        return Intrusion(tuple(change.path for change in changes), notice)
 
     def begin(self, permit: Permit) -> None:
         """An action starts that may change this."""
@@ -168,19 +168,19 @@ class IntegrityGuard:
         with self._shared.lock:
             if permit in self._shared.running:
                 self._shared.running.remove(permit)
-            found = self._changed(permit)
-            if not found:
+            changes = self._changed(permit)
+            if not changes:
                 return Intrusion()
-            mine = [change for change in found if self._may_put_back(change, permit)]
+            mine = [change for change in changes if self._may_put_back(change, permit)]
             aside = self._aside_folder() if 0 < len(mine) <= MOST_PUT_BACK else None
             if aside is not None:
                 for change in mine:
                     put_back(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
             self._shared.baseline = now = self._shared.files.scan()
             undone = [change for change in mine if aside is not None and _is_back(change, now)]
-            left = [change for change in found if change not in undone]
-            self._ask_about(left)
-        return self._intrusion(undone, left, aside)
+            remaining = [change for change in changes if change not in undone]
+            self._ask_about(remaining)
+        return self._intrusion(undone, remaining, aside)
 
     def end_own(self, permit: Permit) -> Intrusion:
         """A command of the user's has ended: what changed stays, and is said where the command did not name it, since a
@@ -210,10 +210,10 @@ class IntegrityGuard:
             return False
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
 
-    def _ask_about(self, found: Iterable[PathChange]) -> None:
+    def _ask_about(self, changes: Iterable[PathChange]) -> None:
         """Ask about these before the next action, as changes of what was there when it was last right."""
         pending = self._shared.pending
-        for change in found:
+        for change in changes:
             first = pending.get(change.path, change)
             pending[change.path] = change._replace(before=first.before)
 
@@ -234,29 +234,31 @@ class IntegrityGuard:
         except OSError:
             return None
 
-    def _intrusion(self, undone: Sequence[PathChange], left: Sequence[PathChange], aside: Path | None) -> Intrusion:
+    def _intrusion(
+        self, undone: Sequence[PathChange], remaining: Sequence[PathChange], aside: Path | None
+    ) -> Intrusion:
         notices, notes = [], []
         if undone:
             what = f"{self._described(undone)}, which no question showed, and put back"
             notices.append(f"{what}; what stood there is kept in {visible(str(aside), lines=False)}")
             notes.append(what)
-        if left:
-            what = f"{self._described(left)}, which no question showed; the next action is asked about"
+        if remaining:
+            what = f"{self._described(remaining)}, which no question showed; the next action is asked about"
             notices.append(what)
             notes.append(what)
-        paths = tuple(change.path for change in (*undone, *left))
+        paths = tuple(change.path for change in (*undone, *remaining))
         return Intrusion(paths, ". ".join(notices), f"{'. '.join(notes)}. {_MODEL}")
 
-    def _described(self, found: Sequence[PathChange]) -> str:
-        names = [f"{self._name(change.path)} ({_kind(change)})" for change in found[:_NAMED]]
-        more = f" and {counted(len(found) - _NAMED, 'more file')}" if len(found) > _NAMED else ""
+    def _described(self, changes: Sequence[PathChange]) -> str:
+        names = [f"{self._name(change.path)} ({_kind(change)})" for change in changes[:_NAMED]]
+        more = f" and {counted(len(changes) - _NAMED, 'more file')}" if len(changes) > _NAMED else ""
         return f"protected files changed: {', '.join(names)}{more}"
 
     def _name(self, path: str) -> str:
         home = os.path.realpath(Path.home())
-        for folder, short in ((self._workspace, ""), (home, "~/")):
-            if within(path, folder) and path != folder:
-                return visible(short + path[len(folder) + 1 :], lines=False)
+        for directory, short in ((self._workspace, ""), (home, "~/")):
+            if within(path, directory) and path != directory:
+                return visible(short + path[len(directory) + 1 :], lines=False)
         return visible(path, lines=False)
 
 
@@ -268,20 +270,24 @@ def _named_settings(locations: Locations) -> tuple[str, ...]:
     return tuple(os.path.normpath(path) for path in named if path.startswith("/"))
 
 
-def permit_of(found: Assessment, workspace: str, shown: Iterable[str], *, by_user: bool, by_rule: bool) -> Permit:
-    """Return what an action may change: the files of its preview (`shown`), and the protected paths that its question
-    named, where the user approved it, or that a rule names.
+def permit_of(
+    assessment: Assessment, workspace: str, previewed: Iterable[str], *, by_user: bool, by_rule: bool
+) -> Permit:
+    """Return what an action may change.
+
+    That is the files of its preview, and the protected paths that its question named, where the user approved it, or
+    that a rule names.
     """
-    parts = found.parts
-    folders = {path for part in parts for path in part.protected} if by_user or by_rule else set()
-    files, deleted = set(shown), set[str]()
+    parts = assessment.parts
+    protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()
+    files, deleted = set(previewed), set[str]()
     if by_user:
         files |= {path for part in parts for path in part.changes if not path.endswith(ANY)}
         deleted |= {path for part in parts for path in part.deletes if not path.endswith(ANY)}
     root = os.path.realpath(workspace)
     checks_out = any("git" in part.words[:1] and not _TREE_VERBS.isdisjoint(part.words[1:6]) for part in parts)
     return Permit(
-        frozenset(path for path in _real(folders) if not within(root, path)),
+        frozenset(path for path in _real(protected) if not within(root, path)),
         _real(files),
         frozenset(path for path in _real(deleted) if not within(root, path)),
         checks_out=checks_out,
@@ -290,13 +296,13 @@ def permit_of(found: Assessment, workspace: str, shown: Iterable[str], *, by_use
 
 def _real(paths: Iterable[str]) -> frozenset[str]:
     """The paths as they are written, and without the links on the way and at the end."""
-    given = [os.path.normpath(path) for path in paths]
-    return frozenset(each for path in given for each in (path, os.path.realpath(path), _in_real_folder(path)))
+    normal = [os.path.normpath(path) for path in paths]
+    return frozenset(each for path in normal for each in (path, os.path.realpath(path), _in_real_folder(path)))
 
 
 def _in_real_folder(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    return f"{os.path.realpath(folder or '/')}/{name}"
+    directory, _, name = path.rpartition("/")
+    return f"{os.path.realpath(directory or '/')}/{name}"
 
 
 def _is_own_write(change: PathChange) -> bool:
@@ -353,9 +359,9 @@ def _is_restorable(change: PathChange) -> bool:
     if change.is_behind_link:
         return False
     states = (change.before, change.after)
-    known = all(state is None or (state.kind != "other" and state.content is not None) for state in states)
+    is_restorable = all(state is None or (state.kind != "other" and state.content is not None) for state in states)
     above, is_git, _ = change.path.partition("/.git/")
-    return known and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
+    return is_restorable and (not is_git or (os.path.isdir(f"{above}/.git") and not os.path.islink(f"{above}/.git")))  # noqa: PTH112, PTH114
 
 
 def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
@@ -368,15 +374,15 @@ def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
 
 
 def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
-    """Move what the path holds to another directory, across file systems too; raises OSError and leaves it then."""
-    folder = Root(aside.parent)
-    with folder.entry(aside) as kept:
+    """Move what the path holds to another destination, across file systems too; raises OSError and leaves it then."""
+    destination = Root(aside.parent)
+    with destination.entry(aside) as target:
         try:
-            os.rename(entry.path.name, aside.name, src_dir_fd=entry.folder, dst_dir_fd=kept.folder)
+            os.rename(entry.path.name, aside.name, src_dir_fd=entry.folder, dst_dir_fd=target.folder)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            _restore(kept, state)
+            _restore(target, state)
             if _holds(entry, state):
                 entry.unlink()
 
@@ -415,10 +421,10 @@ class Protection:
     def objection(self, action: OpenAction, tool: ToolDefinition) -> str | None:
         """The doubt, where the user has not approved the action with it; what they have approved is settled."""
         doubt = self.doubt(tool)
-        decided, shown = action.decided, action.assessed
+        decided, assessed = action.decided, action.assessed
         if not doubt:
             return None
-        if decided is None or decided.by != "person" or shown is None or doubt not in shown.reasons:
+        if decided is None or decided.by != "person" or assessed is None or doubt not in assessed.reasons:
             return doubt
         self.guard.accept()
         return None

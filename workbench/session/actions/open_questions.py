@@ -51,14 +51,14 @@ class OpenQuestions:
         """Those that nothing was said of yet, in order."""
         with self._log.lock:
             batch = list(self._log.state.batch.values())
-        found = []
+        actions = []
         for action in batch:
             tool = self._tools.get(action.proposed.tool)
             if tool is not None and not action.proposed.error and (tool.asks_person or tool.ends_run):
                 break
             if action.decided is None and not action.is_waiting and not action.proposed.error:
-                found.append(action)
-        return found
+                actions.append(action)
+        return actions
 
     def _is_behind_a_question(self, action: OpenAction) -> bool:
         state = self._log.state
@@ -82,10 +82,10 @@ class OpenQuestions:
         """A line on how many of the waiting actions `what` would let run, None for none; it decides none of them."""
         rater, state = self._actions.rater, self._log.state
         with self._log.lock:
-            known = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
+            waiting = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
             fitting = sum(
                 tool is not None and not action.asks_person and rater.verdict(action, tool).verdict == "allow"
-                for action, tool in known
+                for action, tool in waiting
             )
         if not fitting:
             return None
@@ -94,27 +94,27 @@ class OpenQuestions:
         return Notice(text=f"{words} {what}; {still} for your decision")
 
     def _anew(self, action: OpenAction) -> list[Event]:
-        shown = action.assessed
-        if shown is None or action.asks_person or self._is_as_shown(action, shown):
+        assessed = action.assessed
+        if assessed is None or action.asks_person or self._is_as_shown(action, assessed):
             return []
-        ask = EDITED if shown.edited is not None else ""
-        events = self._actions.assessed(action.proposed, ask=ask, edited=shown.edited)
+        ask = EDITED if assessed.edited is not None else ""
+        events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)
         if events and isinstance(events[0], ActionAssessed):
             return events
         # it would fail now, or is not known: its turn will show
-        return [ActionAssessed(action_id=shown.action_id, risk=shown.risk, needs_decision=False)]
+        return [ActionAssessed(action_id=assessed.action_id, risk=assessed.risk, needs_decision=False)]
 
-    def _is_as_shown(self, action: OpenAction, shown: ActionAssessed) -> bool:
+    def _is_as_shown(self, action: OpenAction, assessed: ActionAssessed) -> bool:
         proposed = replace(action.proposed, arguments=action.arguments)
         tool = self._tools.get(proposed.tool)
-        if tool is None or not is_same_action(self._fingerprint(proposed, shown), shown.fingerprint):
+        if tool is None or not is_same_action(self._fingerprint(proposed, assessed), assessed.fingerprint):
             return False
-        return self._actions.rater.ruling(proposed, tool)[0] == shown.risk
+        return self._actions.rater.ruling(proposed, tool)[0] == assessed.risk
 
-    def _fingerprint(self, proposed: ActionProposed, shown: ActionAssessed) -> str:
+    def _fingerprint(self, proposed: ActionProposed, assessed: ActionAssessed) -> str:
         """What a decision on it would be bound to now; empty when it could not run."""
         try:
-            given = (proposed.tool, proposed.arguments, proposed.action_id, shown.stacked)
-            return self._actions.ready(*given).fingerprint
+            arguments = (proposed.tool, proposed.arguments, proposed.action_id, assessed.stacked)
+            return self._actions.ready(*arguments).fingerprint
         except ArgumentError:
             return ""

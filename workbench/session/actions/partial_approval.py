@@ -80,18 +80,18 @@ def _check_hunks(hunks: Collection[int], count: int) -> None:
 def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
     if decided.written is None:
         return texts_with(diffs, decided.hunks or ())
-    given = {file.path: file.text for file in decided.written}
-    if len(given) != len(decided.written) or set(given) != {diff.path for diff in diffs}:
+    written = {file.path: file.text for file in decided.written}
+    if len(written) != len(decided.written) or set(written) != {diff.path for diff in diffs}:
         raise InvalidPart("what shall be written does not name exactly the files that were shown")
-    return [given[diff.path] for diff in diffs]
+    return [written[diff.path] for diff in diffs]
 
 
 def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
     """The hunks of the proposal that are in the text just as they were proposed."""
     if text == diff.after:
         return frozenset(range(len(diff.hunks)))
-    made = compare(diff.path, diff.before, text)
-    there = {(hunk.old, hunk.old_end, tuple(made.new[hunk.new : hunk.new_end])) for hunk in made.hunks}
+    change = compare(diff.path, diff.before, text)
+    there = {(hunk.old, hunk.old_end, tuple(change.new[hunk.new : hunk.new_end])) for hunk in change.hunks}
     return frozenset(
         index
         for index, hunk in enumerate(diff.hunks)
@@ -106,8 +106,8 @@ _HEAD = "The person took only a part of this change, or changed it. The files ho
 
 def partial_result(parts: Sequence[FilePart], note: str) -> str:
     """The result of the action for the model."""
-    said = f"\nThe person's note: {note.strip()}" if note.strip() else ""
-    return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + said
+    note_line = f"\nThe person's note: {note.strip()}" if note.strip() else ""
+    return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + note_line
 
 
 def _file(part: FilePart) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
     """Each hunk of the proposal in turn, then what the person changed beside them."""
     diff = part.proposal
     mine = compare(part.path, text_with(diff, part.taken), part.text)
-    left = list(mine.hunks)
+    remaining = list(mine.hunks)
     grown = 0
     for index, hunk in enumerate(diff.hunks):
         name = f"Hunk {index + 1} ({_place(hunk)})"
@@ -148,11 +148,11 @@ def _hunks(part: FilePart) -> Iterator[str]:
         start = hunk.old + grown
         stop = start + hunk.new_end - hunk.new
         grown = stop - hunk.old_end
-        own = [edit for edit in left if edit.old <= stop and edit.old_end >= start]
-        left = [edit for edit in left if edit not in own]
+        own = [edit for edit in remaining if edit.old <= stop and edit.old_end >= start]
+        remaining = [edit for edit in remaining if edit not in own]
         yield f"{name}: taken, changed by the person.\n{_quoted(mine, own)}" if own else f"{name}: taken."
-    if left:
-        yield f"Elsewhere the person changed:\n{_quoted(mine, left)}"
+    if remaining:
+        yield f"Elsewhere the person changed:\n{_quoted(mine, remaining)}"
 
 
 def _place(hunk: Hunk) -> str:

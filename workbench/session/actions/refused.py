@@ -52,10 +52,10 @@ def _is_later(action: OpenAction, since: datetime | None) -> bool:
 
 def effect_of(action: OpenAction, workspace: str) -> Effect:
     """The effect of an action that was refused."""
-    shown = action.assessed
-    folder = shown.working_dir if shown else ""
-    subject = subject_again(action.proposed.tool, action.proposed.arguments, workspace, folder)
-    paths = {*subject.paths, *(file.path for file in (shown.preview if shown else ()))}
+    assessed = action.assessed
+    directory = assessed.working_dir if assessed else ""
+    subject = subject_again(action.proposed.tool, action.proposed.arguments, workspace, directory)
+    paths = {*subject.paths, *(file.path for file in (assessed.preview if assessed else ()))}
     real = frozenset(real_path(path) for path in paths) - {real_path(workspace), "/"}
     names = {name for path in paths for name in (path, os.path.relpath(path, workspace)) if len(name) >= _SHORTEST}
     commands = tuple(part.words for part in subject.parts if part.words and part.risk != "LOW")
@@ -69,9 +69,9 @@ def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
         return ""
     paths = {real_path(path) for path in subject.paths}
     commands = {part.words for part in subject.parts if part.words}
-    texts = [] if kind_of(subject.tool) == "edit" else list(_texts(subject.arguments))
+    strings = [] if kind_of(subject.tool) == "edit" else list(_texts(subject.arguments))
     for effect in refused:
-        if paths & effect.paths or commands & set(effect.commands) or any(_tells(text, effect) for text in texts):
+        if paths & effect.paths or commands & set(effect.commands) or any(_tells(text, effect) for text in strings):
             return f"does what was refused before: {effect.what}"
     return ""
 

@@ -160,8 +160,8 @@ class Runner:
     def results(self, group: Sequence[RunningAction], cancel: Cancel) -> Iterator[tuple[RunningAction, Result]]:
         """Run all at once (at most AT_ONCE) and give each result as it comes; a call that is left open has none."""
         runs = {
-            Job(lane, partial(self._called, run, cancel), run.readied.tool.interrupt): run
-            for lane, run in zip(self._lanes, group, strict=False)
+            Job(thread, partial(self._called, run, cancel), run.readied.tool.interrupt): run
+            for thread, run in zip(self._lanes, group, strict=False)
         }
         self._listen(group)
         try:
@@ -199,8 +199,8 @@ class Runner:
     def _called(self, run: RunningAction, cancel: Cancel) -> _Seen:
         if cancel.is_set:
             return None
-        place = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
-        CURRENT_CALL.set(place)
+        call = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
+        CURRENT_CALL.set(call)
         # The files were compared when the action was taken from the queue; recording its start, copies of files and
         # the wait for this thread lie in between.
         changed = run.readied.difference() if run.readied.difference is not None else ""
@@ -209,10 +209,10 @@ class Runner:
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
         with writing_only(file.path for file in run.readied.files):
-            seen = work()
-        if place.is_left_open:
+            outcome = work()
+        if call.is_left_open:
             raise LeftOpen
-        return seen, time.monotonic() - began
+        return outcome, time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         """Pass on what holds no secret; the last word waits for what follows it."""
@@ -229,8 +229,8 @@ class Runner:
 
     def close(self) -> None:
         """Let the threads end."""
-        for lane in self._lanes:
-            lane.close()
+        for thread in self._lanes:
+            thread.close()
 
 
 def runs_beside(tool: ToolDefinition) -> bool:
@@ -243,12 +243,12 @@ def _result(run: RunningAction, future: Future[_Seen] | None) -> Result:
     action_id = run.proposed.action_id
     if future is None:
         return ActionAbandoned(action_id=action_id, reason=_NO_STOP)
-    seen = future.result()
-    if seen is None:
+    outcome = future.result()
+    if outcome is None:
         return not_run(action_id, _NOT_BEGUN)
-    if isinstance(seen, str):
-        return not_run(action_id, seen)
-    return observed(action_id, *seen, run.readied.files, stale_note(run.readied.stale))
+    if isinstance(outcome, str):
+        return not_run(action_id, outcome)
+    return observed(action_id, *outcome, run.readied.files, stale_note(run.readied.stale))
 
 
 class CannotWrite(Exception):
@@ -301,6 +301,6 @@ class PartialWriter:
                 self._files.write(plan)
             except (OSError, EditorError) as error:
                 lost = [str(path) for path in self._files.revert(done)]
-                said = why_unusable(str(plan.path), error) if isinstance(error, OSError) else str(error)
-                raise CannotWrite(f"{said} Not put back: {', '.join(lost)}" if lost else said) from error
+                reason = why_unusable(str(plan.path), error) if isinstance(error, OSError) else str(error)
+                raise CannotWrite(f"{reason} Not put back: {', '.join(lost)}" if lost else reason) from error
             done.append(plan)

@@ -52,16 +52,16 @@ class ServerQuestions:
 
     def asker(self, server: str) -> CallAsker | None:
         """Who answers for the call that runs in this thread; None outside of one."""
-        place = CURRENT_CALL.get()
-        return CallAsker(self, server, place) if place is not None else None
+        call = CURRENT_CALL.get()
+        return CallAsker(self, server, call) if call is not None else None
 
-    def command(self, action_id: str, give: Callable[[ServerQuestion, str], None]) -> bool:
+    def command(self, action_id: str, apply: Callable[[ServerQuestion, str], None]) -> bool:
         """Give a command to the question it is for; False where that is none of these. Raises Refused."""
         with self._lock:
             question = self._open.get(action_id)
         if question is None:
             return False
-        give(question, action_id)
+        apply(question, action_id)
         return True
 
     def open(self, question: ServerQuestion) -> None:
@@ -94,11 +94,11 @@ class ServerQuestion:
         self.text, self.verdict = well_formed(text).strip(), "approved"
         self._done.set()
 
-    def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **said: Any) -> None:
+    def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **fields: Any) -> None:
         """The person's decision; raises Refused."""
         if self._takes_text:
             raise CommandError("this is a question of a server's; it takes an answer, not a decision")
-        if verdict == "edited" or said.get("always") is not None:
+        if verdict == "edited" or fields.get("always") is not None:
             raise CommandError("what a server asks of the model is approved or rejected as it is, each time")
         self.verdict = verdict
         self._done.set()
@@ -117,9 +117,9 @@ class CallAsker:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, asks: ServerQuestions, server: str, place: CallContext) -> None:
+    def __init__(self, asks: ServerQuestions, server: str, call: CallContext) -> None:
         self._asks = asks
-        self._place = place
+        self._call = call
         self._agent = f"MCP server {server}"
         self._id = f"mcp-{uuid.uuid4().hex[:8]}"
         self._cancel = Cancel()
@@ -130,8 +130,8 @@ class CallAsker:
         action_id = self._propose(ASK_USER, {"question": text, "options": list(options)})
         if not self._asks.has_user:
             self._refuse(action_id)
-        shown = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
-        question = self._waited(ServerQuestion(action_id, takes_text=True), shown, seconds)
+        assessed = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
+        question = self._waited(ServerQuestion(action_id, takes_text=True), assessed, seconds)
         if question.verdict is None:
             self._tell(not_run(action_id, _NO_ANSWER))
             return None
@@ -146,7 +146,7 @@ class CallAsker:
         action_id = self._propose(SAMPLING, request.told)
         self._approve(action_id, seconds)
         self._tell(ActionStarted(action_id=action_id))
-        token = CURRENT_CALL.set(self._place)  # what it costs is the call's
+        token = CURRENT_CALL.set(self._call)  # what it costs is the call's
         try:
             response = self._asks.complete.respond(_request(request), self._cancel)
         except WorkbenchError as error:
@@ -162,7 +162,7 @@ class CallAsker:
         ruling = rule_on(self._asks.mode(), "MEDIUM", False, SAMPLING)
         reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
         asks = ruling.verdict == "ask"
-        shown = ActionAssessed(
+        assessed = ActionAssessed(
             action_id=action_id,
             risk="MEDIUM",
             reasons=reasons,
@@ -172,26 +172,26 @@ class CallAsker:
         )
         if asks and not self._asks.has_user:
             self._refuse(action_id)
-        verdict = self._decided(shown, seconds) if asks else self._by_mode(shown, ruling)
+        verdict = self._decided(assessed, seconds) if asks else self._by_mode(assessed, ruling)
         if verdict != "approved":
             self._tell(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
             raise NotAllowed(f"the {self._agent} wanted an answer of the model: {_REJECTED if verdict else _NO_ANSWER}")
 
-    def _decided(self, shown: ActionAssessed, seconds: float) -> Verdict | None:
-        verdict = self._waited(ServerQuestion(shown.action_id, takes_text=False), shown, seconds).verdict
+    def _decided(self, assessed: ActionAssessed, seconds: float) -> Verdict | None:
+        verdict = self._waited(ServerQuestion(assessed.action_id, takes_text=False), assessed, seconds).verdict
         if verdict is not None:
-            self._tell(ActionDecided(action_id=shown.action_id, verdict=verdict, by="person", fingerprint=self._id))
+            self._tell(ActionDecided(action_id=assessed.action_id, verdict=verdict, by="person", fingerprint=self._id))
         return verdict
 
-    def _by_mode(self, shown: ActionAssessed, ruling: Ruling) -> Verdict:
+    def _by_mode(self, assessed: ActionAssessed, ruling: Ruling) -> Verdict:
         verdict: Verdict = "approved" if ruling.verdict == "allow" else "rejected"
-        decided = ActionDecided(action_id=shown.action_id, verdict=verdict, by="mode", rule=ruling.rule)
-        self._tell(shown, decided)
+        decided = ActionDecided(action_id=assessed.action_id, verdict=verdict, by="mode", rule=ruling.rule)
+        self._tell(assessed, decided)
         return verdict
 
     def refused(self, why: str) -> None:
         """The server wanted something it may not have: the person hears of it."""
-        self._place.show(Notice(text=why))
+        self._call.show(Notice(text=why))
 
     def withdraw(self) -> None:
         """The call is over, or the server does not wait any more."""
@@ -213,11 +213,11 @@ class CallAsker:
         self._tell(not_run(action_id, _NOBODY))
         raise NotAllowed(f"the {self._agent} asked something, and {_NOBODY}")
 
-    def _waited(self, question: ServerQuestion, shown: ActionAssessed, seconds: float) -> ServerQuestion:
+    def _waited(self, question: ServerQuestion, assessed: ActionAssessed, seconds: float) -> ServerQuestion:
         self._question = question
         self._asks.open(question)  # before it is shown: an answer may come as soon as it is
         try:
-            self._tell(shown)
+            self._tell(assessed)
             if not self._cancel.is_set:
                 question.wait(seconds)
         finally:
@@ -227,9 +227,7 @@ class CallAsker:
 
     def _tell(self, *events: ActionEvent) -> None:
         for event in events:
-            self._place.report(
-                DelegateStep(action_id=self._place.action_id, agent=self._agent, session="", event=event)
-            )
+            self._call.report(DelegateStep(action_id=self._call.action_id, agent=self._agent, session="", event=event))
 
 
 def _request(request: SampleRequest) -> ModelRequest:

@@ -14,11 +14,11 @@ from workbench.tools.executor import FileChange
 
 def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
     """What files will hold when the actions of the batch before this one have run as they are shown, or were taken."""
-    texts: dict[str, str | None] = {}
+    contents: dict[str, str | None] = {}
     for name, action in state.batch.items():
         if name == action_id:
-            return texts
-        texts.update(_left_by(action))
+            return contents
+        contents.update(_left_by(action))
     return {}
 
 
@@ -28,23 +28,23 @@ def _left_by(action: OpenAction) -> dict[str, str | None]:
     return {file.path: file.after for file in action.assessed.preview} if action.assessed is not None else {}
 
 
-def stacked(changes: Iterable[FileChange], beneath: Mapping[str, str | None]) -> tuple[str, ...]:
+def stacked(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
     """The files of a preview that was made on top of earlier actions; not every tool knows how to."""
-    return tuple(change.path for change in changes if change.path in beneath and change.before == beneath[change.path])
+    return tuple(change.path for change in changes if change.path in pending and change.before == pending[change.path])
 
 
-def stacking_reasons(changes: Iterable[FileChange], beneath: Mapping[str, str | None]) -> tuple[str, ...]:
+def stacking_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
     """A line for each file that an earlier action writes too."""
-    seen = [change for change in changes if change.path in beneath]
-    on_top = stacked(seen, beneath)
-    return tuple(_said(PurePath(change.path).name, change.path, on_top) for change in seen)
+    both = [change for change in changes if change.path in pending]
+    on_top = stacked(both, pending)
+    return tuple(_said(PurePath(change.path).name, change.path, on_top) for change in both)
 
 
 def _said(name: str, path: str, on_top: Collection[str]) -> str:
-    shown = visible(name, lines=False)
+    label = visible(name, lines=False)
     if path in on_top:
-        return f"{shown} is shown as an action before this one will leave it; if not so, you are asked again"
-    return f"an action before this one writes {shown} too; once that has run, this is shown and asked anew"
+        return f"{label} is shown as an action before this one will leave it; if not so, you are asked again"
+    return f"an action before this one writes {label} too; once that has run, this is shown and asked anew"
 
 
 _QUOTED = 2_000
@@ -98,8 +98,8 @@ def _outcome(file: StaleFile) -> str:
         return "it could not be merged (no git), and the proposal takes that change back"
     if not file.conflicts:
         return "the proposal is merged with that change"
-    places = "1 place" if file.conflicts == 1 else f"{file.conflicts} places"
-    return f"both changed the same lines in {places}, and there the proposal has the agent's"
+    count = "1 place" if file.conflicts == 1 else f"{file.conflicts} places"
+    return f"both changed the same lines in {count}, and there the proposal has the agent's"
 
 
 def stale_note(files: Sequence[StaleFile]) -> str:

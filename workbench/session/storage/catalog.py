@@ -81,8 +81,8 @@ class SessionSummary:
 
 def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionSummary]:
     """All sessions, the last used first; with `check` every event is read, and one that was changed makes `damaged`."""
-    found = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
-    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+    summaries = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
+    return sorted(summaries, key=lambda summary: summary.updated, reverse=True)
 
 
 def newest_first(locations: Locations) -> Iterator[SessionSummary]:
@@ -108,14 +108,14 @@ def recent_paths(locations: Locations) -> list[Path]:
 
 
 @contextmanager
-def _scanned(folder: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+def _scanned(directory: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
     try:
-        with os.scandir(folder) as entries:
+        with os.scandir(directory) as entries:
             yield entries
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
+        raise UsageError(f"cannot read {directory}: {error.strerror or error}") from error
 
 
 def _paths(locations: Locations) -> list[Path]:
@@ -129,10 +129,10 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
     """The session of that id, or of that only one that begins with it; raises UsageError."""
     paths = _paths(locations)
     exact = [path for path in paths if path.stem == name]
-    found = exact or [path for path in paths if name and path.stem.startswith(name)]
-    if len(found) > 1:
-        raise UsageError(f"{name!r} could be {found[0].stem} or {found[1].stem}; write more of the id")
-    summary = _summary(found[0]) if found else None  # the others are not read
+    matches = exact or [path for path in paths if name and path.stem.startswith(name)]
+    if len(matches) > 1:
+        raise UsageError(f"{name!r} could be {matches[0].stem} or {matches[1].stem}; write more of the id")
+    summary = _summary(matches[0]) if matches else None  # the others are not read
     if summary is None:
         raise UsageError(f"there is no session {name!r}; `ohw sessions` lists them")
     return summary
@@ -169,12 +169,14 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
 
 
 def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
-    count, last, answered, actions, cost, unpriced, first_said, last_said, last_end = db.execute(_FACTS).fetchone()
+    count, last, answered, actions, cost, unpriced, first_message, last_message, last_end = db.execute(
+        _FACTS
+    ).fetchone()
     started = json.loads(db.execute("SELECT json FROM events WHERE seq = 1").fetchone()[0])
     (updated,) = db.execute("SELECT at FROM events WHERE seq = ?", (last,)).fetchone()
     model = db.execute(_MODEL).fetchone()
-    is_over = last_end is not None and last_end > (last_said or 0)
-    title, said = _titles(path, db, first_said)
+    is_over = last_end is not None and last_end > (last_message or 0)
+    title, said = _titles(path, db, first_message)
     return SessionSummary(
         id=path.stem,
         title=title,
@@ -210,11 +212,11 @@ def _waiting(db: sqlite3.Connection, answered: int) -> int:
 
 
 def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
-    """What it is called, and what was said first where that is something else."""
+    """What it is called, and what was first first where that is something else."""
     named = db.execute(_TITLE).fetchone()
-    said = _said(path, seq)
-    title = first_line(str(named[0])) if named and named[0] else said
-    return title, "" if title == said else said
+    first = _said(path, seq)
+    title = first_line(str(named[0])) if named and named[0] else first
+    return title, "" if title == first else first
 
 
 def _said(path: Path, seq: int | None) -> str:
@@ -268,8 +270,8 @@ def _search(path: Path, text: str, words: list[str], most: int) -> list[SearchMa
 
 def snippet(text: str, words: list[str]) -> str:
     """One line of the text around the first of the words, safe to show."""
-    found = re.search("|".join(rf"\b{re.escape(word)}" for word in words), text, re.IGNORECASE)
-    at = max(0, found.start() - _AROUND) if found else 0
+    match = re.search("|".join(rf"\b{re.escape(word)}" for word in words), text, re.IGNORECASE)
+    at = max(0, match.start() - _AROUND) if match else 0
     line = re.sub(r"\s+", " ", text[at : at + _LONGEST]).strip()
     return visible(f"{'…' if at else ''}{line}", lines=False)
 

@@ -93,43 +93,45 @@ def prune_kept(locations: Locations) -> None:
         files = {Path(entry.path): _files_in(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)}
     total = sum(file.size for kept in files.values() for file in kept)
     oldest, doomed = time.time() - KEPT_DAYS * 86_400, dict[Path, list[_KeptFile]]()
-    for folder, file in sorted(((folder, file) for folder, kept in files.items() for file in kept), key=lambda x: x[1]):
-        if (file.time < oldest or total > KEPT_BYTES) and holder(_session_of(locations, folder)) is None:
-            doomed.setdefault(folder, []).append(file)
+    for directory, file in sorted(
+        ((directory, file) for directory, kept in files.items() for file in kept), key=lambda x: x[1]
+    ):
+        if (file.time < oldest or total > KEPT_BYTES) and holder(_session_of(locations, directory)) is None:
+            doomed.setdefault(directory, []).append(file)
             total -= file.size
-    for folder, kept in doomed.items():
-        _delete_kept(locations, folder, kept)
+    for directory, kept in doomed.items():
+        _delete_kept(locations, directory, kept)
 
 
-def _session_of(locations: Locations, folder: Path) -> Path:
-    return locations.sessions / f"{folder.name}{SUFFIX}"
+def _session_of(locations: Locations, directory: Path) -> Path:
+    return locations.sessions / f"{directory.name}{SUFFIX}"
 
 
-def _files_in(folder: str) -> list[_KeptFile]:
+def _files_in(directory: str) -> list[_KeptFile]:
     """The files below a folder; links are not followed."""
-    found = []
-    for place, _, names in os.walk(folder):
+    files = []
+    for place, _, names in os.walk(directory):
         for name in names:
             path = Path(place, name)
             with suppress(OSError):
                 info = path.lstat()
-                found.append(_KeptFile(info.st_mtime, info.st_size, path))
-    return found
+                files.append(_KeptFile(info.st_mtime, info.st_size, path))
+    return files
 
 
-def _delete_kept(locations: Locations, folder: Path, files: list[_KeptFile]) -> None:
+def _delete_kept(locations: Locations, directory: Path, files: list[_KeptFile]) -> None:
     """Delete files of a session while nobody can open it, and the folders that are empty then."""
     try:
-        lock = SessionLock.take(_session_of(locations, folder))
+        lock = SessionLock.take(_session_of(locations, directory))
     except WorkbenchError:
         return  # it was opened just now
     try:
         for file in files:
             with suppress(OSError):
                 file.path.unlink()
-        for place, _, _ in os.walk(folder, topdown=False):
+        for path, _, _ in os.walk(directory, topdown=False):
             with suppress(OSError):
-                Path(place).rmdir()
+                Path(path).rmdir()
     finally:
         lock.release()
 
@@ -152,8 +154,8 @@ def _swept(locations: Locations, path: Path) -> bool:
 
 def sweep_unfinished(locations: Locations, session_id: str) -> None:
     """Delete the unfinished files of a session; only the holder of its lock may."""
-    for folder in _edited_folders(session_path(locations, session_id)):
-        sweep_edited(folder)
+    for directory in _edited_folders(session_path(locations, session_id)):
+        sweep_edited(directory)
     state = locations.data / "state" / session_id
     with suppress(OSError):
         for pattern in _UNFINISHED:

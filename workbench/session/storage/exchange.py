@@ -84,13 +84,13 @@ def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ..
 
     Without a text nothing can be reverted, so that a forged log cannot have such a file written.
     """
-    places = Places(workspace or os.devnull, str(Path.home()))
-    return tuple(file if _may_be_reverted(file.path, places) else _without_texts(file) for file in files)
+    resolver = Places(workspace or os.devnull, str(Path.home()))
+    return tuple(file if _may_be_reverted(file.path, resolver) else _without_texts(file) for file in files)
 
 
-def _may_be_reverted(path: str, places: Places) -> bool:
-    real = places.resolved(os.path.normpath(path))
-    return within(real, places.workspace) and not places.protects(path)
+def _may_be_reverted(path: str, resolver: Places) -> bool:
+    real = resolver.resolved(os.path.normpath(path))
+    return within(real, resolver.workspace) and not resolver.protects(path)
 
 
 def _without_texts(file: FileDelta) -> FileDelta:
@@ -121,8 +121,8 @@ def _numbered(lines: Iterable[str]) -> Iterator[Event]:
         try:
             event = event_from_json(line)
         except ValueError as error:
-            said = first_line(str(error), 120)
-            raise StoreError(f"event {number} of the import cannot be read: {said}") from error
+            reason = first_line(str(error), 120)
+            raise StoreError(f"event {number} of the import cannot be read: {reason}") from error
         if event.seq != number:  # other events name these numbers
             raise StoreError(f"event {number} of the import is missing, there is {event.seq}; export the session again")
         if number > 1 and isinstance(event, SessionStarted):

@@ -20,8 +20,8 @@ class SessionInUse(WorkbenchError):
     """Another process holds the session; `pid` names it (0 when it did not say)."""
 
     def __init__(self, name: str, pid: int) -> None:
-        whose = f"process {pid}" if pid else "another process"
-        super().__init__(f"the session {name} is in use by {whose}; wait until it ends, or end it")
+        holder_name = f"process {pid}" if pid else "another process"
+        super().__init__(f"the session {name} is in use by {holder_name}; wait until it ends, or end it")
         self.pid = pid
 
 

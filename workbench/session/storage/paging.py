@@ -129,18 +129,18 @@ class Digest:
 def digest(store: Store, start: int) -> Digest:
     """What came before that event. Raises StoreError."""
     (looked,) = store.query(_LOOK, start)
-    calls, actions, told, answer, plans, messages = looked
+    calls, actions, relevant, answer, plans, messages = looked
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
     costs = [cost for cost, _, _ in spent if cost is not None]
     planned = _events(store, _numbers(plans))
     results = {seq for plan in planned for seq in _result(store, plan) if seq < start}
-    kept: list[Event | DigestStep] = [*planned, *_events(store, _numbers(told) | _numbers(answer) | results)]
-    kept += [UserMessage(seq=seq, text="") for seq in _numbers(messages)]
+    events: list[Event | DigestStep] = [*planned, *_events(store, _numbers(relevant) | _numbers(answer) | results)]
+    events += [UserMessage(seq=seq, text="") for seq in _numbers(messages)]
     if plans:
-        kept += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
-    kept.sort(key=lambda each: each.seq)
+        events += _steps(store.query(_BEGUN, start), store.query(_STARTED, start))
+    events.sort(key=lambda each: each.seq)
     tokens = sum((asked or 0) + (answered or 0) for _, asked, answered in spent)
-    return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(kept))
+    return Digest(start, actions, sum(costs, 0.0) if len(costs) == len(spent) else None, tokens, tuple(events))
 
 
 def _numbers(listed: object) -> set[int]:
@@ -159,7 +159,7 @@ def _result(store: Store, plan: Event) -> Iterator[int]:
 
 
 def _steps(begun: Iterator[tuple[Any, ...]], started: Iterator[tuple[Any, ...]]) -> Iterator[DigestStep]:
-    known = {name: (number, tool) for number, (name, tool) in enumerate(begun, 1) if name}
+    numbers = {name: (number, tool) for number, (name, tool) in enumerate(begun, 1) if name}
     for seq, name in started:
-        if name in known:
-            yield DigestStep(seq, *known[name])
+        if name in numbers:
+            yield DigestStep(seq, *numbers[name])

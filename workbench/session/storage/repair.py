@@ -63,15 +63,15 @@ class _Found:
 
     def lines(self) -> dict[int, str]:
         """The JSON of the events in order; what follows an absurdly long gap has a number that cannot be true."""
-        found: dict[int, str] = {}
+        lines: dict[int, str] = {}
         last = 0
         for seq in sorted(self.rows):
             line = self.line(seq)
             if seq - last > _LONGEST_GAP:
                 break
             if line is not None:
-                found[seq], last = line, seq
-        return found
+                lines[seq], last = line, seq
+        return lines
 
     def line(self, seq: int) -> str | None:
         """The JSON of an event; None where it, or a long string of it, is lost."""
@@ -110,8 +110,8 @@ def _is_whole(path: Path) -> bool:
 
 
 def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
-    found = _search(path)
-    lines = found.lines()
+    rows = _search(path)
+    lines = rows.lines()
     if not lines:
         raise StoreError(f"no event of the session file {path} can be read; it was left as it is")
     last = max(lines)
@@ -129,14 +129,14 @@ def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
 
 def _search(path: Path) -> _Found:
     """All rows that are as they were written, wherever they are in the file and its log."""
-    found = _Found()
+    rows = _Found()
     for pages in read_pages(path):
         for row in _rows(pages):
-            found.rows.setdefault(row[0], row)
+            rows.rows.setdefault(row[0], row)
         for _, columns in pages.records(with_rowid=False):
             if len(columns) == 2 and isinstance(columns[0], str) and is_named(columns[1], columns[0]):
-                found.texts[columns[0]] = str(columns[1])
-    return found
+                rows.texts[columns[0]] = str(columns[1])
+    return rows
 
 
 def _rows(pages: Pages) -> Iterator[Row]:
@@ -191,12 +191,12 @@ def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, i
         store.restore(_followed(_filled(lines, lost, first), state))
         dropped = [SettingsChanged(dropped_rule=rule) for rule in state.rules]
         words = _in_words(lost, last)
-        told = AgentNudged(
+        notice = AgentNudged(
             reason="lost",
             text=f"The log of this session was damaged and repaired. Lost are {words}. Look before you rely on them.",
             evidence=f"lost are {words}",
         )
-        store.append(SettingsChanged(mode=beginning.mode), *dropped, *after_a_repair(state), told)
+        store.append(SettingsChanged(mode=beginning.mode), *dropped, *after_a_repair(state), notice)
     if Path(f"{path}-wal").exists():
         raise StoreError(f"the repaired session {path} could not be finished; the damaged file was left as it is")
 
@@ -229,8 +229,8 @@ def _in_place_of(seq: int, gap: tuple[int, int] | None) -> Event:
     if gap is None:
         return SettingsChanged(seq=seq)
     words = f"event {gap[0]} is" if gap[0] == gap[1] else f"events {gap[0]} to {gap[1]} are"
-    said = f"{words} lost: the session file was damaged"
-    return AgentNudged(seq=seq, reason="lost", text=f"In the log of this session {said}.", evidence=said)
+    text = f"{words} lost: the session file was damaged"
+    return AgentNudged(seq=seq, reason="lost", text=f"In the log of this session {text}.", evidence=text)
 
 
 def _exchange(path: Path, repaired: Path) -> Path:

@@ -27,13 +27,13 @@ Parts: TypeAlias = list[tuple[Path, str]]
 def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
     """Replace every long string of the payload by None; returns where they stood, and the texts by hash."""
     parts: Parts = []
-    texts: dict[str, str] = {}
+    strings: dict[str, str] = {}
     for path, text in list(_long_strings(payload, [])):
         name = _name_of(text)
         _put(payload, path, None)
         parts.append((path, name))
-        texts[name] = text
-    return parts, texts
+        strings[name] = text
+    return parts, strings
 
 
 def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
@@ -107,10 +107,10 @@ def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) 
     parts: str | None = None
     if len(line) > LIMIT:
         payload = json.loads(line)
-        places, texts = take_out(payload)
-        if places:
-            db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", texts.items())
-            line, parts = json.dumps(payload, ensure_ascii=False), json.dumps(places)
+        paths, strings = take_out(payload)
+        if paths:
+            db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", strings.items())
+            line, parts = json.dumps(payload, ensure_ascii=False), json.dumps(paths)
     insert_row(db, (seq, kind, at, line, parts))
 
 
@@ -168,20 +168,20 @@ def read_rows(
     db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
     """(seq, JSON) in order, and a Gap for what cannot be read or was changed; locks for one batch at a time."""
-    left = limit if limit is not None else -1
-    while left != 0:
-        size = min(_BATCH, left) if left > 0 else _BATCH
+    remaining = limit if limit is not None else -1
+    while remaining != 0:
+        size = min(_BATCH, remaining) if remaining > 0 else _BATCH
         try:
             with lock:
                 rows = db.execute(_ROWS.format(crc=crc), (after, size)).fetchall()
         except (sqlite3.DatabaseError, UnicodeDecodeError):
-            yield from _one_by_one(db, lock, after, left, crc)
+            yield from _one_by_one(db, lock, after, remaining, crc)
             return
         for row in rows:
             yield _whole(db, lock, row)
         if len(rows) < size:
             return
-        after, left = rows[-1][0], left - len(rows)
+        after, remaining = rows[-1][0], remaining - len(rows)
 
 
 def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int, str] | Gap:
@@ -192,10 +192,10 @@ def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int
         return seq, line
 
     def text_of(name: str) -> str:
-        found = db.execute("SELECT text FROM blobs WHERE hash = ?", (name,)).fetchone()
-        if not is_named(found[0], name):
+        stored = db.execute("SELECT text FROM blobs WHERE hash = ?", (name,)).fetchone()
+        if not is_named(stored[0], name):
             raise LookupError(name)
-        return str(found[0])
+        return str(stored[0])
 
     try:
         with lock:
@@ -205,11 +205,11 @@ def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int
 
 
 def _one_by_one(
-    db: sqlite3.Connection, lock: threading.RLock, after: int, left: int, crc: str
+    db: sqlite3.Connection, lock: threading.RLock, after: int, remaining: int, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
     """The readable rows of a damaged file, found by asking for each number."""
     seq, bad_from = after, 0
-    while left != 0 and not (bad_from and seq - bad_from > _HOPELESS):
+    while remaining != 0 and not (bad_from and seq - bad_from > _HOPELESS):
         seq += 1
         try:
             with lock:
@@ -222,7 +222,7 @@ def _one_by_one(
             bad_from = 0
         if row is None:
             return
-        seq, left = max(seq, row[0]), left - 1
+        seq, remaining = max(seq, row[0]), remaining - 1
         yield _whole(db, lock, row)
     if bad_from:
         yield Gap(bad_from, bad_from, "the file is damaged from here on")
@@ -256,8 +256,8 @@ def observed_text(observation: dict[str, object]) -> str:
     blocks = observation.get("content")
     if not isinstance(blocks, list | tuple):
         return ""
-    texts = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
-    return "\n".join(text for text in texts if isinstance(text, str))
+    strings = (block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text")
+    return "\n".join(text for text in strings if isinstance(text, str))
 
 
 def words_of(text: str) -> list[str]:

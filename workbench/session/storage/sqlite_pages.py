@@ -33,8 +33,8 @@ class Pages:
     log: dict[int, bytes]
 
     def __getitem__(self, number: int) -> bytes:
-        found = self.log.get(number)
-        return self.file[(number - 1) * self.size : number * self.size] if found is None else found
+        page = self.log.get(number)
+        return self.file[(number - 1) * self.size : number * self.size] if page is None else page
 
     def numbers(self) -> Iterator[int]:
         """The pages there are; one that was cut is among them."""
@@ -82,12 +82,12 @@ class Pages:
         least = (self.size - 12) * 32 // 255 - 23
         here = least + (length - least) % (self.size - 4)
         here = here if here <= most else least
-        parts, left = [page[at : at + here]], length - here
+        parts, remaining = [page[at : at + here]], length - here
         following = int.from_bytes(page[at + here : at + here + 4], "big")
-        while left > 0 and following:
+        while remaining > 0 and following:
             overflow = self[following]
-            parts.append(overflow[4 : 4 + left])
-            left -= self.size - 4
+            parts.append(overflow[4 : 4 + remaining])
+            remaining -= self.size - 4
             following = int.from_bytes(overflow[:4], "big")
         return b"".join(parts)
 
@@ -101,11 +101,11 @@ def read_pages(path: Path) -> list[Pages]:
     log = log_path.read_bytes() if log_path.is_file() else b""
     size = _page_size(file[16:18]) if file.startswith(_HEADER) else PAGE
     logs = [_committed(log, size, strict=True), _committed(log, size, strict=False), {}]
-    found: list[Pages] = []
+    states: list[Pages] = []
     for pages in logs:
-        if all(pages != other.log for other in found):
-            found.append(Pages(size, file, pages))
-    return found
+        if all(pages != other.log for other in states):
+            states.append(Pages(size, file, pages))
+    return states
 
 
 def is_log_damaged(path: Path) -> bool:

@@ -131,13 +131,13 @@ class Store:
             self.check_in_place()
             numbered = tuple(replace(event, seq=seq) for seq, event in enumerate(events, self.last_seq + 1))
             try:
-                kept = self._commit(numbered, lasting)
+                written = self._commit(numbered, lasting)
             except sqlite3.Error as error:
                 raise _said(self.path, error) from error
             self._seal()
-            self.last_seq += len(kept)
+            self.last_seq += len(written)
             self._wal = self._wal or _identity_of(_wal_of(self.path))
-            return kept
+            return written
 
     def restore(self, entries: Iterable[Event | str]) -> None:
         """Write events with the numbers they have, all or none; as JSON those of a kind that is not known here.
@@ -174,8 +174,8 @@ class Store:
             if self._crc != "crc":  # the file is from a version without checksums
                 self._db.execute(_ADD_CHECKSUMS)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            kept = tuple(write_row(self._db, event) for event in events)
-            for event in kept:
+            written = tuple(write_row(self._db, event) for event in events)
+            for event in written:
                 index_words(self._db, event)
             self._db.execute("COMMIT")
             self._crc = "crc"
@@ -183,7 +183,7 @@ class Store:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
-        return kept
+        return written
 
     def _seal(self) -> None:
         """Put a commit of one page, with nothing new in it, behind the last one.
@@ -265,10 +265,10 @@ def _wal_of(path: Path) -> Path:
 def _identity_of(path: Path) -> tuple[int, int] | None:
     """Device and inode; None where there is nothing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def delete_file(path: Path) -> None:
@@ -319,15 +319,15 @@ def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
 
 def check_whole(path: Path, db: sqlite3.Connection) -> None:
     """Raise StoreError where SQLite finds a fault, or a checksum differs. Raises sqlite3.Error where it cannot look."""
-    found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise DamagedFile(path, first_line(str(found)))
+    damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if damage != "ok":
+        raise DamagedFile(path, first_line(str(damage)))
     try:
-        found = find_damage(db, _checksums_of(path, db))
+        damage = find_damage(db, _checksums_of(path, db))
     except UnicodeDecodeError:
-        found = "a text is not UTF-8"
-    if found:
-        raise DamagedFile(path, found)
+        damage = "a text is not UTF-8"
+    if damage:
+        raise DamagedFile(path, damage)
 
 
 def check_log(path: Path) -> None:

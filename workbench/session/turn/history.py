@@ -101,31 +101,31 @@ def _cuts(history: Tagged) -> list[int]:
     before = list(accumulate(history.seqs, max))
     behind = list(accumulate(reversed(history.seqs), min))[::-1]
     return [
-        place
-        for place in range(1, len(history.seqs))
-        if before[place - 1] < behind[place] and history.messages[place]["role"] != "tool"
+        index
+        for index in range(1, len(history.seqs))
+        if before[index - 1] < behind[index] and history.messages[index]["role"] != "tool"
     ]
 
 
 def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
     """The messages with the summary in place of all that come from these events; a batch goes whole or not at all."""
     after = Tagged([], [])
-    place: int | None = None
+    index: int | None = None
     for begin, end in _units(history.messages):
         if all(first <= seq <= last for seq in history.seqs[begin:end]):
-            place = len(after.messages) if place is None else place
+            index = len(after.messages) if index is None else index
         else:
             after.messages.extend(history.messages[begin:end])
             after.seqs.extend(history.seqs[begin:end])
-    if place is not None:
-        after.messages.insert(place, {"role": "user", "content": f"{_INTRODUCTION}\n\n{summary}"})
-        after.seqs.insert(place, first)  # the next summary finds it in the order of the log
+    if index is not None:
+        after.messages.insert(index, {"role": "user", "content": f"{_INTRODUCTION}\n\n{summary}"})
+        after.seqs.insert(index, first)  # the next summary finds it in the order of the log
     return after
 
 
 def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
     """An answer with its results is one unit, any other message is one by itself."""
-    begins = [place for place, message in enumerate(messages) if message["role"] != "tool"]
+    begins = [index for index, message in enumerate(messages) if message["role"] != "tool"]
     return list(pairwise([*begins, len(messages)]))
 
 
@@ -155,21 +155,21 @@ def decision_said(event: ActionDecided) -> str:
     """What stands before the result of an action that ran: the person's arguments for it, and their note."""
     if event.by != "person":
         return ""
-    said = []
+    note = []
     if event.edited is not None:
         arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
-        said.append(f"[The person changed the arguments before it ran: {arguments}]")
+        note.append(f"[The person changed the arguments before it ran: {arguments}]")
     if event.note.strip() and event.written is None:  # a result that tells of a part has the note itself
-        said.append(f"[The person's note: {well_formed(event.note.strip())}]")
-    return "\n".join(said)
+        note.append(f"[The person's note: {well_formed(event.note.strip())}]")
+    return "\n".join(note)
 
 
 def taken_back_message(event: FilesChanged) -> Message:
     """That the person changed files: what is in them now, the agent reads when it needs it."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    said = f"[The person took back changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
-    return {"role": "user", "content": said}
+    note = f"[The person took back changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    return {"role": "user", "content": note}
 
 
 ABANDONED = (
@@ -292,9 +292,9 @@ class History:
 
     def _signed(self, answer: Message, response_id: str | None = None) -> Message:
         """The message of the last answer with the reasoning that its provider wants back."""
-        said = self._response
-        if said and said.thinking and response_id in (None, said.response_id) and self._is_own(said):
-            answer[BLOCKS] = [dict(block) for block in said.thinking]
+        note = self._response
+        if note and note.thinking and response_id in (None, note.response_id) and self._is_own(note):
+            answer[BLOCKS] = [dict(block) for block in note.thinking]
         return answer
 
     def _is_own(self, answer: ModelResponded) -> bool:
@@ -360,8 +360,8 @@ class History:
         if self._add_result(event.action_id, text, event.seq):
             pictures = pictures_of(event.observation)
             if pictures:
-                said = {"type": "text", "text": "The image of the result above:"}
-                self.unsent.append((event.seq, {"role": "user", "content": [said, *pictures]}))
+                note = {"type": "text", "text": "The image of the result above:"}
+                self.unsent.append((event.seq, {"role": "user", "content": [note, *pictures]}))
 
     def _add_result(self, action_id: str, text: str, seq: int) -> bool:
         call_id = self._calls.pop(action_id, None)
@@ -386,10 +386,10 @@ class History:
         for action_id in list(self._calls):
             self._add_result(action_id, _LOST, self.last_seq)
 
-    def _settle(self, seen: int | None) -> None:
-        """Put what waited behind the results in its place; what came after `seen` goes on waiting."""
-        now = [entry for entry in self.unsent if seen is None or entry[0] <= seen]
-        self.unsent = [entry for entry in self.unsent if seen is not None and entry[0] > seen]
+    def _settle(self, last_seen: int | None) -> None:
+        """Put what waited behind the results in its place; what came after `last_seen` goes on waiting."""
+        now = [entry for entry in self.unsent if last_seen is None or entry[0] <= last_seen]
+        self.unsent = [entry for entry in self.unsent if last_seen is not None and entry[0] > last_seen]
         self._answer = None if now else self._answer
         for seq, message in now:
             self._add(message, seq)

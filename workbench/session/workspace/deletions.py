@@ -53,32 +53,32 @@ class DeletionSurvey:
         self._repository = repository
         self.copies = SafetyCopies(repository)
 
-    def explain(self, found: Assessment) -> Explained:
+    def explain(self, assessment: Assessment) -> Explained:
         """The same rating, with what is deleted in its reasons."""
-        losses = self._found(found)
+        deletions = self._found(assessment)
         lost: dict[Part, list[Deletion]] = {}
-        for loss in losses:
+        for loss in deletions:
             if loss.is_told:
                 lost.setdefault(loss.part, []).append(loss)
-        said = {part: _said(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
-        parts = tuple(part._replace(reason=said.get(part, part.reason)) for part in found.parts)
-        new = {old.reason: reason for old, reason in said.items()}
-        reasons = tuple(new.get(reason, reason) for reason in found.reasons)
-        doubt = FOR_GOOD if any(loss.is_final for loss in losses) else ""
-        return Explained(found._replace(parts=parts, reasons=reasons), doubt)
+        described = {part: _said(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
+        parts = tuple(part._replace(reason=described.get(part, part.reason)) for part in assessment.parts)
+        new = {old.reason: reason for old, reason in described.items()}
+        reasons = tuple(new.get(reason, reason) for reason in assessment.reasons)
+        doubt = FOR_GOOD if any(loss.is_final for loss in deletions) else ""
+        return Explained(assessment._replace(parts=parts, reasons=reasons), doubt)
 
-    def keep(self, found: Assessment, command: str, session_id: str) -> SafetyCopy | None:
+    def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
         """Keep a copy of what the command takes away; None where there is nothing. Raises VersionsFail."""
-        losses = self._found(found)
-        failed = next((loss.why_not for loss in losses if loss.why_not and not loss.is_maybe), "")
+        deletions = self._found(assessment)
+        failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
         if failed:
             raise SnapshotError(failed)
-        files = dict.fromkeys(path for loss in losses if loss.can_be_kept for path in loss.files)
-        deleted = [loss for loss in losses if loss.deletes and not loss.is_outside]
+        files = dict.fromkeys(path for loss in deletions if loss.can_be_kept for path in loss.files)
+        deleted = [loss for loss in deletions if loss.deletes and not loss.is_outside]
         held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
         root = self._repository.workspace
-        folders = [self._relative(loss.place) for loss in deleted if not loss.is_any]
-        metadata = metadata_of(root, [*files, *held], folders)
+        directories = [self._relative(loss.place) for loss in deleted if not loss.is_any]
+        metadata = metadata_of(root, [*files, *held], directories)
         if not (files or held or metadata.directories):
             return None
         size = sum(_size(root / path) for path in (*files, *held))
@@ -90,16 +90,16 @@ class DeletionSurvey:
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
-    def _found(self, found: Assessment) -> list[Deletion]:
+    def _found(self, assessment: Assessment) -> list[Deletion]:
         """What each part takes away; where that cannot be looked up, each says why."""
-        there = touched(found.parts, self._repository.workspace)
+        there = touched(assessment.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
         inside = [one for one in there if not (one.is_outside or self._is_held_surely(one))]
         try:
             if inside:
                 self._repository.prepare()  # the first version may not have begun
-            places = [self._relative(one.place) for one in inside if not one.is_any]
-            held = self._repository.held(places, timeout=_LOOK_LIMIT) if places else set()
+            paths = [self._relative(one.place) for one in inside if not one.is_any]
+            held = self._repository.held(paths, timeout=_LOOK_LIMIT) if paths else set()
             return [*outside, *(self._loose(one) if one.is_any else self._loss(one, held) for one in inside)]
         except SnapshotError as error:
             return [*outside, *(_not_looked_up(one, str(error)) for one in inside)]
@@ -112,28 +112,35 @@ class DeletionSurvey:
         return os.path.relpath(path, self._repository.workspace)
 
     def _loss(self, one: Touched, held: set[str]) -> Deletion:
-        root, below = self._repository.workspace, one.below
-        names = tuple(map(self._relative, below.sizes))
+        root, counted_files = self._repository.workspace, one.below
+        names = tuple(map(self._relative, counted_files.sizes))
         lost = tuple(name for name in names if name not in held)
-        kept = tuple(name for name in names if name in held)
-        size = sum(below.sizes[root / name] for name in lost)
+        in_snapshot = tuple(name for name in names if name in held)
+        size = sum(counted_files.sizes[root / name] for name in lost)
         loss = Deletion(
-            one.part, one.deletes, one.place, len(below.sizes), lost, size, below.is_whole, below.has_history
+            one.part,
+            one.deletes,
+            one.place,
+            len(counted_files.sizes),
+            lost,
+            size,
+            counted_files.is_whole,
+            counted_files.has_history,
         )
-        return replace(loss, held=kept, is_maybe=one.is_maybe)
+        return replace(loss, held=in_snapshot, is_maybe=one.is_maybe)
 
     def _loose(self, one: Touched) -> Deletion:
         """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
         root = self._repository.workspace
-        below = Below()
+        counted_files = Below()
         for name in self._not_held(one):
             if GENERATED.isdisjoint(PurePath(name).parts):
-                below.count(root / name)
-        kept, size = _smallest(below.sizes)
-        files = tuple(self._relative(path) for path in below.sizes if path in kept)
-        lost = tuple(self._relative(path) for path in below.sizes if path not in kept)
+                counted_files.count(root / name)
+        chosen, size = _smallest(counted_files.sizes)
+        files = tuple(self._relative(path) for path in counted_files.sizes if path in chosen)
+        lost = tuple(self._relative(path) for path in counted_files.sizes if path not in chosen)
         return Deletion(
-            one.part, one.deletes, one.place, len(below.sizes), files, size, True, is_any=True, too_large=lost
+            one.part, one.deletes, one.place, len(counted_files.sizes), files, size, True, is_any=True, too_large=lost
         )
 
     def _not_held(self, one: Touched) -> Sequence[str]:
@@ -144,10 +151,10 @@ class DeletionSurvey:
         return [name for name in names if name not in held]
 
 
-def _said(part: Part, losses: Sequence[Deletion], root: Path) -> str:
+def _said(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
     """The reason of a part with what it takes away; where it only may, behind the reason that it has."""
-    what = describe(losses, root)
-    return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in losses) else what
+    what = describe(deletions, root)
+    return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
 
 
 def _size(path: Path) -> int:
@@ -158,26 +165,37 @@ def _size(path: Path) -> int:
 
 
 def _outside(one: Touched) -> Deletion:
-    below = one.below
-    said = Deletion(one.part, one.deletes, one.place, len(below.sizes), (), 0, below.is_whole, below.has_history)
-    return replace(said, is_outside=True)
+    counted_files = one.below
+    deletion = Deletion(
+        one.part,
+        one.deletes,
+        one.place,
+        len(counted_files.sizes),
+        (),
+        0,
+        counted_files.is_whole,
+        counted_files.has_history,
+    )
+    return replace(deletion, is_outside=True)
 
 
 def _not_looked_up(one: Touched, why: str) -> Deletion:
-    said = Deletion(one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why)
-    return replace(said, is_maybe=one.is_maybe)
+    deletion = Deletion(
+        one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why
+    )
+    return replace(deletion, is_maybe=one.is_maybe)
 
 
 def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
     """As many of the files as one copy may hold, and their size."""
-    kept: set[Path] = set()
+    chosen: set[Path] = set()
     total = 0
     for path in sorted(sizes, key=sizes.__getitem__)[:MOST_FILES]:
         if total + sizes[path] > MOST_BYTES:
             break
-        kept.add(path)
+        chosen.add(path)
         total += sizes[path]
-    return kept, total
+    return chosen, total
 
 
 logger = logging.getLogger(__name__)
@@ -206,25 +224,25 @@ class CopyRecorder:
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
         self._failed.pop(action_id, None)
-        found = self.assess(tool, arguments)
-        if found.risk == "LOW":
+        assessment = self.assess(tool, arguments)
+        if assessment.risk == "LOW":
             return
-        said = str(arguments.get("command") or arguments.get("code") or "")
-        kept = _aside(partial(self._keep, found, said, state.session_id, action_id), cancel)
-        if isinstance(kept, SnapshotError):
-            self._failed[action_id] = f"{NO_COPY}: {kept}"
-            self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {kept}")])
-        elif kept is not None and kept.copied:
-            are = "they are" if kept.copied > 1 else "it is"
-            said = f"a copy of {counted(kept.copied, 'file')} is kept before {are} changed or deleted"
-            notice = f"{said}: `ohw restore {kept.id}` brings it back"
-            self._report([VersionTaken(action_id=action_id, copy_id=kept.id, notice=notice)])
+        command = str(arguments.get("command") or arguments.get("code") or "")
+        safety_copy = _aside(partial(self._keep, assessment, command, state.session_id, action_id), cancel)
+        if isinstance(safety_copy, SnapshotError):
+            self._failed[action_id] = f"{NO_COPY}: {safety_copy}"
+            self._report([VersionTaken(notice=f"{NO_COPY} of what is deleted now: {safety_copy}")])
+        elif safety_copy is not None and safety_copy.copied:
+            are = "they are" if safety_copy.copied > 1 else "it is"
+            line = f"a copy of {counted(safety_copy.copied, 'file')} is kept before {are} changed or deleted"
+            notice = f"{line}: `ohw restore {safety_copy.id}` brings it back"
+            self._report([VersionTaken(action_id=action_id, copy_id=safety_copy.id, notice=notice)])
 
-    def _keep(self, found: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
-        kept = self.survey.keep(found, command, session_id)
-        if kept is not None:
-            self._kept[action_id] = kept, self.survey.copies.paths_of(kept)
-        return kept
+    def _keep(self, assessment: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
+        safety_copy = self.survey.keep(assessment, command, session_id)
+        if safety_copy is not None:
+            self._kept[action_id] = safety_copy, self.survey.copies.paths_of(safety_copy)
+        return safety_copy
 
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
         """Keep what an action has deleted beside what was foreseen; the id of its copy that was not told yet."""
@@ -234,11 +252,11 @@ class CopyRecorder:
         if not rest:
             return untold
         try:
-            kept = self.survey.keep_deleted(rest, version, _command_of(state, action_id), state.session_id)
+            safety_copy = self.survey.keep_deleted(rest, version, _command_of(state, action_id), state.session_id)
         except SnapshotError:
             logger.exception("what an action deleted is in no copy, only in its version")
             return ""
-        return kept.id if copy is None else untold
+        return safety_copy.id if copy is None else untold
 
     def failure(self, action_id: str) -> str:
         """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
@@ -257,10 +275,10 @@ class CopyRecorder:
 
     def _restored(self, copy_id: str) -> None:
         try:
-            said = self.survey.copies.restore(copy_id).told
+            line = self.survey.copies.restore(copy_id).told
         except WorkbenchError as error:
-            said = f"nothing was brought back: {error}"
-        self._report([VersionTaken(notice=f"{said} (copy {copy_id})")])
+            line = f"nothing was brought back: {error}"
+        self._report([VersionTaken(notice=f"{line} (copy {copy_id})")])
 
 
 def _command_of(state: State, action_id: str) -> str:
@@ -275,18 +293,18 @@ def _command_of(state: State, action_id: str) -> str:
 
 def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy | SnapshotError | None:
     """What `keep` gives, or why it failed; None also after an interrupt, which leaves it to itself."""
-    kept: list[SafetyCopy | SnapshotError | None] = []
+    results: list[SafetyCopy | SnapshotError | None] = []
 
     def work() -> None:
         try:
-            kept.append(keep())
+            results.append(keep())
         except SnapshotError as error:
-            kept.append(error)
+            results.append(error)
         except (OSError, ValueError) as error:  # whatever stops it, the person is told that there is no copy
-            kept.append(SnapshotError(str(error)))
+            results.append(SnapshotError(str(error)))
 
     thread = threading.Thread(target=work, name="session-copy", daemon=True)
     thread.start()
     while thread.is_alive() and not cancel.is_set:
         thread.join(_STEP)
-    return kept[0] if kept else None
+    return results[0] if results else None

@@ -37,7 +37,7 @@ class Metadata:
 
     def only(self, paths: Collection[str]) -> Metadata:
         """The metadata of these files alone, and of the directories above them."""
-        above = {str(folder) for path in paths for folder in PurePath(path).parents}
+        above = {str(directory) for path in paths for directory in PurePath(path).parents}
         modes = {path: mode for path, mode in self.modes.items() if path in paths}
         directories = {path: mode for path, mode in self.directories.items() if path in above}
         return replace(self, modes=modes, directories=directories)
@@ -99,8 +99,8 @@ class MetadataTracker:
     def note_directories(self, paths: Iterable[str] | None) -> None:
         """Look at these directories and at those above the other paths; at all of the folder where None is given."""
         if paths is None:
-            found = directories_below(self._root, self._root, self._is_left_out)
-            self._directories, self._directory = found
+            permissions = directories_below(self._root, self._root, self._is_left_out)
+            self._directories, self._directory = permissions
             return
         for path in {above for each in paths for above in (each, *map(str, Path(each).parents)) if above != "."}:
             self._directories.pop(path, None)
@@ -111,7 +111,7 @@ class MetadataTracker:
                 self._directories[path] = bits
 
 
-def metadata_of(root: Path, paths: Iterable[str], places: Iterable[str]) -> Metadata:
+def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Metadata:
     """The metadata of these files, and of the directories at and below these places."""
     modes: dict[str, int] = {}
     for path in paths:
@@ -121,31 +121,31 @@ def metadata_of(root: Path, paths: Iterable[str], places: Iterable[str]) -> Meta
     tracker.begin(modes)
     tracker.note_files(modes, ())
     directories: dict[str, int] = {}
-    for place in places:
-        directories |= directories_below(root / place, root, lambda path: False, _DIRECTORY)[0]
+    for start in starts:
+        directories |= directories_below(root / start, root, lambda path: False, _DIRECTORY)[0]
     return replace(tracker.now, directories=directories)
 
 
 def directories_below(
-    place: Path, root: Path, is_left_out: Callable[[str], bool], usual: int | None = None
+    start: Path, root: Path, is_left_out: Callable[[str], bool], usual: int | None = None
 ) -> tuple[dict[str, int], int]:
     """The directories at and below a place that metadata has to name (path in `root` -> permissions), and the usual
     permissions: those given, else those that most of them have."""
-    found: dict[str, tuple[int, bool]] = {}
-    for folder, folders, names in os.walk(place):
-        path = os.path.relpath(folder, root)
-        bits = _permissions(Path(folder))
+    permissions: dict[str, tuple[int, bool]] = {}
+    for directory, subdirectories, names in os.walk(start):
+        path = os.path.relpath(directory, root)
+        bits = _permissions(Path(directory))
         if path != "." and bits is not None:
-            found[path] = bits, not (folders or names)
-        folders[:] = [
+            permissions[path] = bits, not (subdirectories or names)
+        subdirectories[:] = [
             name
-            for name in folders
+            for name in subdirectories
             if name != ".git" and not is_left_out(os.path.normpath(os.path.join(path, name)))  # noqa: PTH118
         ]
     if usual is None:
-        counts = Counter(bits for bits, _ in found.values()).most_common(1)
+        counts = Counter(bits for bits, _ in permissions.values()).most_common(1)
         usual = counts[0][0] if counts else _DIRECTORY
-    return {path: bits for path, (bits, is_empty) in found.items() if is_empty or bits != usual}, usual
+    return {path: bits for path, (bits, is_empty) in permissions.items() if is_empty or bits != usual}, usual
 
 
 def _permissions(path: Path) -> int | None:

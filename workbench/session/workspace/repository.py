@@ -34,18 +34,20 @@ def patterns_above(workspace: Path) -> Iterator[str]:
 
     None of those of a repository that ignores the whole workspace, such as one of a home folder that ignores `*`.
     """
-    found: list[str] = []
-    root = next((folder for folder in (workspace, *workspace.parents) if (folder / ".git").exists()), workspace)
-    between = [folder for folder in reversed(workspace.parents) if folder.is_relative_to(root)]
-    for file in [root / ".git/info/exclude", *(folder / ".gitignore" for folder in between)]:
-        folder = root if file.name == "exclude" else file.parent
-        inside = workspace.relative_to(folder).parts
+    patterns: list[str] = []
+    root = next(
+        (directory for directory in (workspace, *workspace.parents) if (directory / ".git").exists()), workspace
+    )
+    between = [directory for directory in reversed(workspace.parents) if directory.is_relative_to(root)]
+    for file in [root / ".git/info/exclude", *(directory / ".gitignore" for directory in between)]:
+        directory = root if file.name == "exclude" else file.parent
+        inside = workspace.relative_to(directory).parts
         with suppress(OSError):
             for line in file.read_text(errors="surrogateescape").splitlines():
                 if any(fnmatchcase(name, line.strip("/ ")) for name in inside):
                     return
-                found += _seen_from(line, inside)
-    yield from found
+                patterns += _seen_from(line, inside)
+    yield from patterns
 
 
 def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
@@ -80,14 +82,14 @@ _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stas
 """Where a command without a name takes its files from."""
 
 
-def not_kept(part: Part, places: Sequence[str], root: Path) -> set[Path] | None:
+def not_kept(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
     """The files at or below these places that the repository around `root` does not keep; None when git cannot say."""
-    found = _listed(["ls-files", "-z", *_NOT_KEPT[part.spares], "--", *places], root)
-    if found is None:
+    names = _listed(["ls-files", "-z", *_NOT_KEPT[part.spares], "--", *paths], root)
+    if names is None:
         return None
     if part.spares == "m":
-        found |= _in_the_way(part, root)
-    return {root / name for name in found}
+        names |= _in_the_way(part, root)
+    return {root / name for name in names}
 
 
 def _in_the_way(part: Part, root: Path) -> set[str]:
@@ -105,8 +107,8 @@ def _trees(part: Part) -> Iterator[str]:
 
 
 def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
-    said = run_git(arguments, cwd=root, timeout=LIMIT)
-    return {os.fsdecode(name) for name in said.output.split(b"\0") if name} if said.ok else None
+    answer = run_git(arguments, cwd=root, timeout=LIMIT)
+    return {os.fsdecode(name) for name in answer.output.split(b"\0") if name} if answer.ok else None
 
 
 LARGEST = 5_000_000
@@ -171,7 +173,9 @@ class SnapshotRepository:
         self._index = self.folder / f"index-{session_id}"
         self._own = OwnRepository(self.folder, workspace, self._index)
         self._metadata = MetadataTracker(self.workspace, self._is_left_out)
-        self._hidden = [folder for folder in (locations.data, locations.state) if folder.is_relative_to(workspace)]
+        self._hidden = [
+            directory for directory in (locations.data, locations.state) if directory.is_relative_to(workspace)
+        ]
 
     def prepare(self) -> None:
         """Make what is missing, once; whoever comes meanwhile waits for it."""
@@ -195,7 +199,7 @@ class SnapshotRepository:
 
     def _excluded(self) -> Iterator[bytes]:
         yield from (pattern.encode() for pattern in _NEVER)
-        yield from (b"/" + os.fsencode(folder.relative_to(self.workspace)) + b"/" for folder in self._hidden)
+        yield from (b"/" + os.fsencode(directory.relative_to(self.workspace)) + b"/" for directory in self._hidden)
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
     def _is_left_out(self, path: str) -> bool:
@@ -291,8 +295,8 @@ class SnapshotRepository:
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """The paths that are not as the last version holds them."""
         arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
-        said = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
-        return sorted({os.fsdecode(name) for name in said.split(b"\0") if name} - {METADATA})
+        output = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
+        return sorted({os.fsdecode(name) for name in output.split(b"\0") if name} - {METADATA})
 
     def _record(self, changed: Sequence[str], timeout: float) -> None:
         kinds = {path: self._kind(path) for path in changed}
@@ -302,36 +306,36 @@ class SnapshotRepository:
         self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
         for path in gone:
             self._known.pop(path, None)
-        seen = {path: _signature(self.workspace / path) for path in fit}
-        modes = {path: found[-1] for path, found in seen.items() if found is not None}
+        signatures = {path: _signature(self.workspace / path) for path in fit}
+        modes = {path: signature[-1] for path, signature in signatures.items() if signature is not None}
         if not self._tree and not self._metadata.now.modes:
             self._metadata.begin(modes)
         self._metadata.note_files(modes, gone)
         for how, paths in (("--force-remove", gone), ("--replace", fit)):
             if paths:
                 self.git(["update-index", "--add", "--remove", how, "-z", "--stdin"], listed(paths), timeout=timeout)
-        self._known |= {path: seen[path] for path in fit[: MOST_KNOWN - len(self._known)]}
+        self._known |= {path: signatures[path] for path in fit[: MOST_KNOWN - len(self._known)]}
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
         """Whether a version can hold what is there, if anything is."""
         whole = self.workspace / path
         try:
-            found = whole.lstat()
+            status = whole.lstat()
         except OSError:
             return "gone"
         if path.endswith("/"):
             return "unfit"  # a repository of its own
-        if stat.S_ISDIR(found.st_mode) or real_path(whole.parent) != str(whole.parent):
+        if stat.S_ISDIR(status.st_mode) or real_path(whole.parent) != str(whole.parent):
             return "gone"  # what was there; a folder is seen by its files
-        is_file = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST and os.access(whole, os.R_OK)
-        return "fits" if is_file or stat.S_ISLNK(found.st_mode) else "unfit"
+        is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
+        return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 
     def difference(self, before: str, after: str) -> list[Change]:
         """What changed from one version to the other."""
         if before == after:
             return []
-        said = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
-        parts = said.split(b"\0")
+        output = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
+        parts = output.split(b"\0")
         changes = [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
         return [change for change in changes if change.path != METADATA]
 
@@ -349,43 +353,43 @@ class SnapshotRepository:
         finally:
             discard_file(index)
 
-    def held(self, places: Sequence[str], *, timeout: float = 30.0) -> set[str]:
+    def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
         """The files at or below these paths that the last version holds just as they are now."""
-        batches = [places[at : at + _ARGUMENTS] for at in range(0, len(places), _ARGUMENTS)]
+        batches = [paths[at : at + _ARGUMENTS] for at in range(0, len(paths), _ARGUMENTS)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
-        said = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
-        entries = [entry.split(b" ", 1) for entry in said.split(b"\0") if entry]
+        output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
+        entries = [entry.split(b" ", 1) for entry in output.split(b"\0") if entry]
         changed = {name for tag, name in entries if tag == b"C"}
         return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
-    def loose(self, place: str, *, timeout: float = 30.0) -> list[str]:
+    def loose(self, path: str, *, timeout: float = 30.0) -> list[str]:
         """The files at or below this path that the last version does not hold as they are; no repositories."""
-        made = (f"--exclude={name}/" for name in sorted(GENERATED))
-        said = self.git(["ls-files", "-z", "--others", "--modified", *made, "--", place], timeout=timeout)
-        names = (os.fsdecode(name) for name in said.split(b"\0") if name and not name.endswith(b"/"))
+        excluded = (f"--exclude={name}/" for name in sorted(GENERATED))
+        output = self.git(["ls-files", "-z", "--others", "--modified", *excluded, "--", path], timeout=timeout)
+        names = (os.fsdecode(name) for name in output.split(b"\0") if name and not name.endswith(b"/"))
         names = (name for name in names if name != METADATA)
         return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
         """The sizes of these blobs, in bytes."""
-        said = self.git(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
-        rows = (line.split() for line in said.decode().splitlines())
+        output = self.git(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
+        rows = (line.split() for line in output.decode().splitlines())
         return {blob: int(size) for blob, size in rows if size.isdigit()}
 
     def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
         """The bytes of these blobs."""
         if not blobs:
             return {}
-        said, at, found = self.git(["cat-file", "--batch"], _lines(blobs)), 0, {}
-        while at < len(said):
-            end = said.index(b"\n", at)
-            name, kind, *size = said[at:end].split()
+        output, at, blobs_by_name = self.git(["cat-file", "--batch"], _lines(blobs)), 0, {}
+        while at < len(output):
+            end = output.index(b"\n", at)
+            name, kind, *size = output[at:end].split()
             if not size:
                 raise SnapshotError(f"a file of this version is gone: {name.decode()} is {kind.decode()}")
             at = end + 1 + int(size[0])
-            found[name.decode()] = said[end + 1 : at]
+            blobs_by_name[name.decode()] = output[end + 1 : at]
             at += 1
-        return found
+        return blobs_by_name
 
     def git(
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
@@ -428,10 +432,10 @@ def put_file(path: Path, raw: bytes) -> None:
 def _signature(path: Path) -> _Signature:
     """What tells without reading it that a file is not as it was; None where it is gone."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def _change(head: bytes, path: bytes) -> Change:

@@ -43,8 +43,10 @@ class RestoredCount:
     def told(self) -> str:
         """One line for the user."""
         files = counted(self.files, "file") if self.files else ""
-        folders = f"{self.directories:,} director{'y' if self.directories == 1 else 'ies'}" if self.directories else ""
-        what = " and ".join(filter(None, (files, folders)))
+        directories = (
+            f"{self.directories:,} director{'y' if self.directories == 1 else 'ies'}" if self.directories else ""
+        )
+        what = " and ".join(filter(None, (files, directories)))
         return f"{what} brought back" if what else "every file is there as it was"
 
 
@@ -75,8 +77,8 @@ def bring_back(
     """
     metadata = repository.metadata_of(version)
     held = [change for change in repository.files_of(version) if _is_wanted(change.path, paths)]
-    folders = [path for path in metadata.directories if _is_wanted(path, paths)]
-    if paths and not (held or folders):
+    directories = [path for path in metadata.directories if _is_wanted(path, paths)]
+    if paths and not (held or directories):
         raise WorkbenchError(f"this version holds nothing at {visible(', '.join(paths), lines=False)}")
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
     differing = [change for change in held if not _is_there(repository, change, contents[change.after], metadata)]
@@ -86,7 +88,7 @@ def bring_back(
         more = f" and {len(newer) - _NAMED} more" if len(newer) > _NAMED else ""
         raise WorkbenchError(f"these files hold something else now: {names}{more}; --force overwrites them")
     write(repository, differing, metadata)
-    return RestoredCount(len(differing), make_directories(repository, folders, metadata))
+    return RestoredCount(len(differing), make_directories(repository, directories, metadata))
 
 
 def write(
@@ -106,8 +108,8 @@ def write(
             _guarded(repository, change.path, partial(_remove, root, change.path))
     for change in changes:
         if change.after:
-            raw, known = contents[change.after], before.get(change.path)
-            put = partial(_put, root, change, raw, _permissions(metadata, change), known)
+            raw, expected = contents[change.after], before.get(change.path)
+            put = partial(_put, root, change, raw, _permissions(metadata, change), expected)
             _guarded(repository, change.path, put)
 
 
@@ -118,12 +120,12 @@ def set_permissions(repository: SnapshotRepository, path: str, mode: int) -> Non
 
 def make_directories(repository: SnapshotRepository, paths: Collection[str], metadata: Metadata) -> int:
     """Make the directories that are missing, with their permissions; how many."""
-    made = 0
+    count = 0
     for path in sorted(paths):
         is_missing = not (repository.workspace / path).is_dir()
-        made += is_missing
+        count += is_missing
         _change(repository, path, partial(_make_directory, permissions=metadata.directories[path]))
-    return made
+    return count
 
 
 def _make_directory(entry: AnchoredEntry, permissions: int) -> None:
@@ -136,8 +138,8 @@ def _permissions(metadata: Metadata, change: Change) -> int:
     return metadata.permissions(change.path, change.mode_after)
 
 
-def _is_wanted(path: str, wanted: Collection[str]) -> bool:
-    return not wanted or any(one in (".", path) or path.startswith(f"{one}/") for one in wanted)
+def _is_wanted(path: str, requested: Collection[str]) -> bool:
+    return not requested or any(one in (".", path) or path.startswith(f"{one}/") for one in requested)
 
 
 def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metadata: Metadata) -> bool:
@@ -189,11 +191,11 @@ def _remove(root: Root, path: str) -> None:
     with suppress(FileNotFoundError), root.entry(whole) as entry:
         if not stat.S_ISDIR(entry.mode()):
             entry.unlink()
-    for folder in whole.parents:
-        if folder == root.path:
+    for directory in whole.parents:
+        if directory == root.path:
             return
         try:
-            with root.entry(folder) as entry:
+            with root.entry(directory) as entry:
                 entry.rmdir()
         except OSError:
             return
@@ -235,14 +237,14 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
     the coding of the file that is there. All are checked before the first is written, and each is written whole or not
     at all.
     """
-    found = [_checked(file, root, repository) for file in files]
+    states = [_checked(file, root, repository) for file in files]
     done: list[FileDelta] = []
-    for file, was in zip(files, found, strict=True):
+    for file, was in zip(files, states, strict=True):
         try:
             _write(file, was)
         except (OSError, ValueError, EditorError, SnapshotError) as error:
-            said = f"{_name(file)} could not be written: {_why(error)}"
-            raise RevertError(f"{said}; {len(done)} of {len(files)} files were", done) from error
+            message = f"{_name(file)} could not be written: {_why(error)}"
+            raise RevertError(f"{message}; {len(done)} of {len(files)} files were", done) from error
         done.append(file)
 
 
@@ -285,12 +287,12 @@ def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None)
         stored = _stored(file, repository)
         if file.cut:
             return _checked_bytes(file, root, stored)
-        found, now = _read(stored.path if stored else Path(file.path), root)
+        states, now = _read(stored.path if stored else Path(file.path), root)
     except (OSError, ValueError, EditorError, SnapshotError) as error:
         raise RevertError(f"{_name(file)} could not be read: {_why(error)}") from error
     if now != file.before:
         raise _changed(file)
-    return replace(found, stored=stored)
+    return replace(states, stored=stored)
 
 
 def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Found:
@@ -301,8 +303,8 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Foun
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
     raw = _bytes_at(path, root)
-    is_as_shown = file.before is None if raw is None else stands_for(file.before, _blob_of(raw))
-    if not is_as_shown:
+    is_unchanged = file.before is None if raw is None else stands_for(file.before, _blob_of(raw))
+    if not is_unchanged:
         raise _changed(file)
     return _Found(path, root, raw, stored=stored)
 
@@ -339,14 +341,12 @@ def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored |
     if change is None:
         return None
     if file.cut:
-        is_wanted = stands_for(file.after, change.after)
+        matches = stands_for(file.after, change.after)
     else:
         raw = repository.contents([change.after])[change.after]
-        is_wanted = not change.has_link and decoded(path, raw)[1] == file.after
+        matches = not change.has_link and decoded(path, raw)[1] == file.after
     metadata = repository.metadata_of(version)
-    return (
-        _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if is_wanted else None
-    )
+    return _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if matches else None
 
 
 def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change | None:
@@ -355,8 +355,8 @@ def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change 
     Events replace bytes of a name that are no UTF-8, so such a name may fit only by what it looks like.
     """
     files = repository.files_of(version)
-    found = [file for file in files if file.path == path] or [file for file in files if well_formed(file.path) == path]
-    return found[0] if len(found) == 1 else None
+    states = [file for file in files if file.path == path] or [file for file in files if well_formed(file.path) == path]
+    return states[0] if len(states) == 1 else None
 
 
 def _read(path: Path, workspace: Root) -> tuple[_Found, str | None]:

@@ -80,24 +80,24 @@ class SafetyCopies:
             lines = self._file.read_text(errors="replace").splitlines()
         except OSError:
             return []
-        found = {}
+        copies = {}
         for line in lines:
             try:
                 copy = SafetyCopy(**json.loads(line))
             except (ValueError, TypeError):
                 continue
-            found[copy.id] = copy
-        return sorted(found.values(), key=lambda copy: copy.at, reverse=True)
+            copies[copy.id] = copy
+        return sorted(copies.values(), key=lambda copy: copy.at, reverse=True)
 
-    def restore(self, given: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:
+    def restore(self, name: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:
         """Write the files of a copy again (those at or below `paths`), where they are not as they were.
 
         Raises WorkbenchError, and writes nothing then: where there is no such copy, it was pruned, or something newer
         stands in a file's place and `force` is not given.
         """
-        copy = self.named(given)
+        copy = self.named(name)
         if copy is None:
-            raise WorkbenchError(f"no copy {given}; `ohw restore` lists them")
+            raise WorkbenchError(f"no copy {name}; `ohw restore` lists them")
         done = bring_back(self._repository, copy.version, paths, force=force)
         for path, mode in copy.modes.items():
             set_permissions(self._repository, path, mode)
@@ -105,10 +105,10 @@ class SafetyCopies:
 
     def _hold(self, version: str) -> None:
         """Keep what a copy holds from being pruned, as long as copies are kept."""
-        place = self._repository.folder / "refs" / "held" / version[:_ID]
+        path = self._repository.folder / "refs" / "held" / version[:_ID]
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            put_file(place, f"{version}\n".encode())
+            path.parent.mkdir(parents=True, exist_ok=True)
+            put_file(path, f"{version}\n".encode())
         except OSError as error:
             raise SnapshotError(f"the copy cannot be kept: {error.strerror}") from error
 
@@ -116,11 +116,11 @@ class SafetyCopies:
         """The files of a copy; raises VersionsFail."""
         return frozenset(change.path for change in self._repository.files_of(copy.version))
 
-    def named(self, given: str) -> SafetyCopy | None:
+    def named(self, name: str) -> SafetyCopy | None:
         """The copy whose id begins so; None where there is none. Raises WorkbenchError where there are several."""
-        matching = [copy for copy in self.all() if copy.id.startswith(given)]
+        matching = [copy for copy in self.all() if copy.id.startswith(name)]
         if len(matching) > 1:
-            raise WorkbenchError(f"more than one copy {given}; `ohw restore` lists them")
+            raise WorkbenchError(f"more than one copy {name}; `ohw restore` lists them")
         return matching[0] if matching else None
 
 
@@ -144,11 +144,11 @@ def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], v
 
 def _entries(repository: SnapshotRepository, paths: Iterable[str]) -> list[bytes]:
     """The entries of the last version for these files, each ended by a NUL."""
-    wanted = {os.fsencode(path) for path in paths}
-    if not wanted:
+    names = {os.fsencode(path) for path in paths}
+    if not names:
         return []
     entries = repository.git(["ls-files", "-s", "-z"]).split(b"\0")
-    return [entry + b"\0" for entry in entries if entry.partition(b"\t")[2] in wanted]
+    return [entry + b"\0" for entry in entries if entry.partition(b"\t")[2] in names]
 
 
 def _written(repository: SnapshotRepository, own: OwnRepository, entries: Sequence[bytes], metadata: Metadata) -> str:

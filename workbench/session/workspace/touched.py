@@ -83,47 +83,47 @@ class Deletion:
         return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
 
 
-def describe(losses: Sequence[Deletion], root: Path) -> str:
+def describe(deletions: Sequence[Deletion], root: Path) -> str:
     """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
-    any_of = [loss for loss in losses if loss.is_any]
-    known = [loss for loss in losses if not (loss.is_any or loss.is_maybe or loss.is_outside)]
-    groups = (known, [loss for loss in losses if loss.is_outside], [loss for loss in losses if loss.is_maybe])
+    any_of = [loss for loss in deletions if loss.is_any]
+    touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
+    groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
     return "; ".join([*(_of_known(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
 
 
-def _of_known(losses: Sequence[Deletion], root: Path) -> str:
-    count = sum(loss.count for loss in losses)
+def _of_known(deletions: Sequence[Deletion], root: Path) -> str:
+    count = sum(loss.count for loss in deletions)
     what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
-    what = what if all(loss.is_whole for loss in losses) else f"more than {count - 1:,} files"
-    places = [_name(Path(loss.place), root) for loss in losses]
-    more = f" and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
-    said = f"{_verb(losses)} {what} in {', '.join(places[:_MOST_PLACES])}{more}"
-    if len(places) == 1 and not places[0].endswith("/"):
-        said = f"{_verb(losses)} {what} ({places[0]})"
-    return _with(said, [_fate(losses), _HISTORY if any(loss.has_history for loss in losses) else ""])
+    what = what if all(loss.is_whole for loss in deletions) else f"more than {count - 1:,} files"
+    names = [_name(Path(loss.place), root) for loss in deletions]
+    more = f" and {len(names) - _MOST_PLACES} more places" if len(names) > _MOST_PLACES else ""
+    line = f"{_verb(deletions)} {what} in {', '.join(names[:_MOST_PLACES])}{more}"
+    if len(names) == 1 and not names[0].endswith("/"):
+        line = f"{_verb(deletions)} {what} ({names[0]})"
+    return _with(line, [_fate(deletions), _HISTORY if any(loss.has_history for loss in deletions) else ""])
 
 
-def _fate(losses: Sequence[Deletion]) -> str:
+def _fate(deletions: Sequence[Deletion]) -> str:
     """Whether the files can be had again; empty where there are none."""
-    failed = next((loss.why_not for loss in losses if loss.why_not), "")
+    failed = next((loss.why_not for loss in deletions if loss.why_not), "")
     if failed:
         return _failed(failed)
-    if losses[0].is_outside:
+    if deletions[0].is_outside:
         return _OUTSIDE
-    count, lost = sum(loss.count for loss in losses), sum(len(loss.files) for loss in losses)
+    count, lost = sum(loss.count for loss in deletions), sum(len(loss.files) for loss in deletions)
     if not lost:
         return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
-    fate = _KEPT if all(loss.can_be_kept for loss in losses) else _LOST
+    fate = _KEPT if all(loss.can_be_kept for loss in deletions) else _LOST
     return fate if lost == count else f"{lost:,} of them {fate}"
 
 
 def _of_any(loss: Deletion, root: Path) -> str:
-    said = f"{_verb([loss])} files in {_name(Path(loss.place), root)} that are not known before it runs"
+    line = f"{_verb([loss])} files in {_name(Path(loss.place), root)} that are not known before it runs"
     if loss.why_not:
-        return _with(said, [_failed(loss.why_not)])
-    kept = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
+        return _with(line, [_failed(loss.why_not)])
+    copied = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
     lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
-    return _with(said, [kept, lost, _HISTORY if loss.has_history else ""])
+    return _with(line, [copied, lost, _HISTORY if loss.has_history else ""])
 
 
 def _failed(why: str) -> str:
@@ -139,21 +139,21 @@ def _named_in_part(paths: Sequence[str]) -> str:
     return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
 
 
-def _verb(losses: Sequence[Deletion]) -> str:
-    if any(loss.deletes for loss in losses):
+def _verb(deletions: Sequence[Deletion]) -> str:
+    if any(loss.deletes for loss in deletions):
         return "deletes"
-    return "may change" if losses[0].is_maybe else "changes"
+    return "may change" if deletions[0].is_maybe else "changes"
 
 
-def _with(said: str, notes: Sequence[str]) -> str:
-    given = [note for note in notes if note]
-    return f"{said} ({'; '.join(given)})" if given else said
+def _with(line: str, notes: Sequence[str]) -> str:
+    notes_given = [note for note in notes if note]
+    return f"{line} ({'; '.join(notes_given)})" if notes_given else line
 
 
-def _name(place: Path, root: Path) -> str:
-    is_folder = place.is_dir() and not place.is_symlink()
-    said = os.path.relpath(place, root) if place.is_relative_to(root) else str(place)
-    return visible(said + ("/" if is_folder else ""), lines=False)
+def _name(location: Path, root: Path) -> str:
+    is_directory = location.is_dir() and not location.is_symlink()
+    line = os.path.relpath(location, root) if location.is_relative_to(root) else str(location)
+    return visible(line + ("/" if is_directory else ""), lines=False)
 
 
 MOST_OUTSIDE = 1_000
@@ -199,12 +199,12 @@ class Touched(NamedTuple):
 
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
     """All that the parts touch of what is there; a place that one names and another takes counts once."""
-    known = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
-    taken = {one.place for one in known}
+    touching = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
+    taken = {one.place for one in touching}
     for part in parts:
-        known += [one for one in _mentioned(part, root) if one.place not in taken]
-        taken |= {one.place for one in known}
-    return known
+        touching += [one for one in _mentioned(part, root) if one.place not in taken]
+        taken |= {one.place for one in touching}
+    return touching
 
 
 def _named(part: Part, root: Path) -> Iterator[Touched]:
@@ -212,28 +212,28 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_folders(part)
         inside, outside = _places((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
-        left = not_kept(part, inside, root) if deletes and inside and part.spares else None
-        for place in inside[:MOST_FILES]:
-            below = _files(place, deep=deep, only=left)
-            below.is_whole &= len(inside) <= MOST_FILES
-            if below.sizes or below.has_history:
-                yield Touched(part, deletes, place, below)
-        for place in outside[:MOST_OUTSIDE]:
-            below = _files(place, deep=deep, most=MOST_OUTSIDE)
-            if below.sizes and (deletes or not any(is_below(place, folder) for folder in _TEMPORARY)):
-                yield Touched(part, deletes, place, below, is_outside=True)
+        unkept = not_kept(part, inside, root) if deletes and inside and part.spares else None
+        for location in inside[:MOST_FILES]:
+            files = _files(location, deep=deep, only=unkept)
+            files.is_whole &= len(inside) <= MOST_FILES
+            if files.sizes or files.has_history:
+                yield Touched(part, deletes, location, files)
+        for location in outside[:MOST_OUTSIDE]:
+            files = _files(location, deep=deep, most=MOST_OUTSIDE)
+            if files.sizes and (deletes or not any(is_below(location, directory) for directory in _TEMPORARY)):
+                yield Touched(part, deletes, location, files, is_outside=True)
 
 
 def _any_of(part: Part, root: Path) -> Iterator[Touched]:
     """The folders of which a part deletes or writes over some files; which ones is not known."""
     top = str(root)
     for paths, deletes in _lost_by(part):
-        folders = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
-        for place in dict.fromkeys(top if is_below(top, folder) else folder for folder in folders):
-            if is_below(place, top) and Path(place).is_dir():
-                left = not_kept(part, [place], root) if part.spares else None
-                only = None if left is None else frozenset(left)
-                yield Touched(part, deletes, place, Below(), is_any=True, only=only)
+        directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
+        for location in dict.fromkeys(top if is_below(top, directory) else directory for directory in directories):
+            if is_below(location, top) and Path(location).is_dir():
+                unkept = not_kept(part, [location], root) if part.spares else None
+                only = None if unkept is None else frozenset(unkept)
+                yield Touched(part, deletes, location, Below(), is_any=True, only=only)
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
@@ -241,15 +241,15 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
-    folders = [*part.folders, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
+    directories = [*part.folders, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
     names = dict.fromkeys(os.path.basename(path) for path in paths)  # noqa: PTH119
-    inside = (f"{folder}/{name}" for folder in folders for name in names if name)
-    for place in _places([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
-        below = Below()
-        if ".git" not in Path(place).parts:
-            below.count(Path(place))
-        if below.sizes:
-            yield Touched(part, False, place, below, is_maybe=True)
+    inside = (f"{directory}/{name}" for directory in directories for name in names if name)
+    for location in _places([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
+        files = Below()
+        if ".git" not in Path(location).parts:
+            files.count(Path(location))
+        if files.sizes:
+            yield Touched(part, False, location, files, is_maybe=True)
 
 
 def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
@@ -269,22 +269,22 @@ def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[st
 
     What is written through a link is where the link leads.
     """
-    places: dict[str, None] = {}
+    names: dict[str, None] = {}
     for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
-        places[_real(path)] = None
+        names[_real(path)] = None
         if follows and Path(path).is_symlink():
-            places[real_path(path)] = None
+            names[real_path(path)] = None
     top = str(root)
-    inside = [path for path in places if is_below(path, top)]
-    return inside, [path for path in places if not is_below(path, top)]
+    inside = [path for path in names if is_below(path, top)]
+    return inside, [path for path in names if not is_below(path, top)]
 
 
 def _real(path: str) -> str:
     """Where the entry itself lies: links on the way to it are resolved, it is not."""
-    folder, name = os.path.split(path.rstrip("/") or "/")
+    directory, name = os.path.split(path.rstrip("/") or "/")
     if name in {"", ".", ".."}:
         return real_path(path)
-    return os.path.join(real_path(folder), name)  # noqa: PTH118
+    return os.path.join(real_path(directory), name)  # noqa: PTH118
 
 
 def _fitting(pattern: str) -> list[str]:
@@ -292,39 +292,39 @@ def _fitting(pattern: str) -> list[str]:
     if not any(sign in pattern for sign in "*?["):
         return []
     is_deep = "**" in pattern
-    found = glob.iglob(pattern, recursive=is_deep, include_hidden=is_deep)  # noqa: PTH207
-    return sorted(islice(found, MOST_FILES + 1))
+    files = glob.iglob(pattern, recursive=is_deep, include_hidden=is_deep)  # noqa: PTH207
+    return sorted(islice(files, MOST_FILES + 1))
 
 
-def is_below(path: str, folder: str) -> bool:
+def is_below(path: str, directory: str) -> bool:
     """Whether a path is the folder or below it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
-def _files(place: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> Below:
+def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> Below:
     """What is there; with `only`, those of it."""
-    found = Below()
+    files = Below()
     if only is not None:
         for path in only:
-            if deep and path.is_relative_to(place):
-                found.count(path)
-        return found
-    if ".git" in Path(place).parts:
-        found.has_history = True
-    elif Path(place).is_symlink() or not Path(place).is_dir():
-        found.count(Path(place))
+            if deep and path.is_relative_to(location):
+                files.count(path)
+        return files
+    if ".git" in Path(location).parts:
+        files.has_history = True
+    elif Path(location).is_symlink() or not Path(location).is_dir():
+        files.count(Path(location))
     elif deep:
-        _walk(found, place, most)
-    return found
+        _walk(files, location, most)
+    return files
 
 
-def _walk(found: Below, place: str, most: int) -> None:
-    for folder, folders, names in os.walk(place):
-        if ".git" in folders:
-            folders.remove(".git")
-            found.has_history = True
+def _walk(files: Below, location: str, most: int) -> None:
+    for directory, directories, names in os.walk(location):
+        if ".git" in directories:
+            directories.remove(".git")
+            files.has_history = True
         for name in names:
-            found.count(Path(folder, name))
-        if len(found.sizes) > most:
-            found.is_whole = False
+            files.count(Path(directory, name))
+        if len(files.sizes) > most:
+            files.is_whole = False
             return

@@ -47,9 +47,9 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
     """Until the folders must be listed again: the library follows links, so where there are any each is named."""
     from watchfiles import Change, watch
 
-    folders, has_links = _folders(workspace)
+    directories, has_links = _folders(workspace)
     batches = watch(
-        *(folders if has_links else [str(workspace)]),
+        *(directories if has_links else [str(workspace)]),
         recursive=not has_links,
         watch_filter=lambda _, path: is_of_interest(path),
         debounce=_LONGEST,
@@ -73,12 +73,12 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
 
 def _folders(workspace: Path) -> tuple[list[str], bool]:
     """The folders in which versions may change, and whether a link to a folder is anywhere."""
-    found, has_links = [], False
-    for folder, names, _ in os.walk(workspace):
-        if _SKIPPED.isdisjoint(folder.removeprefix(str(workspace)).split("/")) and is_text(folder):
-            found.append(folder)
-        has_links = has_links or any(os.path.islink(f"{folder}/{name}") for name in names)  # noqa: PTH114
-    return found, has_links
+    watched, has_links = [], False
+    for directory, names, _ in os.walk(workspace):
+        if _SKIPPED.isdisjoint(directory.removeprefix(str(workspace)).split("/")) and is_text(directory):
+            watched.append(directory)
+        has_links = has_links or any(os.path.islink(f"{directory}/{name}") for name in names)  # noqa: PTH114
+    return watched, has_links
 
 
 def is_text(path: str) -> bool:
@@ -134,9 +134,9 @@ class Watcher:
     def drain(self) -> list[str]:
         """Return the paths that changed since the last call, relative to the workspace."""
         with self._lock:
-            seen, self._seen = self._seen, set()
+            paths, self._seen = self._seen, set()
         prefix = f"{self._workspace}/"
-        return sorted(path.removeprefix(prefix) for path in seen if path.startswith(prefix))
+        return sorted(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
 
     def give_up(self, problem: str) -> None:
         """It missed something: from now on regular looks take its place."""
@@ -170,7 +170,7 @@ class Watcher:
 
 def _said(error: Exception) -> str:
     """One line on why the system does not tell; watchfiles puts its own data behind some of them."""
-    said = getattr(error, "strerror", None) or str(error)
-    if "watch limit" in said:
+    message = getattr(error, "strerror", None) or str(error)
+    if "watch limit" in message:
         return "the system watches no more folders (fs.inotify.max_user_watches)"
-    return said.split(" (os error ")[0].removeprefix("Error creating recommended watcher: ")
+    return message.split(" (os error ")[0].removeprefix("Error creating recommended watcher: ")
