@@ -134,7 +134,7 @@ def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
 def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason(losses, assessed, tmp_path):
     with (tmp_path / "work/model.log").open("wb") as file:
         file.truncate(150_000_000)
-    found = losses.explained(assessed("mytool model.log"))
+    found = losses.explain(assessed("mytool model.log"))
     reason = found.found.parts[0].reason
     assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
     assert ("can NOT be brought back" in reason, found.doubt) == (True, "")
@@ -197,7 +197,7 @@ def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
 
 
 def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
-    told = losses.explained(assessed("git clean -fdX")).found
+    told = losses.explain(assessed("git clean -fdX")).found
     assert told.parts[0].reason.startswith("deletes ")
     assert "a copy is kept" in told.parts[0].reason
 
@@ -214,7 +214,7 @@ def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_aske
 
 
 def reason_of(losses, assessed, command: str) -> tuple[str, str]:
-    told, doubt = losses.explained(assessed(command))
+    told, doubt = losses.explain(assessed(command))
     return next(part.reason for part in told.parts if part.deletes), doubt
 
 
@@ -266,7 +266,7 @@ def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(
     reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
     assert ("can NOT be brought back" in reason, doubt) == (True, "")
     shutil.rmtree(losses.copies._repository.folder)
-    assert losses.explained(assessed("echo new > a.log")).doubt == ""
+    assert losses.explain(assessed("echo new > a.log")).doubt == ""
 
 
 def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, tmp_path):
@@ -291,5 +291,5 @@ def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_p
     locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
     fresh = DeletionSurvey(SnapshotRepository(locations, losses.copies._repository.workspace, "two"))
     shutil.rmtree(losses.copies._repository.folder)
-    assert fresh.explained(assessed("rm a.log")).doubt == ""
+    assert fresh.explain(assessed("rm a.log")).doubt == ""
     assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1
