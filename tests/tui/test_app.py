@@ -193,8 +193,11 @@ def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, cod
         child.close(force=True)
 
 
+PROBLEMS = ("/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/must]")
+
+
 async def test_what_is_wrong_in_the_settings_file_is_one_short_notice_and_a_page_on_a_key():
-    app = workbench_app(FakeLink(), problems=["/s.toml:2: there is no setting 'modee'", "/s.toml:3: max_steps [/must]"])
+    app = workbench_app(FakeLink(), set={"problems": PROBLEMS})
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications

@@ -13,6 +13,7 @@ from workbench.tui.palette.entries import PastSession
 from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
+from workbench.tui.session_switcher import SessionSources
 from workbench.view.approval.trust import trust_question
 from workbench.view.opened import Opened
 
@@ -26,7 +27,7 @@ def with_profiles(folder, theme):
     events = finished()
     link, app = app_with(events, folder, theme)
     app.settings = type(app.settings)(theme=theme, models={"modest": {"model": "openai/gpt-5-mini"}})
-    app.sessions = lambda: PAST
+    app.switcher.sources = SessionSources(sessions=lambda: PAST)
     return events, link, app
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,15 @@ from tests.tui.sample_session import WORKSPACE
 from tests.tui.waiting import until as wait_until
 from workbench.config.settings import Settings
 from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.session_switcher import SessionSources
 
 
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
+    sources = SessionSources(**{each.name: more.pop(each.name) for each in fields(SessionSources) if each.name in more})
     opened = Opened(link, more.pop("folder", Path(WORKSPACE)), more.pop("message", ""))
-    return WorkbenchApp(opened, settings, clock=more.pop("clock", lambda: 0.0), **more)
+    return WorkbenchApp(opened, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
 
 
 async def armed(pilot: Any) -> None:

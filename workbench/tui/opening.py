@@ -178,19 +178,21 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
         app.push_screen(SettingsScreen(book))
 
 
-async def export_session(name: str, file: str) -> str:
-    """Write a session; one line on where it is now, or why not."""
+async def export_session(app: App[Any], session_id: str, file: str) -> None:
+    """Write a session to a file, by default in the current directory, and say where it is now or why not."""
     from workbench.client.threads import in_daemon
     from workbench.config.locations import Locations
     from workbench.errors import WorkbenchError
     from workbench.view.sessions import Shelf
 
-    place = Path(file.strip() or f"{name}.md").expanduser().absolute()
+    path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()
+    message = f"written: {path}" if session_id else "there is no session yet"
     try:
-        await in_daemon(lambda: Shelf(Locations.from_environment()).export(name, place))
+        if session_id:
+            await in_daemon(lambda: Shelf(Locations.from_environment()).export(session_id, path))
     except WorkbenchError as error:
-        return str(error)
-    return f"written: {place}"
+        message = str(error)
+    app.notify(visible(message), markup=False)
 
 
 def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None]]) -> None:
@@ -198,10 +200,10 @@ def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None
     from workbench.tui.palette.entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
-    screen, main = app.screen, app.main
+    screen, main = app.screen, app.switcher.main
     if screen is main:
         entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available)
-        app.push_screen(PaletteScreen(entries, app.opened.workspace, app.sessions), run)
+        app.push_screen(PaletteScreen(entries, app.opened.workspace, app.switcher.sources.sessions), run)
     elif not isinstance(screen, PaletteScreen):
         app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)
 

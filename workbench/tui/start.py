@@ -19,6 +19,7 @@ from workbench.secrets.names import PASSED_ON
 from workbench.session.names import state_folder, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession
+from workbench.tui.session_switcher import SessionSources
 from workbench.tui.settings.book import SettingsBook
 from workbench.tui.settings.live import take_over
 from workbench.tui.settings.providers import Way, ways
@@ -47,22 +48,15 @@ def open_screen(
     PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
-    start = partial(opener.on_model, workspace=workspace)
     book = SettingsBook(locations, settings)
     app = WorkbenchApp(
         opened,
         settings,
+        opener.sources(workspace),
         themes=locations.themes,
         history=locations.prompt_history,
-        demo=opener.demo,
-        start=start,
-        shell=partial(opener.without_model, workspace),
-        ways=opener.ways,
-        sessions=opener.past,
-        resume=opener.resume,
         settings_file=locations.settings_file,
         book=book,
-        problems=settings.problems,
     )
     book.subscribe(opener.take)
     book.subscribe(partial(take_over, app))
@@ -95,6 +89,17 @@ class Opener:
     def take(self, settings: Settings) -> None:
         """The settings of the sessions that begin from here on."""
         self.settings = settings
+
+    def sources(self, workspace: Path) -> SessionSources:
+        """Return the ways to a session; new ones begin in this workspace."""
+        return SessionSources(
+            demo=self.demo,
+            start=partial(self.on_model, workspace=workspace),
+            shell=partial(self.without_model, workspace),
+            ways=self.ways,
+            sessions=self.past,
+            resume=self.resume,
+        )
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
         """A new session, or the one of that id; without a model there is no link."""

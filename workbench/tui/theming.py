@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from workbench.config.toml_file import line_of
+from workbench.errors import WorkbenchError
 from workbench.suggest import near
 from workbench.text import visible
 from workbench.tui.mistakes import Mistakes
 from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder, theme_order
+
+if TYPE_CHECKING:
+    from workbench.tui.settings.book import SettingsBook
 
 EVERY = 1.5
 """Seconds between two looks at the folder."""
@@ -28,6 +32,44 @@ class ThemeFolder:
         self._folder = folder
         self._state = folder_state(folder) if folder else ()
         self._register()
+
+    def begin_with(self, name: str, settings_file: Path | None) -> None:
+        """Use a theme before anything is styled, as a change later would style everything twice.
+
+        A name that is no theme is a mistake of the settings; the default theme takes its place.
+        """
+        app, themes = self._app, self._app.available_themes
+        self._mistakes.found("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
+        app.set_reactive(App.theme, name if name in themes else DEFAULT)
+        app.set_class(app.current_theme.dark, "-dark-mode", update=False)
+        app.set_class(not app.current_theme.dark, "-light-mode", update=False)
+        app.stylesheet.set_variables(app.get_css_variables())
+
+    def choose(self, name: str, book: SettingsBook | None) -> None:
+        """Use the theme of that name, or open a list that tries each; what is chosen there is saved in `book`."""
+        from workbench.tui.screens.theme_choice import ThemeChoice
+
+        app = self._app
+
+        def save(chosen: str | None) -> None:
+            if chosen is None or book is None:
+                return
+            app.theme = chosen
+            try:
+                book.write({("theme",): chosen})
+            except WorkbenchError as error:
+                app.notify(visible(str(error)), severity="error", markup=False)
+            else:
+                app.notify(visible(f"{chosen} is kept in your settings"), markup=False)
+
+        if not name:
+            if not isinstance(app.screen, ThemeChoice):
+                app.push_screen(ThemeChoice(theme_order(app.available_themes), app.theme), save)
+        elif name in app.available_themes:
+            app.theme = name
+        else:
+            message = f"there is no theme {name}{near(name, app.available_themes)}"
+            app.notify(visible(message, lines=False), severity="warning", markup=False)
 
     def watch(self) -> None:
         """Look for changes from here on."""
@@ -52,20 +94,6 @@ class ThemeFolder:
             self._app.register_theme(theme)
         self._mistakes.found("themes", own.problems)
         return own
-
-
-def choose_theme(app: App[Any], name: str, keep: Callable[[str | None], None]) -> None:
-    """The theme of that name, or a list that shows each at once; not twice. `keep` gets one to keep for good."""
-    from workbench.tui.screens.theme_choice import ThemeChoice
-
-    if not name:
-        if not isinstance(app.screen, ThemeChoice):
-            app.push_screen(ThemeChoice(theme_order(app.available_themes), app.theme), keep)
-    elif name in app.available_themes:
-        app.theme = name
-    else:
-        said = f"there is no theme {name}{near(name, app.available_themes)}"
-        app.notify(visible(said, lines=False), severity="warning", markup=False)
 
 
 def no_such_theme(name: str, known: Iterable[str], file: Path | None) -> str:

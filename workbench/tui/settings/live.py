@@ -17,8 +17,8 @@ def take_over(app: WorkbenchApp, settings: Settings) -> None:
         app.theme = settings.theme
     app.mistakes.found("settings", settings.problems)
     if settings.keys != before.keys:
-        app.run_worker(app.read_keys(), group="keys", exclusive=True)
+        app.run_worker(app.user_keys.read(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:
         app.terminal.change(settings.terminal)
     if settings.mode != before.mode and app.opened.link is not None:
-        app.main.action_mode(settings.mode)
+        app.switcher.main.action_mode(settings.mode)

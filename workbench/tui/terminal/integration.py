@@ -179,6 +179,7 @@ class TerminalIntegration:
 
     def begin(self) -> None:
         """Show the state of the session in the window from now on, but for the time the app is suspended."""
+        self._app.watch(self._app, "app_focus", self._focus_default, init=False)
         if self._app.is_headless:
             return
         self._app.app_suspend_signal.subscribe(self._app, lambda _: self.window.end(), immediate=True)
@@ -215,6 +216,11 @@ class TerminalIntegration:
         """Copy with a program of the system, beside the terminal's own sequence, which many terminals refuse."""
         if self.settings.clipboard and not self._app.is_headless:
             copy_with_program(text, self._env)
+
+    def _focus_default(self, is_focused: bool) -> None:
+        """Focus a widget: a terminal may report that it lost the focus before any widget had it."""
+        if is_focused and self._app.screen.focused is None:
+            focus_default(self._app.screen)
 
     def _update(self) -> None:
         self.window.show(self._state())
@@ -263,11 +269,6 @@ class TerminalApp(App[int]):
     def on_unmount(self) -> None:
         """Restore the window."""
         self.terminal.end()
-
-    def watch_app_focus(self, is_focused: bool) -> None:
-        """Focus a widget: a terminal may report that it lost the focus before any widget had it."""
-        if is_focused and self.screen.focused is None:
-            focus_default(self.screen)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Stop the cursor where motion is reduced."""

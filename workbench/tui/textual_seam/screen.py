@@ -45,41 +45,46 @@ class LowLatencyScreen(Screen[None]):
 
     async def on_idle(self) -> None:
         """Paint what the last key changed in the focused widget; Textual's own handler follows and paints the rest."""
-        focused = self.focused
-        if (
-            not self._has_internals
-            or focused is None
-            or focused not in self._dirty_widgets
-            or not keystrokes.is_frame_due()
-        ):
-            return
-        is_growing = any(focused in widgets for widgets in self._layout_widgets.values())
-        if is_growing or is_batching(self.app) or not self.is_current:
-            return
-        keystrokes.note_frame()
-        rest = self._dirty_widgets - {focused}
-        self._compositor.update_widgets({focused})
-        self._compositor_refresh()
-        self._dirty_widgets |= rest
+        if self._has_internals and keystrokes.is_frame_due():
+            _paint_focused(self)
 
     async def on_layout(self, message: messages.Layout) -> None:
         """Tell the stream layout of every container around a widget that the widget changed."""
-        if not self._has_internals:
-            return
-        message.stop()
-        message.prevent_default()
-        widget = message.widget
-        if isinstance(widget.layout, StreamLayout):
-            widget.layout._cached_placements = None  # other children may stand in it: no old placement holds
-        for ancestor in message.widget.ancestors:
-            if not isinstance(ancestor, Widget):
-                break
-            self._layout_widgets.setdefault(ancestor, set()).add(widget)
-            if not ancestor.styles.auto_dimensions:
-                break
-            widget = ancestor
-        self._layout_required = True
-        self.check_idle()
+        if self._has_internals:
+            message.stop()
+            message.prevent_default()
+            _require_layout(self, message.widget)
+
+
+def _paint_focused(screen: Screen[Any]) -> None:
+    """Paint the focused widget if it changed but keeps its size."""
+    focused = screen.focused
+    if focused is None or focused not in screen._dirty_widgets:
+        return
+    is_growing = any(focused in widgets for widgets in screen._layout_widgets.values())
+    if is_growing or is_batching(screen.app) or not screen.is_current:
+        return
+    keystrokes.note_frame()
+    rest = screen._dirty_widgets - {focused}
+    screen._compositor.update_widgets({focused})
+    screen._compositor_refresh()
+    screen._dirty_widgets |= rest
+
+
+def _require_layout(screen: Screen[Any], changed: Widget) -> None:
+    """Have every container around a widget laid out, up to the first one of a fixed size."""
+    widget = changed
+    if isinstance(widget.layout, StreamLayout):
+        widget.layout._cached_placements = None  # other children may stand in it: no old placement holds
+    for ancestor in changed.ancestors:
+        if not isinstance(ancestor, Widget):
+            break
+        screen._layout_widgets.setdefault(ancestor, set()).add(widget)
+        if not ancestor.styles.auto_dimensions:
+            break
+        widget = ancestor
+    screen._layout_required = True
+    screen.check_idle()
 
 
 def paint_front_to_back(screen: Screen[Any]) -> None:

@@ -8,18 +8,17 @@ from typing import ClassVar, Final
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from workbench.client.client import Client
 from workbench.client.deferred import DeferredClient
 from workbench.config.modes import MODES
 from workbench.errors import WorkbenchError
-from workbench.protocol.commands import Interrupt
+from workbench.protocol.commands import Condense, Interrupt
 from workbench.text import visible
 from workbench.tui.focusing import give_keys
 from workbench.tui.garbage import freeze
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
-from workbench.tui.opening import open_action, open_action_diff, open_diff, open_spending, open_text
+from workbench.tui.opening import export_session, open_action, open_action_diff, open_diff, open_spending, open_text
 from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, Submitter
@@ -30,7 +29,6 @@ from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.draft import Draft
 from workbench.tui.widgets.engine_lost import say_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
-from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.status_line import StatusLine
@@ -55,30 +53,21 @@ class MainScreen(LowLatencyScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
 
     def __init__(
-        self, opened: Opened, state: SessionState, writing: Writing, begin_in_shell: Callable[[str], Awaitable[None]]
+        self, opened: Opened, state: SessionState, writing: Writing, begin_shell: Callable[[str], Awaitable[None]]
     ) -> None:
-        """For `begin_in_shell` see `Submitter`."""
+        """For `begin_shell` see `Submitter`."""
         super().__init__()
         link = self.link = opened.link or DeferredClient(_no_model)
         self.state, self.writing = state, writing
         self.has_session = has_session = opened.link is not None
-        self._first_message = opened.message
         self._status = StatusLine(state, opened.workspace)
         self.view = SessionView(
-            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: give_keys(self.prompt)
+            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: give_keys(self.query_one(Prompt))
         )
         self._activity = Activity(state)
         self._hints = KeyHints()
         self.submitter = Submitter(
-            link,
-            state,
-            opened.workspace,
-            has_session=has_session,
-            writing=writing,
-            run_action=self.run_action,
-            begin_in_shell=begin_in_shell,
-            notify=self.notify,
-            refresh=self.refresh_status,
+            self, opened, link, state, writing=writing, begin_shell=begin_shell, show_pending=self.view.show_pending
         )
         self._review = Review(link, state, opened.workspace, self.submitter.send, opened.keep)
         self._asking = Asking(self, link, state)
@@ -91,22 +80,14 @@ class MainScreen(LowLatencyScreen):
 
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session."""
-        if not self.has_session:
-            self.state.work = "idle"
         self.show(None)
         if self.has_session:
             self.call_after_refresh(self.view.start)
-        if self._first_message:
-            self.submitter.send_first(self._first_message)
+        self.submitter.send_first()
 
     def on_unmount(self) -> None:
         """Save what is typed."""
         self._draft.flush()
-
-    @property
-    def prompt(self) -> Prompt:
-        """Where the user types."""
-        return self.writing.query_one(Prompt)
 
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""
@@ -119,7 +100,7 @@ class MainScreen(LowLatencyScreen):
         self.submitter.restore(changed)
         if changed is None:
             freeze()
-            self._draft.restore(self.prompt)
+            self._draft.restore(self.query_one(Prompt))
         self._status.update(changed)
         self.refresh_status()
         self._asking.look(changed)
@@ -129,17 +110,10 @@ class MainScreen(LowLatencyScreen):
         """Repaint the key hints, the activity, the queue, and what is on its way."""
         if not self.writing.query(Prompt):
             return  # not mounted yet, or removed already
-        prompt = self.prompt
         say_engine_lost(self.app, self.state)
-        self.view.show_welcome(self.submitter.outbox.pending)
-        self._hints.show(hints_now(self, self.state, prompt.has_focus))
+        self._hints.show(hints_now(self, self.state, self.query_one(Prompt).has_focus))
         self._activity.show()
-        self.writing.show_queue(list(self.state.queued))
-        pending = len(self.submitter.outbox.pending) if self.state.work == "starting" else 0
-        note = (
-            "a server's words: sent as a message" if prompt.is_foreign else f"{pending} on the way" if pending else ""
-        )
-        entitle(prompt, Content(note), below=True)
+        self.submitter.show_waiting()
 
     def warn(self, text: str) -> None:
         """Show one line beside the screen."""
@@ -156,7 +130,7 @@ class MainScreen(LowLatencyScreen):
     @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
         """Save the draft; a question may open once the prompt is empty."""
-        self._draft.note(self.prompt)
+        self._draft.note(self.query_one(Prompt))
         self.refresh_status()
         self._asking.look()
 
@@ -208,9 +182,9 @@ class MainScreen(LowLatencyScreen):
 
     def action_leave(self) -> None:
         """Go from a panel to the prompt; in the prompt, stop the agent."""
-        if not self.prompt.has_focus:
+        if not self.query_one(Prompt).has_focus:
             self.view.search.end()
-            give_keys(self.prompt)
+            give_keys(self.query_one(Prompt))
         elif is_working(self.state):
             self.link.send(Interrupt())
 
@@ -223,6 +197,15 @@ class MainScreen(LowLatencyScreen):
     def action_question(self) -> None:
         """Open the question that waits."""
         self._asking.ask_again()
+
+    def action_compact(self, undo: bool = False) -> None:
+        """Have the history condensed, or the last condensation undone."""
+        if self.has_session:
+            self.link.send(Condense(undo=undo))
+
+    def action_export(self, file: str = "") -> None:
+        """Write the session to a file; its suffix is the format, Markdown by default."""
+        self.run_worker(export_session(self.app, self.state.session_id, file))
 
     def action_queue(self) -> None:
         """Focus the messages that wait for the agent."""
@@ -239,11 +222,11 @@ class MainScreen(LowLatencyScreen):
 
     def action_mention(self, path: str) -> None:
         """Mention a file in the prompt, so that it goes with the message."""
-        self.prompt.type_in(f"{mention_of(path)} ")
+        self.query_one(Prompt).type_in(f"{mention_of(path)} ")
 
     def action_paste_image(self) -> None:
         """Mention the image on the clipboard in the prompt."""
-        self.prompt.paste_image()
+        self.query_one(Prompt).paste_image()
 
     async def action_find(self) -> None:
         """Search the session."""

@@ -85,7 +85,7 @@ class SessionView(Horizontal):
         if changed is not None and changed.is_only_live:
             self._show_live(changed)
             return
-        self.show_welcome(pending)
+        self.show_pending(pending)
         self.conversation.display = self._has_items
         self.conversation.show(self._state, changed)
         self.side.show(self._state, changed)
@@ -102,7 +102,7 @@ class SessionView(Horizontal):
             self.conversation.display = True
         self.conversation.show(self._state, changed)
 
-    def show_welcome(self, pending: Sequence[str]) -> None:
+    def show_pending(self, pending: Sequence[str]) -> None:
         """Show how to begin, or the pending messages, while the conversation is empty."""
         self._welcome.show(pending, is_needed=not self._has_items)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
+
+from textual.content import Content
+from textual.screen import Screen
 
 from workbench.client.client import Client
 from workbench.config.settings import NO_MODEL
@@ -12,10 +14,12 @@ from workbench.protocol.commands import RunUserCommand, SendMessage, UnqueueMess
 from workbench.text import visible
 from workbench.tui.screens.main.outbox import Outbox
 from workbench.tui.screens.main.server_prompts import PromptRequests
+from workbench.tui.widgets.painting import entitle
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.writing import Writing
 from workbench.view.commands import UnknownCommand, parse_command
+from workbench.view.opened import Opened
 from workbench.view.state import Changed, SessionState, UserItem
 
 NO_MODEL_MESSAGE: Final = "no model is set up; /setup finds one, /demo needs none"
@@ -26,32 +30,30 @@ class Submitter:
 
     def __init__(
         self,
+        screen: Screen[None],
+        opened: Opened,
         client: Client,
         state: SessionState,
-        workspace: Path,
         *,
-        has_session: bool,
         writing: Writing,
-        run_action: Callable[[str], Awaitable[object]],
-        begin_in_shell: Callable[[str], Awaitable[None]],
-        notify: Callable[..., None],
-        refresh: Callable[[], None],
+        begin_shell: Callable[[str], Awaitable[None]],
+        show_pending: Callable[[Sequence[str]], None],
     ) -> None:
-        """`begin_in_shell` begins a session with a shell command where there is none yet.
+        """Commands are actions of the `screen`; `begin_shell` begins a session where there is none yet.
 
-        `refresh` repaints what depends on the pending messages.
+        `show_pending` shows messages that are not in the log yet.
         """
+        self._screen = screen
         self._client = client
-        self._has_session = has_session
         self._state = state
-        self._workspace = workspace
+        self._workspace = opened.workspace
+        self._first_message = opened.message
+        self._has_session = opened.link is not None
         self._writing = writing
-        self._run_action = run_action
-        self._begin_in_shell = begin_in_shell
-        self._notify = notify
-        self._refresh = refresh
+        self._begin_shell = begin_shell
+        self._show_pending = show_pending
         self.outbox = Outbox(state)
-        self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, notify)
+        self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, screen.notify)
 
     async def submit(self, event: Prompt.Submitted) -> None:
         """Send a line, or run it as a command; a server's text is always a message, whatever it begins with."""
@@ -68,7 +70,7 @@ class Submitter:
         line = event.text.strip()
         if parsed is not None:
             command, argument = parsed
-            await self._run_action(f"{command.action}({argument!r})" if argument else command.action)
+            await self._screen.run_action(f"{command.action}({argument!r})" if argument else command.action)
         elif line.startswith("!"):
             await self._run_in_shell(line[1:].strip())
         elif self._has_model:
@@ -81,14 +83,15 @@ class Submitter:
         self.outbox.add(text)
         self._client.send(SendMessage(text=text, mentions=tuple(self._writing.mentioned(written))))
         self._writing.recall([text])
-        self._refresh()
+        self._show_pending(self.outbox.pending)
+        self.show_waiting()
 
-    def send_first(self, text: str) -> None:
-        """Send the message that the session was opened with; without a session it waits in the prompt."""
-        if self._has_session:
-            self.send(text, text)
-        else:
-            self._prompt.give_back(text)
+    def send_first(self) -> None:
+        """Send the message that the session was opened with, if any; without a session it waits in the prompt."""
+        if self._first_message and self._has_session:
+            self.send(self._first_message, self._first_message)
+        elif self._first_message:
+            self._prompt.give_back(self._first_message)
 
     def restore(self, changed: Changed | None) -> None:
         """Put what comes back into the prompt: undelivered and withdrawn messages, and a prompt of a server."""
@@ -96,6 +99,13 @@ class Submitter:
         self.server_prompts.insert(changed)
         if changed is None:
             self._writing.recall(_recallable_messages(self._state))
+
+    def show_waiting(self) -> None:
+        """Show queued messages above the prompt, and on its border what is on its way or came from a server."""
+        prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
+        note = f"{pending} on the way" if pending else ""
+        entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), below=True)
+        self._writing.show_queue(list(self._state.queued))
 
     def withdraw(self, event: QueueList.Withdrawn) -> None:
         """Take a queued message back; it returns to the prompt, if it is to be edited, once the log says so."""
@@ -120,14 +130,14 @@ class Submitter:
         if self._has_session:
             self._client.send(RunUserCommand(command=command))
         else:
-            await self._begin_in_shell(command)
+            await self._begin_shell(command)
 
     def _refuse(self, text: str, reason: str) -> None:
         self._prompt.give_back(text)
         self._warn(reason)
 
     def _warn(self, text: str) -> None:
-        self._notify(visible(text), severity="warning", markup=False)
+        self._screen.notify(visible(text), severity="warning", markup=False)
 
     @property
     def _prompt(self) -> Prompt:

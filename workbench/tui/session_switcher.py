@@ -1,0 +1,192 @@
+"""Which session the app shows: begins, resumes, leaves and exports sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.client.threads import in_daemon
+from workbench.errors import WorkbenchError
+from workbench.protocol.commands import ChangeSettings, RunUserCommand
+from workbench.text import visible
+from workbench.tui.garbage import collect_all
+from workbench.tui.opening import open_first_run, open_never_ask, open_sessions, open_trust
+from workbench.tui.screens.main import MainScreen
+from workbench.tui.widgets.arguments import arguments_now
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.writing import Writing
+from workbench.view.opened import Opened
+from workbench.view.prompt.completion import ServerOffers
+from workbench.view.state import SessionState
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
+    from workbench.tui.palette.entries import PastSession
+    from workbench.tui.settings.providers import Way
+
+
+@dataclass(frozen=True)
+class SessionSources:
+    """Where sessions come from; None where a kind is not available. Opening raises WorkbenchError."""
+
+    demo: Callable[[], Opened] | None = None
+    """A session of the demo."""
+    start: Callable[[str], Opened] | None = None
+    """A new session on the model of that name."""
+    shell: Callable[[], Opened] | None = None
+    """A new session without a model, for shell commands of the user."""
+    ways: Callable[[], Sequence[Way]] | None = None
+    """The models that a first session can begin on."""
+    sessions: Callable[[], Sequence[PastSession]] | None = None
+    """The sessions that can be resumed."""
+    resume: Callable[[str], Opened] | None = None
+    """The session of that id."""
+
+
+class SessionSwitcher:
+    """Shows another session in place of the one on screen. The old one is left as if the screen were closed."""
+
+    def __init__(self, app: WorkbenchApp, sources: SessionSources, history: Path | None) -> None:
+        """`history` is the file of what was sent."""
+        self._app = app
+        self._history = history
+        self.sources = sources
+
+    def make_main(self) -> MainScreen:
+        """Return a main screen for what is opened now, with the classes of the size there is."""
+        app, opened = self._app, self._app.opened
+        arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
+        offers = ServerOffers(lambda: app.settings, opened.workspace)
+        writing = Writing(opened.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
+        screen = MainScreen(opened, app.state, writing, self.begin_in_shell)
+        screen.add_class(*_size_classes(app), update=False)
+        return screen
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen of the session that is shown."""
+        return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
+
+    async def show(self, open_session: Callable[[], Opened]) -> None:
+        """Show another session; if it cannot be opened, say why and change nothing."""
+        app = self._app
+        try:
+            opened = await in_daemon(open_session)
+        except WorkbenchError as error:
+            app.notify(visible(str(error)), severity="error", markup=False)
+            return
+        client, app.opened = app.opened.link, opened
+        # What is typed before the first session is meant for it.
+        typed = "" if client else "".join(prompt.text for prompt in app.screen_stack[0].query(Prompt))
+        app.state = SessionState(workspace=str(opened.workspace))
+        if client is not None:
+            client.close()
+        # A worker of the app's: the screen that goes may be the one that asked, and would wait for its own end.
+        app.run_worker(self._replace_main("" if opened.message else typed))
+
+    async def begin_demo(self) -> None:
+        """Begin a session of the demo."""
+        if self.sources.demo is not None:
+            await self.show(self.sources.demo)
+
+    async def begin_on_model(self, name: str) -> None:
+        """Begin a session on the model of that name."""
+        start = self.sources.start
+        if start is not None:
+            await self.show(lambda: start(name))
+
+    async def begin_in_shell(self, command: str) -> None:
+        """Begin a session without a model by running a shell command of the user in it."""
+        if self.sources.shell is not None:
+            await self.show(self.sources.shell)
+            if self._app.opened.link is not None:
+                self._app.opened.link.send(RunUserCommand(command=command))
+
+    async def resume(self, session_id: str) -> None:
+        """Resume another session."""
+        resume = self.sources.resume
+        if resume is not None and session_id != self._app.state.session_id:
+            await self.show(lambda: resume(session_id))
+
+    def choose(self, search: str) -> None:
+        """Let the user choose among all sessions, or among those that hold some words."""
+        client = self._app.opened.link
+
+        def rename(title: str) -> None:
+            if client is not None:
+                client.send(ChangeSettings(title=title))
+
+        async def resume(session_id: str | None) -> None:
+            if session_id is not None:
+                await self.resume(session_id)
+
+        open_sessions(self._app, self._app.state.session_id, search, rename, resume)
+
+    def choose_first_model(self) -> None:
+        """Let the user choose a model to begin with; it is saved for the next time where that is possible."""
+        if self.sources.ways is not None:
+            open_first_run(self._app, self.sources.ways, self._begin_on)
+
+    def ask_trust(self) -> None:
+        """Ask whether the directory is trusted, then have a mode that never asks confirmed.
+
+        The session begins once both are answered.
+        """
+        app, main, question = self._app, self.main, self._app.opened.trust
+
+        def type_in(text: str) -> None:
+            main.query_one(Prompt).type_in(text)
+
+        def confirm_never() -> None:
+            if app.opened.never_ask is not None:
+                open_never_ask(app, app.opened.never_ask, type_in)
+
+        if question is None:
+            confirm_never()
+            return
+
+        def answered() -> None:
+            app.settings = replace(app.settings, trusted=(*app.settings.trusted, *question.wait()))
+            confirm_never()
+
+        open_trust(app, question, type_in, answered)
+
+    async def _begin_on(self, way: Way | None) -> None:
+        from workbench.tui.screens.first_run import DEMO
+
+        book = self._app.book
+        if way is None or book is None:
+            return
+        if way is DEMO:
+            await self.begin_demo()
+            return
+        name, problem = book.save_model(way)
+        if problem:
+            self._app.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
+        await self.begin_on_model(name)
+
+    async def _replace_main(self, typed: str) -> None:
+        """Show a main screen for what is opened now, with this text in the prompt.
+
+        The first screen cannot be taken away, so the others lie over it; it stops following its session.
+        """
+        app = self._app
+        collect_all()
+        while len(app.screen_stack) > 1 and not isinstance(app.screen, MainScreen):
+            app.pop_screen()
+        if len(app.screen_stack) > 1:
+            await app.switch_screen(self.make_main())
+        else:
+            app.workers.cancel_node(app.screen)
+            await app.push_screen(self.make_main())
+        if typed:
+            app.screen.query_one(Prompt).give_back(typed)
+        self.ask_trust()
+
+
+def _size_classes(app: WorkbenchApp) -> Iterator[str]:
+    """Yield the classes of the app's size; with them the first layout is right and nothing is styled twice."""
+    for length, steps in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
+        yield next(name for least, name in reversed(steps) if length >= least)
