@@ -17,7 +17,7 @@ from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, read_server
 from workbench.mcp.executor import MCPToolExecutor
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.mcp.toolsets import OfferedServers
+from workbench.mcp.toolsets import SessionServers
 
 _FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 _CALLS = 300
@@ -74,7 +74,7 @@ def _ten(place: Path, catalog: Catalog) -> Measure:
     took = []
     for _ in range(11):
         start = time.perf_counter()
-        offered = OfferedServers(ServerConfigs(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
+        offered = SessionServers(ServerConfigs(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
         offered.before_call(lambda: False, lambda text: None)
         took.append((time.perf_counter() - start) * 1e3)
         offered.close()

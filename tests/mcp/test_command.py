@@ -12,7 +12,7 @@ from workbench.mcp.config import ServerConfig, find_servers
 
 def named(world: World) -> ServerConfig:
     file = world.locations.settings_file
-    return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, world.project, ()).found[0]
+    return find_servers(tomllib.loads(file.read_text())["mcpServers"], file, world.project, ()).servers[0]
 
 
 def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
@@ -46,15 +46,15 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
     for given in ((), (mark,)):
         refused = world.ohw("mcp", "approve", "fake", *given)
         assert refused.returncode != 0
-        assert "has changed since it was shown; look at it first: ohw mcp changes fake" in refused.stderr
+        assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
     assert set(catalog.entry(server).waiting) == {"echo", "peek", "wipe"}
     catalog.shown(server).unlink()
-    assert "was not shown yet" in world.ohw("mcp", "approve", "fake").stderr
+    assert "were not shown yet" in world.ohw("mcp", "approve", "fake").stderr
     shown = world.ohw("mcp", "changes", "fake").stdout
     assert '+ "description": "Run it."' in shown
     assert shown.split()[-1] != mark
     assert "approved: echo, peek, wipe" in world.ohw("mcp", "approve", "fake").stdout
-    assert "nothing of fake waits" in world.ohw("mcp", "changes", "fake").stdout
+    assert "fake has no changes to approve" in world.ohw("mcp", "changes", "fake").stdout
     assert "fake  1 tool" in world.ohw("mcp", "list").stdout
 
     assert world.ohw("mcp", "remove", "fake").returncode == 0
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_said_in_a_line(world: World):
     assert "write NAME=VALUE" in world.ohw("mcp", "--env", "A", "add", "x", "y").stderr
     (world.project / ".mcp.json").write_text("{")
     done = world.ohw("mcp")
-    assert (done.returncode, "the folder is not trusted" in done.stdout) == (1, True)
+    assert (done.returncode, "the directory is not trusted" in done.stdout) == (1, True)
 
 
 def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is_asked_for(world: World):
@@ -99,8 +99,8 @@ def test_the_list_of_tools_has_those_of_servers_and_starts_one_only_when_that_is
     (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(world.home)}}))
 
     before = world.ohw("tools")
-    assert "MCP server fake        off: never started" in before.stdout
-    assert "the folder is not trusted" in before.stderr
+    assert "MCP server fake        off: not started" in before.stdout
+    assert "the directory is not trusted" in before.stderr
     assert not (world.home / "starts").exists()
 
     asked = world.ohw("tools", "--mcp")

@@ -15,15 +15,15 @@ from workbench.mcp.config import ServerConfigs, read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.executor import read_resource
 from workbench.mcp.stdio import LineReader, TooLong
-from workbench.mcp.toolsets import OfferedServers
+from workbench.mcp.toolsets import SessionServers
 
 
 def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
     missing = place.client(read_server("gone", {"command": "/no/such/server"}, "here", str(place.folder)))
     ends = place.client(place.server({"exit": 2}))
-    with pytest.raises(ServerFailed, match=r"gone cannot be used: it ended before it answered.*No such file"):
+    with pytest.raises(ServerFailed, match=r"gone cannot be used: it ended before it responded.*No such file"):
         missing.connect().result(60)
-    with pytest.raises(ServerFailed, match=r"ended before it answered.*hello / no config file"):
+    with pytest.raises(ServerFailed, match=r"ended before it responded.*hello / no config file"):
         ends.connect().result(60)
     assert "no config file" in place.catalog.log(ends.server).read_text()
 
@@ -42,7 +42,7 @@ def test_m01_garbage_on_stdout_is_nobodys_answer(place):
 
 def test_m02_a_server_that_never_answers_initialize_has_its_budget(place):
     began = time.monotonic()
-    with pytest.raises(ServerFailed, match=r"did not answer within 0\.8 s"):
+    with pytest.raises(ServerFailed, match=r"did not respond within 0\.8 s"):
         place.client(place.server({"mute": True}, startTimeout=0.8)).connect().result(60)
     assert time.monotonic() - began < 30
 
@@ -53,7 +53,7 @@ def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(pl
     failed = replace(place.server(name="failed"), command="/no/such")
     place.catalog.failed(failed, "the MCP server failed cannot be used: it ended")
     servers = ServerConfigs((place.clients[0].server, mute, failed))
-    offered = OfferedServers(servers, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(servers, place.catalog, {}, {}, lambda line: None)
     try:
         assert "the MCP server failed cannot be used: it ended" in offered.notices
         began = time.monotonic()
@@ -68,7 +68,7 @@ def test_m03_a_resource_that_does_not_come_ends_by_the_time_of_a_call(place):
     server = place.server(timeout=1)
     place.client(server)
     found = read_resource(place.clients, "fake:hang://1", lambda: False)
-    assert "did not answer in time" in found.error
+    assert "did not respond in time" in found.error
 
 
 def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
@@ -76,7 +76,9 @@ def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
     (place.folder / "mute list").touch()
     ask(tool, "grow")
     server = place.clients[0].server
-    wait_for(lambda: "did not tell what within 3 s" in place.catalog.log(server).read_text(), "the end of its time")
+    wait_for(
+        lambda: "did not send its lists within 3 s" in place.catalog.log(server).read_text(), "the end of its time"
+    )
     assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
 
 
@@ -84,7 +86,7 @@ def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
     tool = place.tool(server=place.server(timeout=4))
     found = ask(tool, "hang")
     assert found.is_error
-    assert "did not answer in time" in found.text
+    assert "did not respond in time" in found.text
     assert "is unknown" in found.text
     assert ask(tool, "hello").text == "echo: hello"
     assert (place.folder / "starts").stat().st_size == 1
@@ -109,7 +111,7 @@ def test_m03_a_server_that_dies_in_a_call_is_told_and_comes_back(place, way):
     found = ask(tool, way)
     assert found.is_error
     assert "is gone: it ended" in found.text
-    assert "is unknown: look before you repeat it" in found.text
+    assert "is unknown: check before you repeat it" in found.text
     assert ask(tool, "hello").text == "echo: hello"
 
 
@@ -149,7 +151,7 @@ def test_m03_a_server_that_always_dies_is_left_alone_after_three_times(place):
         assert "is gone" in ask(tool, "die").text
     ask(tool, "hello")
     found = ask(tool, "hello")  # a refusal is no failure
-    assert "failed 3 times and is left alone for a while" in found.text
+    assert "failed 3 times and is not started again for a minute" in found.text
     assert (place.folder / "calls").stat().st_size == 3
 
 
@@ -160,7 +162,7 @@ def test_m04_answers_that_are_none(place):
     assert ask(tool, "twice").text == "first"
     assert ask(tool, "after").text == "echo: after"
     nonsense = ask(tool, "nonsense")
-    assert (nonsense.is_error, "does not fit the protocol" in nonsense.text) == (True, True)
+    assert (nonsense.is_error, "sent an invalid message" in nonsense.text) == (True, True)
     error = ask(tool, "error")
     assert (error.is_error, error.text) == (True, "that is not possible\\e[31m")
     assert (place.folder / "starts").stat().st_size == 1
@@ -244,5 +246,5 @@ def test_m07_a_tool_whose_schema_cannot_be_used_is_off_and_the_others_work(place
     assert ask(place.tool(server=server), "hello").text == "echo: hello"
     entry = place.catalog.entry(server)
     assert set(entry.tools) == {"round", "echo"}
-    assert any(line.startswith("the tool wrong: it is left out: its schema is wrong") for line in entry.faults)
-    assert any(line.startswith("the tool huge: it is left out: its schema has") for line in entry.faults)
+    assert any(line.startswith("the tool wrong: it is ignored: its schema is wrong") for line in entry.faults)
+    assert any(line.startswith("the tool huge: it is ignored: its schema has") for line in entry.faults)

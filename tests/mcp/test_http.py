@@ -29,7 +29,7 @@ def test_a_call_over_streamable_http_sends_the_headers_of_the_settings(place, mo
 
 
 def test_m08_a_refused_key_is_said(place):
-    with HttpServer("401") as server, pytest.raises(ServerFailed, match="HTTP 401 Unauthorized: it wants a sign-in"):
+    with HttpServer("401") as server, pytest.raises(ServerFailed, match="HTTP 401 Unauthorized: a sign-in is required"):
         place.client(web(place, server.url)).connect().result(60)
 
 

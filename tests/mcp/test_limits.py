@@ -13,14 +13,14 @@ def test_the_first_images_of_a_result_are_given_and_the_others_are_counted():
     image = SimpleNamespace(type="image", data="AAAA", mime_type="image/png")
     made = content_of([image] * 11)
     assert [isinstance(each, ImageContent) for each in made] == [*[True] * 8, False]
-    assert "3 more images are left out" in made[-1].text
+    assert "3 more images omitted" in made[-1].text
     assert len(content_of([image] * 8)) == 8
 
 
 def test_a_pattern_of_a_server_is_not_run():
     (field,) = fields_of("fake", {"properties": {"name": {"type": "string", "pattern": "^(a+)+$", "maxLength": 99}}})
     assert field.value("a" * 40 + "!") == "a" * 40 + "!"
-    assert "of the form ^(a+)+$" in field.told(listed=True)
+    assert "of the form ^(a+)+$" in field.describe(listed=True)
 
 
 def test_an_old_private_network_is_not_public():

@@ -9,7 +9,7 @@ import pytest
 from tests.mcp.conftest import FAKE, ask, fake_server
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfigs, find_servers
-from workbench.mcp.toolsets import OfferedServers
+from workbench.mcp.toolsets import SessionServers
 from workbench.tools.trust import fingerprint
 
 
@@ -31,7 +31,7 @@ def by_module(folder: Path, **more) -> dict:
 def own(place, workspace: Path, told: dict):
     found = find_servers({"mine": told}, place.root / "settings.toml", workspace, ())
     assert found.problems == ()
-    return found.found[0]
+    return found.servers[0]
 
 
 def test_code_planted_in_the_folder_does_not_run_in_a_server_of_the_persons(place, planted, monkeypatch):
@@ -49,7 +49,7 @@ def test_a_server_runs_in_the_folder_where_the_settings_say_so_or_the_folder_is_
     there = place.tool(server=own(place, place.folder, fake_server(place.root, cwd=".")))
     assert place.folder.samefile(ask(there, "folder").text)
     (place.folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": fake_server(place.root)}}))
-    found = find_servers({}, place.root / "settings.toml", place.folder, (fingerprint(place.folder),)).found
+    found = find_servers({}, place.root / "settings.toml", place.folder, (fingerprint(place.folder),)).servers
     assert place.folder.samefile(ask(place.tool(server=found[0]), "folder").text)
 
 
@@ -60,7 +60,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
     other = place.root / "other"
     other.mkdir()
     found = find_servers({"mine": told}, place.root / "settings.toml", other, ())
-    offered = OfferedServers(found, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(found, place.catalog, {}, {}, lambda line: None)
     try:
         assert offered.names == {"echo", "peek", "wipe"}
         assert (place.root / "starts").stat().st_size == 1
@@ -68,7 +68,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
         offered.close()
     changed = [{"name": "echo", "description": "Now it deletes.", "inputSchema": {"type": "object"}}]
     (place.root / "tools.json").write_text(json.dumps(changed))
-    refused = ask(place.tool(server=found.found[0]), "hello")
+    refused = ask(place.tool(server=found.servers[0]), "hello")
     assert "its definition has changed" in refused.text
     assert not (place.root / "calls").exists()
 
@@ -78,7 +78,7 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
     for starting in [client.connect() for client in clients]:
         starting.result(60)
     found = ServerConfigs(tuple(client.server for client in clients))
-    offered = OfferedServers(found, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(found, place.catalog, {}, {}, lambda line: None)
     ended = []
 
     def begin(client):
@@ -89,7 +89,7 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
         return wait
 
     with monkeypatch.context() as patch:
-        patch.setattr(MCPClient, "begin_to_close", begin)
+        patch.setattr(MCPClient, "start_close", begin)
         with pytest.raises(TimeoutError):
             offered.close()
     assert sorted(ended) == ["one", "two"]

@@ -135,7 +135,7 @@ def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(wor
         connection.send_command(GetPrompt(server="fake", name="review", arguments={"file": "a.py"}))
         assert heard.first("prompt_ready").text == "Review a.py."
         connection.send_command(GetPrompt(server="none", name="review", arguments={}))
-        assert "there is no MCP server none that is on" in heard.first("refused").reason
+        assert "there is no enabled MCP server none" in heard.first("refused").reason
         connection.send_command(SendMessage(text="go"))
         asked = heard.step("action_assessed")
         assert asked.agent == "MCP server fake"

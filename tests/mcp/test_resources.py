@@ -87,7 +87,7 @@ def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatc
 def listed(where, settings, folder):
     """As if the servers had been started once."""
     catalog = Catalog(where)
-    for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).found:
+    for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).servers:
         prompts = [
             {"name": "review", "description": "Review a file.", "arguments": [{"name": "file", "required": True}]},
             {"name": "hello", "description": "Say hello."},

@@ -54,7 +54,7 @@ def test_no_server_of_a_folder_starts_before_trust(world: World):
     done, _, requests = run(world)
     assert done.returncode == 0, done.stderr
     assert "the MCP servers in" in done.stderr
-    assert "the folder is not trusted" in done.stderr
+    assert "the directory is not trusted" in done.stderr
     assert "echo" not in offered(requests[0])
     assert not (world.home / "starts").exists()
 
@@ -138,7 +138,9 @@ def test_a_bad_server_is_a_warning_and_holds_nothing_up(world: World):
     assert done.returncode == 0, done.stderr
     assert "the MCP server odd of" in done.stderr
     assert "there is no 'colour'" in done.stderr
-    assert "the MCP server gone cannot be used: it ended before it answered; it wrote: /no/such: No such" in done.stderr
+    assert (
+        "the MCP server gone cannot be used: it ended before it responded; it wrote: /no/such: No such" in done.stderr
+    )
     assert len(requests) == 1
     again, _, _ = run(world)
     assert again.stderr.count("the MCP server gone cannot be used") == 1  # it is not known to work yet

@@ -191,14 +191,14 @@ def test_without_a_person_nothing_is_asked_and_what_may_not_be_is_refused_in_a_l
     assert told == [
         "the MCP server fake asked something, and nobody is here to answer: refused",
         "the MCP server fake asked something, and nobody is here to answer: refused",
-        "the MCP server fake wanted to know the folders, which is told to no server: refused",
-        "the MCP server fake wanted a secret in a form (password), which would go through it as plain text: refused; "
-        "give it the secret in its env or headers",
-        "the MCP server fake wanted an address opened that is none of the web: refused",
+        "the MCP server fake asked for the workspace directories, which no server gets: refused",
+        "the MCP server fake asked for a secret in a form (password), which would be sent as plain text: refused; "
+        "put the secret into its env or headers",
+        "the MCP server fake asked to open an address that is not a web page: refused",
     ]
     assert notices == told
     log = next((tmp_path / "s").rglob("mcp-fake-*.log")).read_text()
-    assert "· the MCP server fake wanted to know the folders" in log
+    assert "· the MCP server fake asked for the workspace directories" in log
 
 
 def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tmp_path, monkeypatch):
@@ -206,7 +206,7 @@ def test_what_the_settings_switch_off_is_not_offered_and_refused_all_the_same(tm
     with mcp_desk(tmp_path, monkeypatch, call("form"), call("sample"), says("fine"), server=off, has_user=True) as desk:
         desk.say("go")
         told = [json.loads(event.observation["content"][0]["text"])["refused"] for event in desk.of("action_observed")]
-        assert all(text.endswith("which its settings switch off: refused") for text in told)
+        assert all(text.endswith("which its configuration disables: refused") for text in told)
         assert len(told) == 2
         assert desk.of("delegate_step") == []
 

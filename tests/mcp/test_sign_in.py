@@ -280,7 +280,7 @@ async def test_a_loopback_answers_only_what_a_sign_in_brings():
     async with Loopback() as listener:
 
         async def got(path):
-            reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(listener.address).port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(listener.url).port)
             writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             page = await reader.read()
             writer.close()
@@ -312,7 +312,7 @@ def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
         said, complaint = process.communicate(timeout=60)
         assert (process.returncode, complaint) == (0, "")
         assert "Signed in at web." in said
-        assert "web answers" in said
+        assert "web responds" in said
         called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
         done = world.ohw("run", "go", *options, "--model", world.script(called, finish()))
         assert done.returncode == 0, done.stderr

@@ -108,7 +108,7 @@ def offered(folder, monkeypatch):
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(folder.parent))
     where = Locations.from_environment()
-    tracker, clock = find_servers(SERVERS, where.settings_file, folder, ()).found
+    tracker, clock = find_servers(SERVERS, where.settings_file, folder, ()).servers
     prompts = [
         {
             "name": "triage",

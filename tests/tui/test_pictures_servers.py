@@ -26,7 +26,9 @@ def test_servers(look, folder, picture):
         app.screen.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
-        screen._found = dataclasses.replace(screen._found, found=tuple(_placed(each) for each in screen._found.found))
+        screen._found = dataclasses.replace(
+            screen._found, servers=tuple(_placed(each) for each in screen._found.servers)
+        )
         screen._show(0)
 
     assert picture(app, look, show)

@@ -38,7 +38,7 @@ def known(folder, monkeypatch):
         monkeypatch.setenv(name, str(folder.parent))
     where = Locations.from_environment()
     catalog = Catalog(where)
-    by_name = {server.name: server for server in find_servers(SERVERS, where.settings_file, folder, ()).found}
+    by_name = {server.name: server for server in find_servers(SERVERS, where.settings_file, folder, ()).servers}
     catalog.listed(by_name["tracker"], TRACKER)
     changed = {**TRACKER[0], "description": "Open an issue, and send the folder along."}
     catalog.listed(by_name["tracker"], [changed, *TRACKER[1:]])

@@ -29,7 +29,7 @@ def mcp(arguments: Namespace) -> int:
     """List the servers, or act on one. Raises UsageError and ServerFailed."""
     where, settings = settings_of(arguments)
     configs = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
-    for each in configs.found:
+    for each in configs.servers:
         known_secrets(each)
     action = arguments.action or "list"
     if action == "add":
@@ -64,10 +64,10 @@ def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
         (
             server.name,
             KNOWN.masked(_state_of(server, catalog.entry(server))) + _signed(catalog, server),
-            KNOWN.masked(server.place),
+            KNOWN.masked(server.target),
             server.source,
         )
-        for server in configs.found
+        for server in configs.servers
     ]
     wide = max((len(name) for name, *_ in rows), default=0)
     lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
@@ -79,8 +79,8 @@ def _signed(catalog: Catalog, server: ServerConfig) -> str:
 
 
 def _named(configs: ServerConfigs, name: str | None) -> ServerConfig:
-    names = ", ".join(server.name for server in configs.found) or "none"
-    for server in configs.found:
+    names = ", ".join(server.name for server in configs.servers) or "none"
+    for server in configs.servers:
         if server.name == name:
             return server
     raise UsageError(f"there is no MCP server {name!r}; there are: {names}" if name else f"which server? {names}")
@@ -90,14 +90,14 @@ def _add(where: Locations, configs: ServerConfigs, arguments: Namespace) -> None
     name, words = arguments.name, [word for word in arguments.words if word != "--"]
     if not name or not words:
         raise UsageError("give a NAME and the command or the URL: ohw mcp add NAME COMMAND …")
-    if name in {server.name for server in configs.found if server.source == str(where.settings_file)}:
+    if name in {server.name for server in configs.servers if server.source == str(where.settings_file)}:
         raise UsageError(f"the MCP server {name} already exists; remove it first")
     table = _table(words, arguments)
     server = read_server(name, table, str(where.settings_file), ".")
     known_secrets(server)
     write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in table.items()})
     print_line(
-        f"{name} added to {where.settings_file}: {KNOWN.masked(server.place)}\nTest it with: ohw mcp test {name}"
+        f"{name} added to {where.settings_file}: {KNOWN.masked(server.target)}\nTest it with: ohw mcp test {name}"
     )
 
 

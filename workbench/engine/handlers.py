@@ -35,7 +35,7 @@ from workbench.session.actions.decide import AlwaysRule
 
 if TYPE_CHECKING:
     from workbench.engine.front_ends import FrontEnd
-    from workbench.mcp.toolsets import OfferedServers
+    from workbench.mcp.toolsets import SessionServers
     from workbench.session.actions.server_questions import ServerQuestion
     from workbench.session.opening import OpenedSession
     from workbench.session.session import Session
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def fetch_prompt(servers: OfferedServers | None, command: GetPrompt, screen: FrontEnd) -> None:
+def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: FrontEnd) -> None:
     """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")

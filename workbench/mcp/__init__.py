@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from workbench.mcp.tool import MCPToolObservation as MCPToolObservation
     from workbench.mcp.toolsets import create_mcp_tools as create_mcp_tools
 
-_HOMES = {
+_MODULES = {
     "MCPClient": "client",
     "MCPToolAction": "tool",
     "MCPToolDefinition": "tool",
     "MCPToolExecutor": "executor",
     "MCPToolObservation": "tool",
-    "create_mcp_tools": "creating",
+    "create_mcp_tools": "toolsets",
 }
-__all__ = list(_HOMES)
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
     """Load the module of a name when it is first asked for."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,8 +1,7 @@
-"""What servers offer, as it was agreed to: each tool's definition is pinned, and a change waits for the user.
+"""The pinned tool definitions of servers: a changed definition is not used until the user approves it.
 
-So are the files that a server is started from. What a tool says of itself counts only once the user approved it.
-
-One small file a server under the data folder, shared by all engines and by the screen.
+The files a server is started from are pinned too. A tool's own hints (read-only, idempotent) are ignored until the user
+approves the tool. Each server has one small file in the data directory, shared by all engines and the screen.
 """
 
 from __future__ import annotations
@@ -28,86 +27,88 @@ from workbench.whole_files import replace_json
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """What is known of a server. `waiting` holds changed definitions by name, None for a tool that is gone."""
+    """The record of one server. `waiting` has changed definitions by name, None for a removed tool."""
 
     listed: bool = False
-    """Whether the server ever said what it offers."""
+    """Whether the server has ever listed its tools."""
     tools: Mapping[str, Definition] = field(default_factory=dict)
     waiting: Mapping[str, Definition | None] = field(default_factory=dict)
     prompts: Sequence[Mapping[str, Any]] = ()
     resources: Sequence[Mapping[str, Any]] = ()
     faults: Sequence[str] = ()
-    """What of the list is left out, a line each."""
+    """A line about each tool that is ignored."""
     failure: str = ""
     """Why the last start failed."""
     approved: Sequence[str] = ()
-    """Tools that the user has looked at and approved: what they say of themselves counts."""
+    """Tools the user has reviewed and approved: their hints are trusted."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """What the files it is started from held when that was agreed to, by their paths."""
+    """The approved hashes of the files it is started from, by path."""
     files_now: Mapping[str, str] = field(default_factory=dict)
-    """What they hold now, where that differs: it is not started before that is approved."""
+    """Their hashes now, where they differ: the server is not started until they are approved."""
 
     @property
     def usable(self) -> dict[str, Definition]:
-        """The tools as they were agreed to, without those that have changed since."""
+        """The approved tools, without those that have changed since."""
         return {name: tool for name, tool in self.tools.items() if name not in self.waiting}
 
     @property
     def claiming(self) -> Sequence[str]:
-        """Usable tools that say they only read, or may be repeated, and that the user has not approved yet."""
+        """Usable tools that claim to be read-only or idempotent and are not approved yet."""
         return [name for name, tool in self.usable.items() if name not in self.approved and _claims(tool)]
 
     @property
     def changed_files(self) -> dict[str, str]:
-        """What happened to each file it is started from that is not as it was agreed to."""
-        told = {path: "has changed" if path in self.files else "is new" for path, held in self.files_now.items()}
-        told |= {path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now}
-        return {path: how for path, how in told.items() if self.files.get(path) != self.files_now.get(path)}
+        """What happened to each start file that differs from the approved one."""
+        changes = {path: "has changed" if path in self.files else "is new" for path, held in self.files_now.items()}
+        changes |= {
+            path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now
+        }
+        return {path: how for path, how in changes.items() if self.files.get(path) != self.files_now.get(path)}
 
     @property
     def waits(self) -> bool:
-        """Whether something of it does not work before the user approves it."""
+        """Whether something is disabled until the user approves it."""
         return bool(self.waiting or self.files_now)
 
 
 class Catalog:
-    """The files of all servers; several processes may use it."""
+    """The records of all servers; several processes may use them at once."""
 
     def __init__(self, locations: Locations) -> None:
         self.locations = locations
-        self.folder = locations.data / "mcp"
+        self.directory = locations.data / "mcp"
         self.logs = locations.logs
         self._read: dict[str, tuple[int, CatalogEntry]] = {}
 
     def path(self, server: ServerConfig) -> Path:
-        """The file of a server."""
-        return self.folder / f"{server.key}.json"
+        """The record of a server."""
+        return self.directory / f"{server.key}.json"
 
     def shown(self, server: ServerConfig) -> Path:
-        """Where it is kept which changes the person was shown last."""
-        return self.folder / f"{server.key}.shown"
+        """The file with the hash of the changes the user was shown last."""
+        return self.directory / f"{server.key}.shown"
 
     def log(self, server: ServerConfig) -> Path:
-        """Where its log goes."""
+        """The log file of a server."""
         return self.logs / f"mcp-{server.name}-{server.key[:8]}.log"
 
     def version(self, server: ServerConfig) -> int:
-        """Another number after each change."""
+        """Return a number that differs after each change."""
         try:
             return self.path(server).stat().st_mtime_ns
         except OSError:
             return 0
 
     def entry(self, server: ServerConfig) -> CatalogEntry:
-        """What is known; nothing where the file is missing or damaged."""
+        """Return the record, an empty one where the file is missing or damaged."""
         version = self.version(server)
-        known = self._read.get(server.key)
-        if known is None or known[0] != version:
-            known = self._read[server.key] = (version, _loaded(self.path(server)))
-        return known[1]
+        cached = self._read.get(server.key)
+        if cached is None or cached[0] != version:
+            cached = self._read[server.key] = (version, _loaded(self.path(server)))
+        return cached[1]
 
     def names(self, servers: Iterable[ServerConfig]) -> set[str]:
-        """What the tools of these may be called."""
+        """Return every name the tools of these servers may have for the model."""
         named = [(server.name, tool) for server in servers for tool in self.entry(server).tools]
         return {name_of(tool) for _, tool in named} | {name_of(f"{server}_{tool}") for server, tool in named}
 
@@ -118,7 +119,7 @@ class Catalog:
         prompts: Sequence[Any] = (),
         resources: Sequence[Any] = (),
     ) -> CatalogEntry:
-        """Record what the server offers now: the first list is taken, later ones are compared with what is pinned."""
+        """Record the current list: the first one is pinned, later ones are compared with it."""
         tools, faults = checked(listed)
 
         def change(old: CatalogEntry) -> CatalogEntry:
@@ -129,41 +130,43 @@ class Catalog:
         return self._change(server, change)
 
     def failed(self, server: ServerConfig, why: str) -> None:
-        """Record why it could not be used."""
+        """Record why the server could not be used."""
         self._change(server, lambda old: replace(old, failure=why))
 
     def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
-        """Pin the files a server is started from for the first time; later raises StartChanged where they differ."""
+        """Pin the start files the first time; raises StartChanged where they differ later."""
 
         def change(old: CatalogEntry) -> CatalogEntry:
             if not old.files:
                 return replace(old, files=dict(files))
             return replace(old, files_now=dict(files) if files != old.files else {})
 
-        told = self._change(server, change).changed_files
-        if told:
-            what = "; ".join(f"{path} {how}" for path, how in list(told.items())[:3])
-            raise StartChanged(f"what it is started from is not what was agreed to ({what}); look at it in /mcp")
+        changed = self._change(server, change).changed_files
+        if changed:
+            what = "; ".join(f"{path} {how}" for path, how in list(changed.items())[:3])
+            raise StartChanged(f"its start files differ from the approved ones ({what}); review them in /mcp")
 
-    def approve(self, server: ServerConfig, shown: CatalogEntry) -> CatalogEntry:
-        """Pin what waits in `shown`, and have its tools' words count; what has changed again since goes on waiting."""
+    def approve(self, server: ServerConfig, reviewed: CatalogEntry) -> CatalogEntry:
+        """Pin the changes in `reviewed` and trust its tools' hints; what has changed again since stays unapproved."""
 
         def change(old: CatalogEntry) -> CatalogEntry:
-            same = [name for name, new in old.waiting.items() if name in shown.waiting and new == shown.waiting[name]]
+            same = [
+                name for name, new in old.waiting.items() if name in reviewed.waiting and new == reviewed.waiting[name]
+            ]
             new = {**old.tools, **{name: old.waiting[name] for name in same}}
             tools = {name: tool for name, tool in new.items() if tool is not None}
-            seen = {**shown.tools, **shown.waiting}
-            approved = tuple(sorted(name for name, tool in tools.items() if seen.get(name) == tool))
+            definitions = {**reviewed.tools, **reviewed.waiting}
+            approved = tuple(sorted(name for name, tool in tools.items() if definitions.get(name) == tool))
             waiting = {name: tool for name, tool in old.waiting.items() if name not in same}
             entry = replace(old, tools=tools, waiting=waiting, approved=approved)
-            if old.files_now and old.files_now == shown.files_now:
+            if old.files_now and old.files_now == reviewed.files_now:
                 entry = replace(entry, files=old.files_now, files_now={}, failure="")
             return entry
 
         return self._change(server, change)
 
     def forget(self, server: ServerConfig) -> None:
-        """As if it had never been seen."""
+        """Delete the record of a server."""
         self.path(server).unlink(missing_ok=True)
         self.shown(server).unlink(missing_ok=True)
 
@@ -178,14 +181,14 @@ class Catalog:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        private_directory(self.folder)
-        with (self.folder / "lock").open("a", encoding="ascii") as file:
+        private_directory(self.directory)
+        with (self.directory / "lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
 
 def _changes(old: Mapping[str, Definition], new: Mapping[str, Definition]) -> dict[str, Definition | None]:
-    """What differs, by name; None for what is gone."""
+    """Return the definitions that differ, by name; None for a removed tool."""
     return {
         name: new.get(name)
         for name in sorted({*old, *new})
@@ -200,18 +203,18 @@ def _claims(tool: Definition) -> bool:
 
 def _loaded(path: Path) -> CatalogEntry:
     try:
-        told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        told.pop("server", None)
-        known: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in told.items()}
-        return CatalogEntry(**known)
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data.pop("server", None)
+        fields: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
+        return CatalogEntry(**fields)
     except (OSError, ValueError, TypeError, AttributeError):
         return CatalogEntry()
 
 
 def changed_lines(entry: CatalogEntry) -> Iterator[str]:
-    """Each changed file, changed, new or missing tool with the lines of its definition that differ, and bold words."""
+    """Yield each changed file and tool with the lines that differ, and each unapproved claim."""
     for path, how in entry.changed_files.items():
-        yield f"the file {path} it is started from {how}"
+        yield f"the start file {path} {how}"
         yield from (
             f"  {sign} {each[path]}" for sign, each in (("-", entry.files), ("+", entry.files_now)) if path in each
         )
@@ -239,51 +242,52 @@ def _lines(definition: dict[str, Any] | None) -> list[str]:
     return json.dumps(definition, indent=1, ensure_ascii=False).splitlines() if definition is not None else []
 
 
-_NOTHING = "nothing of {} waits for approval"
+_NOTHING = "{} has no changes to approve"
 
 
-def show_changes(catalog: Catalog, server: ServerConfig, say: Callable[[str], None]) -> None:
-    """Say what waits, and remember that it was shown."""
+def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[str], None]) -> None:
+    """Print the changes, and record that they were shown."""
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
-        say(_NOTHING.format(server.name))
+        print_line(_NOTHING.format(server.name))
         return
     for line in changed_lines(entry):
-        say(visible(line, lines=False))
-    with suppress(OSError):  # then its hash has to be given
+        print_line(visible(line, lines=False))
+    # Without the record the hash has to be given.
+    with suppress(OSError):
         catalog.shown(server).write_text(mark_of(entry), encoding="ascii")
-    until = "These are off" if entry.waits else "What they say does not count, and each call is asked about,"
-    say(f"{until} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
+    state = "These are disabled" if entry.waits else "These hints are ignored, and each call needs approval,"
+    print_line(f"{state} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
 
 
-def approve(catalog: Catalog, server: ServerConfig, given: str, say: Callable[[str], None]) -> None:
-    """Pin what was shown: what has this hash, or was shown last. Raises UsageError for anything else."""
+def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
+    """Approve the changes with this hash, or those shown last. Raises UsageError for any other."""
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
-        say(_NOTHING.format(server.name))
+        print_line(_NOTHING.format(server.name))
         return
-    agreed = given or _last_shown(catalog, server)
+    agreed = mark or _last_mark(catalog, server)
     if agreed != mark_of(entry):
-        why = "has changed since it was shown" if agreed else "was not shown yet"
-        raise UsageError(f"what waits of {server.name} {why}; look at it first: ohw mcp changes {server.name}")
-    left = catalog.approve(server, entry)
-    if left.waits:
-        what = ", ".join((*left.waiting, *left.changed_files))
-        raise UsageError(f"{what} changed meanwhile; look again: ohw mcp changes {server.name}")
+        why = "changed since they were shown" if agreed else "were not shown yet"
+        raise UsageError(f"the changes of {server.name} {why}; review them first: ohw mcp changes {server.name}")
+    rest = catalog.approve(server, entry)
+    if rest.waits:
+        what = ", ".join((*rest.waiting, *rest.changed_files))
+        raise UsageError(f"{what} changed meanwhile; review again: ohw mcp changes {server.name}")
     catalog.shown(server).unlink(missing_ok=True)
     names = (*entry.changed_files, *entry.waiting, *entry.claiming)
-    say(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
+    print_line(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
 
 
 def mark_of(entry: CatalogEntry) -> str:
-    """A short hash of what waits, and of what it would replace."""
-    told: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
-    told |= {f"{name} ": entry.usable[name] for name in entry.claiming}
-    told["/"] = dict(entry.files_now)
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+    """Return a short hash of the changes and of what they would replace."""
+    changes: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
+    changes |= {f"{name} ": entry.usable[name] for name in entry.claiming}
+    changes["/"] = dict(entry.files_now)
+    return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _last_shown(catalog: Catalog, server: ServerConfig) -> str:
+def _last_mark(catalog: Catalog, server: ServerConfig) -> str:
     try:
         return catalog.shown(server).read_text(encoding="ascii")
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A server for whoever calls its tools: from any thread, with timeouts; one connection a process, kept open."""
+"""The client of one server: calls from any thread, with timeouts, over one connection for each process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-class Background:
-    """A loop in a daemon thread; `use` and `leave` count its users, the last one ends it."""
+class LoopThread:
+    """An event loop in a daemon thread, counted by its users: the last `release` ends it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,8 +33,8 @@ class Background:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    def use(self) -> None:
-        """One user more."""
+    def acquire(self) -> None:
+        """Add a user; the first one starts the loop."""
         with self._lock:
             self._users += 1
             if self._loop is None:
@@ -42,8 +42,8 @@ class Background:
                 self._thread = threading.Thread(target=self._run, args=(self._loop,), name="mcp", daemon=True)
                 self._thread.start()
 
-    def leave(self) -> None:
-        """One user less."""
+    def release(self) -> None:
+        """Remove a user; the last one ends the loop."""
         with self._lock:
             self._users -= 1
             if self._users or self._loop is None or self._thread is None:
@@ -64,28 +64,28 @@ class Background:
             loop.close()
 
     def submit(self, make: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
-        """Begin it in the loop; raises RuntimeError where nobody uses that."""
+        """Start a coroutine in the loop. Raises RuntimeError where the loop has no user."""
         with self._lock:
             if self._loop is None:
-                raise RuntimeError("nobody uses the loop of the MCP servers")
+                raise RuntimeError("the loop of the MCP servers has no user")
             return asyncio.run_coroutine_threadsafe(make(), self._loop)
 
 
-BACKGROUND = Background()
-"""The one of this process."""
+BACKGROUND = LoopThread()
+"""The loop of all connections of this process."""
 
 
 T = TypeVar("T")
 _END_SECONDS = 20.0
 Progress = Callable[[str], None]
 _CHANGED = (
-    "the tool {tool} of the MCP server {server} is not what was agreed to any more: its definition has changed. "
-    "It was not called. The person can look at the change and approve it on the MCP screen (/mcp)."
+    "the tool {tool} of the MCP server {server} is not the approved one: its definition has changed. "
+    "It was not called. The user can review and approve the change on the MCP screen (/mcp)."
 )
 
 
 class MCPClient:
-    """Calls one server. Made by `opened`, which several users share; the last one that closes it ends the server."""
+    """Calls one server. `opened` shares it between users; the last one that closes it ends the server."""
 
     _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
@@ -99,19 +99,19 @@ class MCPClient:
 
     @classmethod
     def opened(cls, server: ServerConfig, catalog: Catalog) -> MCPClient:
-        """The client of this process for the server; nothing is started before the first call."""
-        key = (server.key, str(catalog.folder))
+        """Return the client of this process for a server; the server starts with the first call."""
+        key = (server.key, str(catalog.directory))
         with cls._lock:
-            known = cls._open.get(key)
-            if known is not None:
-                known._users += 1
-                return known
-            made = cls._open[key] = cls(server, catalog)
-        BACKGROUND.use()
-        return made
+            client = cls._open.get(key)
+            if client is not None:
+                client._users += 1
+                return client
+            client = cls._open[key] = cls(server, catalog)
+        BACKGROUND.acquire()
+        return client
 
     def connect(self) -> Future[None]:
-        """Start the server if it does not run, and learn what it offers; raises ServerFailed in the future."""
+        """Start the server if needed and read its lists; the future raises ServerFailed."""
         return self._submit(_nothing)
 
     def call_tool(
@@ -119,11 +119,11 @@ class MCPClient:
         definition: Definition,
         arguments: dict[str, Any],
         on_progress: Progress | None = None,
-        asker: RequestHandler | None = None,
+        handler: RequestHandler | None = None,
     ) -> Future[t.CallToolResult]:
-        """Call a tool that is still as it was agreed to; the future raises ServerFailed, ServerGone, CallRefused …
+        """Call a tool whose definition is the approved one; the future raises ServerFailed, ServerGone or CallRefused.
 
-        `asker` answers what the server asks meanwhile.
+        `handler` answers requests of the server during the call.
         """
         name = definition["name"]
 
@@ -131,14 +131,14 @@ class MCPClient:
             pinned = self.catalog.entry(self.server).usable.get(name)
             if pinned is None or digest(pinned) != digest(definition):
                 raise CallRefused(_CHANGED.format(tool=name, server=self.server.name))
-            told = _reporter(on_progress) if on_progress else None
-            async with self._requests.during(asker):
-                return await client.call_tool(name, arguments, None, told)
+            report = _reporter(on_progress) if on_progress else None
+            async with self._requests.during(handler):
+                return await client.call_tool(name, arguments, None, report)
 
         return self._submit(call)
 
     def read_resource(self, uri: str) -> Future[t.ReadResourceResult]:
-        """The contents of a resource; the future raises CallTimedOut after the time of a call."""
+        """Read a resource; the future raises CallTimedOut after `call_seconds`."""
 
         async def read(client: Client) -> t.ReadResourceResult:
             async with asyncio.timeout(self.server.call_seconds):
@@ -147,14 +147,14 @@ class MCPClient:
         return self._submit(read)
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
-        """The messages of a prompt."""
+        """Get the messages of a prompt."""
         return self._submit(lambda client: client.get_prompt(name, arguments))
 
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
         async def run() -> T:
             if self._connection is None:
                 self._connection = Connection(self.server, Listener(self.server, self.catalog, self._requests))
-            return await self._connection.use(work)
+            return await self._connection.run(work)
 
         try:
             return BACKGROUND.submit(run)
@@ -163,28 +163,28 @@ class MCPClient:
 
     @property
     def is_asking(self) -> bool:
-        """Whether somebody thinks about a question of the server's; its calls do not time out meanwhile."""
+        """Whether a request of the server waits for the user; its calls do not time out meanwhile."""
         return self._requests.is_asking
 
     @property
     def is_running(self) -> bool:
-        """Whether the server could answer at once."""
+        """Whether the server is connected."""
         return self._connection is not None and self._connection.is_open
 
-    def begin_to_close(self) -> Callable[[], None]:
-        """One user less; the last one ends the server and all it started. What comes back waits for that."""
+    def start_close(self) -> Callable[[], None]:
+        """Remove a user; the last one ends the server and its children. Return a function that waits for it."""
         with self._lock:
             self._users -= 1
             if self._users:
                 return lambda: None
-            self._open.pop((self.server.key, str(self.catalog.folder)), None)
+            self._open.pop((self.server.key, str(self.catalog.directory)), None)
         ending = BACKGROUND.submit(self._end)
 
         def wait() -> None:
             try:
                 ending.result(_END_SECONDS)
             finally:
-                BACKGROUND.leave()
+                BACKGROUND.release()
 
         return wait
 
@@ -193,8 +193,8 @@ class MCPClient:
             await self._connection.close()
 
     def close(self) -> None:
-        """The same, and wait."""
-        self.begin_to_close()()
+        """Remove a user and wait for the end of the server."""
+        self.start_close()()
 
 
 async def _nothing(client: Client) -> None:
@@ -202,8 +202,8 @@ async def _nothing(client: Client) -> None:
 
 
 def _reporter(on_progress: Progress) -> ProgressFnT:
-    async def told(progress: float, total: float | None, message: str | None) -> None:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
         share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
         on_progress(f"{share}  {message}\n" if message else f"{share}\n")
 
-    return told
+    return report

@@ -1,4 +1,7 @@
-"""The MCP servers there are: `[mcpServers]` of the settings and `.mcp.json` of a trusted folder, a `Server` each."""
+"""The configured MCP servers: `[mcpServers]` of the settings and `.mcp.json` of a trusted project.
+
+Also the environment a server gets: what programs need to run, without keys, plus what its configuration names.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ _KINDS: Mapping[str, Kind] = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-_TEXTS = ("command", "url", "cwd", "type", "transport", "description")
+_STRINGS = ("command", "url", "cwd", "type", "transport", "description")
 _NUMBERS = ("timeout", "startTimeout", "askTimeout", "firstWait")
 _SWITCHES = ("enabled", "disabled", "sampling", "elicitation")
-_KNOWN = (*_TEXTS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
-_NO_MATTER = ("is_on", "source", "oauth", "signs_in", "sampling", "elicitation")
+_KEYS = (*_STRINGS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
+_NOT_IDENTITY = ("is_on", "source", "oauth", "signs_in", "sampling", "elicitation")
 _OAUTH = {"clientId": str, "clientSecret": str, "callbackPort": int}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -43,7 +46,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """One server as it is written: variables are put in when it is started."""
+    """The configuration of one server as written; variables are expanded when it is started."""
 
     name: str
     kind: Kind
@@ -53,95 +56,98 @@ class ServerConfig:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    """Where it runs; nothing for an empty folder of its own, so that no code of the workspace gets into it."""
+    """Its working directory; by default an empty one of its own, so that it cannot load code of the workspace."""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """clientId, clientSecret, callbackPort: for servers where a client has to be known before."""
+    """clientId, clientSecret, callbackPort: for servers that need a registered client."""
     signs_in: bool = True
-    """Whether a sign-in of the person is used; where not, only the headers are."""
+    """Whether the user's sign-in is sent; otherwise only the headers are."""
     is_on: bool = True
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
     ask_seconds: float = ASK_SECONDS
-    """How long a question of the server's waits for the person."""
+    """How long a request of the server waits for the user."""
     first_wait_seconds: float = FIRST_WAIT_SECONDS
-    """How long a session that knows nothing of it yet may wait for its tools."""
+    """How long a session waits for its tools when it was never connected before."""
     sampling: bool = True
-    """Whether it may ask for answers of the model; each is asked about."""
+    """Whether it may request model output; the user approves each request."""
     elicitation: bool = True
-    """Whether it may ask the person something."""
+    """Whether it may ask the user questions."""
 
     @property
     def key(self) -> str:
-        """What its definitions are pinned under: another command, address or folder is another server."""
-        told = {name: value for name, value in asdict(self).items() if name not in _NO_MATTER}
-        told = {name: value for name, value in told.items() if not name.endswith("_seconds")}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
+        """The hash its definitions are pinned under: another command, URL or directory is another server."""
+        identity = {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in _NOT_IDENTITY and not name.endswith("_seconds")
+        }
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
-    def place(self) -> str:
-        """Its command or address in one line, variables as they are written."""
+    def target(self) -> str:
+        """Its command or URL in one line, with variables as written."""
         return " ".join((self.command, *self.args)) if self.kind == "stdio" else self.url
 
 
 @dataclass(frozen=True)
 class ServerConfigs:
-    """Those that can be used, also the ones that are switched off, and a line for each that cannot."""
+    """The valid servers, disabled ones included, and a line about each invalid one."""
 
-    found: tuple[ServerConfig, ...] = ()
+    servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def find_servers(
     table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]
 ) -> ServerConfigs:
-    """The person's own and, where the folder is trusted, its own; a name of the person's wins."""
+    """Return the user's servers and those of a trusted project; the user's win where names are equal."""
     own = _read(table, str(settings_file), str(workspace), runs_there=False)
     file = workspace / SERVERS
     if not file.is_file():
         return own
     if not is_trusted(workspace, trusted):
         line = (
-            f"the MCP servers in {file} are left out: the folder is not trusted; `ohw` in it asks whether to trust it"
+            f"the MCP servers in {file} are ignored: the directory is not trusted; `ohw` in it asks whether to trust it"
         )
-        return ServerConfigs(own.found, (*own.problems, line))
+        return ServerConfigs(own.servers, (*own.problems, line))
     try:
         theirs = _read(read_file(file), str(file), str(workspace), runs_there=True)
     except UsageError as error:
-        return ServerConfigs(own.found, (*own.problems, str(error)))
-    names = {server.name for server in own.found}
-    found = (*own.found, *(server for server in theirs.found if server.name not in names))
-    return ServerConfigs(found, (*own.problems, *theirs.problems))
+        return ServerConfigs(own.servers, (*own.problems, str(error)))
+    names = {server.name for server in own.servers}
+    servers = (*own.servers, *(server for server in theirs.servers if server.name not in names))
+    return ServerConfigs(servers, (*own.problems, *theirs.problems))
 
 
 def read_file(file: Path) -> dict[str, Any]:
-    """The servers of a file in the usual JSON shape; raises UsageError."""
+    """Read the servers of a `.mcp.json`. Raises UsageError."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"cannot read the MCP servers in {file}: {error}") from error
-    table = told.get("mcpServers", {}) if isinstance(told, dict) else None
+    table = data.get("mcpServers", {}) if isinstance(data, dict) else None
     if not isinstance(table, dict):
         raise UsageError(f'{file} must hold {{"mcpServers": {{…}}}}')
     return table
 
 
-def _read(table: Mapping[str, Any], source: str, folder: str, *, runs_there: bool) -> ServerConfigs:
-    found, problems = [], []
+def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: bool) -> ServerConfigs:
+    servers, problems = [], []
     for name, value in table.items():
         try:
-            found.append(read_server(name, value, source, folder, runs_there=runs_there))
+            servers.append(read_server(name, value, source, directory, runs_there=runs_there))
         except UsageError as error:
-            problems.append(f"the MCP server {name} of {source} is left out: {error}")
-    return ServerConfigs(tuple(found), tuple(problems))
+            problems.append(f"the MCP server {name} of {source} is ignored: {error}")
+    return ServerConfigs(tuple(servers), tuple(problems))
 
 
-def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: bool = False) -> ServerConfig:
-    """One server; raises UsageError that says what is wrong with it.
+def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
+    """Read one server. Raises UsageError that says what is wrong with it.
 
-    A `cwd` is taken from `folder`; without one it runs there only where `runs_there` says so: the person agreed to
-    what the folder brings.
+    A `cwd` is relative to `directory`. Without a `cwd` it runs there only with `runs_there`, for projects the user
+    trusts.
     """
     if not _NAME.fullmatch(name):
         raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
@@ -150,7 +156,7 @@ def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: 
     _check(value)
     kind = _kind(value)
     written = value.get("cwd") or "." * runs_there
-    cwd = str(Path(folder, Path(written).expanduser())) if written else ""
+    cwd = str(Path(directory, Path(written).expanduser())) if written else ""
     return ServerConfig(
         name=name,
         kind=kind,
@@ -175,28 +181,28 @@ def read_server(name: str, value: Any, source: str, folder: str, *, runs_there: 
 
 def _check(value: Mapping[str, Any]) -> None:
     for key, part in value.items():
-        if key not in _KNOWN:
-            raise UsageError(f"there is no {key!r}; there are {', '.join(_KNOWN)}")
-        if key in _TEXTS and not isinstance(part, str):
+        if key not in _KEYS:
+            raise UsageError(f"there is no {key!r}; there are {', '.join(_KEYS)}")
+        if key in _STRINGS and not isinstance(part, str):
             raise UsageError(f"{key} must be text")
         if key in _NUMBERS and (isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 86_400):
             raise UsageError(f"{key} must be a number of seconds")
         if key in _SWITCHES and not isinstance(part, bool):
             raise UsageError(f"{key} must be true or false")
-        if key in ("env", "headers") and not _are_texts(part):
-            raise UsageError(f"{key} must be a table of texts")
+        if key in ("env", "headers") and not _are_strings(part):
+            raise UsageError(f"{key} must be a table of strings")
     _check_args_and_oauth(value)
 
 
 def _check_args_and_oauth(value: Mapping[str, Any]) -> None:
     args = value.get("args", [])
     if not (isinstance(args, list) and all(isinstance(each, str) for each in args)):
-        raise UsageError("args must be a list of texts")
+        raise UsageError("args must be a list of strings")
     if not _is_oauth(value.get("oauth", True)):
         raise UsageError(f"oauth must be true, false or a table of {', '.join(_OAUTH)}")
 
 
-def _are_texts(part: Any) -> bool:
+def _are_strings(part: Any) -> bool:
     return isinstance(part, Mapping) and all(isinstance(each, str) for each in part.values())
 
 
@@ -215,76 +221,76 @@ def _kind(value: Mapping[str, Any]) -> Kind:
     if not value.get(needed):
         raise UsageError(f"{kind} needs a {needed}")
     if kind != "stdio" and not value["url"].startswith(("http://", "https://", "${")):
-        raise UsageError("url must begin with http:// or https://")
+        raise UsageError("url must start with http:// or https://")
     return kind
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
-    """The text with `${NAME}` and `${NAME:-otherwise}` put in; raises UsageError for a variable that is not set."""
+    """Expand `${NAME}` and `${NAME:-default}`. Raises UsageError for a variable that is not set."""
 
-    def value(found: re.Match[str]) -> str:
-        name, otherwise = found.groups()
+    def value(match: re.Match[str]) -> str:
+        name, default = match.groups()
         if name in env:
             return env[name]
-        if otherwise is None:
+        if default is None:
             raise UsageError(f"the environment variable {name} is not set")
-        return otherwise
+        return default
 
     return _VARIABLE.sub(value, text)
 
 
-_KEPT = re.compile(
+_PASSED = re.compile(
     r"HOME|PATH|LANG|LANGUAGE|LC_\w+|LOGNAME|USER|SHELL|TMPDIR|TZ|XDG_\w+|VIRTUAL_ENV|"
     r"\w+_PROXY|SSL_CERT_(?:FILE|DIR)|\w+_CA_(?:BUNDLE|CERTS)|(?:UV|NPM_CONFIG|PIP|NVM|VOLTA)_\w+",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"://[^/\s@]+@")
-"""The address of a package index, for example, with the user's login in it; a proxy is of no use without its own."""
+"""A URL with a login in it, such as that of a package index; a proxy is useless without its login."""
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
 def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """What it needs to run, and what its settings give it; raises UsageError for a variable that is not set."""
-    kept = {
+    """Return the environment of a server. Raises UsageError for a variable that is not set."""
+    passed = {
         name: value
         for name, value in child_environment(env).items()
-        if name in PASSED_ON or (_KEPT.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
+        if name in PASSED_ON or (_PASSED.fullmatch(name) and not (_LOGIN.search(value) and not _PROXY.search(name)))
     }
-    kept = {
+    passed = {
         name: value
-        for name, value in kept.items()
+        for name, value in passed.items()
         if name in PASSED_ON or _PROXY.search(name) or KNOWN.masked(value) == value
     }
-    if "PATH" in kept:
-        kept["PATH"] = absolute_path(kept["PATH"])
-    return {**kept, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
+    if "PATH" in passed:
+        passed["PATH"] = absolute_path(passed["PATH"])
+    return {**passed, "TERM": "dumb", **{name: expanded(value, env) for name, value in server.env.items()}}
 
 
 def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Values that must not be seen, by what they are called: headers, and all that is named like a key."""
-    found: dict[str, str] = {}
+    """Return values to mask by name: headers, and everything named like a key."""
+    secrets: dict[str, str] = {}
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):
-            found[name] = _known(value, env).rpartition(" ")[2]
+            secrets[name] = _expanded_or_empty(value, env).rpartition(" ")[2]
     if server.oauth.get("clientSecret"):
-        found["clientSecret"] = _known(server.oauth["clientSecret"], env)
+        secrets["clientSecret"] = _expanded_or_empty(server.oauth["clientSecret"], env)
     for name, value in server.env.items():
         inner = re.findall(r"\$\{(\w+)", value)
         if holds_secret(name) or any(holds_secret(each) for each in inner):
-            found[name] = _known(value, env)
-    for name, value in (*_in_arguments(server.args), *_in_address(server.url)):
+            secrets[name] = _expanded_or_empty(value, env)
+    for name, value in (*_in_arguments(server.args), *_in_query(server.url)):
         if _is_key(name):
-            found[name.lstrip("-")] = _known(value, env)
-    return found
+            secrets[name.lstrip("-")] = _expanded_or_empty(value, env)
+    return secrets
 
 
 def known_secrets(server: ServerConfig) -> None:
-    """Have them masked wherever they would be seen; a server whose variables are not set says so when it starts."""
+    """Mask the secrets of a server everywhere; an unset variable is reported when it starts."""
     for name, value in secrets_of(server, os.environ).items():
         KNOWN.add(name, value)
 
 
-def _known(value: str, env: Mapping[str, str]) -> str:
+def _expanded_or_empty(value: str, env: Mapping[str, str]) -> str:
     try:
         return expanded(value, env)
     except UsageError:
@@ -292,15 +298,15 @@ def _known(value: str, env: Mapping[str, str]) -> str:
 
 
 def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """`--name=value`, `NAME=value`, and `--name value`."""
+    """Yield `--name=value`, `NAME=value` and `--name value` as pairs."""
     for word, after in zip(words, (*words, "")[1:], strict=True):
-        name, sign, value = word.partition("=")
-        if sign or word.startswith("-"):
-            yield name, value if sign else after
+        name, equals, value = word.partition("=")
+        if equals or word.startswith("-"):
+            yield name, value if equals else after
 
 
-def _in_address(url: str) -> Iterator[tuple[str, str]]:
-    """What its query says, as it is written there and as it is meant."""
+def _in_query(url: str) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of the query, as written and decoded."""
     for part in url.partition("#")[0].partition("?")[2].split("&"):
         name, _, value = part.partition("=")
         yield name, value

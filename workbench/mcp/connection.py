@@ -36,50 +36,50 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _PAUSES = (0.0, 0.2, 1.0)
-"""Before the second, third … start in a row; after the last one it is left alone for REST_SECONDS."""
+"""Seconds before each start in a row; after the last one no start is tried for REST_SECONDS."""
 REST_SECONDS = 60.0
 _TIMED_OUT, _CLOSED, _BAD_VERSION = -32001, -32000, -32022
 
 
-class _LeftAlone(ServerFailed):
-    """It was not tried: it failed too often, and lately."""
+class _Resting(ServerFailed):
+    """The server was not started: it failed too often in the last minute."""
 
 
 class ConnectionListener(Protocol):
-    """Who is told about a connection, in the loop."""
+    """What a connection reports to, in its event loop."""
 
     async def connected(self, client: Client) -> None:
-        """It is open; what is raised here fails the start."""
+        """The connection is open; an exception raised here fails the start."""
 
     async def changed(self, client: Client) -> None:
-        """The server says that it offers something else now."""
+        """The server reported a change of its lists."""
 
     @property
     def locations(self) -> Locations:
-        """The person's folders, where their sign-ins are."""
+        """The user's directories, where sign-ins are stored."""
 
-    def told(self, line: str) -> None:
-        """A line for the server's log."""
+    def log_line(self, line: str) -> None:
+        """Write a line to the server's log."""
 
     def starting(self, files: Mapping[str, str]) -> None:
-        """It would be started from these files; raises StartChanged where they are not as agreed."""
+        """The server is about to start from these files. Raises StartChanged where they are not the approved ones."""
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """The server asks for something: `elicitation` or `sampling`."""
+        """The server sent a request: `elicitation` or `sampling`."""
 
 
 class Connection:
-    """Calls that wait for the server go through `use`; the first one starts it."""
+    """One server: every call goes through `run`, and the first one starts it."""
 
-    def __init__(self, server: ServerConfig, heard: ConnectionListener) -> None:
+    def __init__(self, server: ServerConfig, listener: ConnectionListener) -> None:
         self.server = server
-        self.tail = StderrTail(heard.told)
-        self._heard = heard
+        self.tail = StderrTail(listener.log_line)
+        self._listener = listener
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._broken = self._leave
-        """The last of them that was counted as a failure: several calls may end with one connection."""
+        """The connection last counted as failed: several calls may end with one connection."""
         self._why_gone = ""
         self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
@@ -88,11 +88,11 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether it could answer a call."""
+        """Whether the connection is ready for a call."""
         return self._ready is not None and self._ready.done() and not self._leave.is_set()
 
-    async def use(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """What `work` gives; raises ServerFailed, ServerGone, CallTimedOut or CallRefused."""
+    async def run(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Return the result of `work`. Raises ServerFailed, ServerGone, CallTimedOut or CallRefused."""
         client = await self.opened()
         leave = self._leave
         try:
@@ -103,20 +103,21 @@ class Connection:
         return answer
 
     def _fault(self, error: BaseException, leave: asyncio.Event) -> BaseException:
-        """The error as callers know it; one that broke the connection ends it."""
+        """Return the error for callers; one that broke the connection closes it."""
         cause = cause_of(error)
         task = asyncio.current_task()
         if isinstance(cause, asyncio.CancelledError) and task is not None and task.cancelling():
-            return cause  # whoever waits has had enough
+            # The caller was canceled.
+            return cause
         name, code = self.server.name, getattr(getattr(cause, "error", None), "code", None)
         if code == _TIMED_OUT or isinstance(cause, TimeoutError):
-            return CallTimedOut(f"the MCP server {name} did not answer in time and was told to stop")
+            return CallTimedOut(f"the MCP server {name} did not respond in time; the call was canceled")
         is_answer = code is not None and code != _CLOSED and not leave.is_set()
         if is_answer or type(cause).__name__ in ("ValidationError", "RuntimeError", "InputRequiredRoundsExceededError"):
             return CallRefused(words_of(cause, f"the MCP server {name}"))
         leave.set()
         if self._kind is SessionLost:
-            return SessionLost(f"the MCP server {name} knows its session no more")
+            return SessionLost(f"the MCP server {name} lost its session")
         why = self._why_gone or words_of(cause, "it")
         if self._kind is SignInNeeded:
             return SignInNeeded(f"the MCP server {name} cannot be used: {why}")
@@ -124,39 +125,40 @@ class Connection:
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
 
     async def opened(self) -> Client:
-        """The connection, opened if it has to be; raises ServerFailed."""
+        """Return the connection, opened if needed. Raises ServerFailed."""
         if self._owner is not None and self._leave.is_set():
             await asyncio.wait([self._owner])
         if self._owner is None or self._owner.done():
             ready = self._ready = asyncio.get_running_loop().create_future()
-            self._leave = asyncio.Event()  # at once: whoever comes before the task runs must not wait for its end
+            # Now, not in the task: a call that comes before it runs must not wait for its end.
+            self._leave = asyncio.Event()
             self._owner = asyncio.create_task(self._own(ready, self._leave))
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
     async def _own(self, ready: asyncio.Future[Client], leave: asyncio.Event) -> None:
-        """The owner: nobody else enters or leaves the contexts of the SDK."""
+        """Own the connection: only this task may enter and leave the contexts of the SDK."""
         try:
             await self._pause()
             self._why_gone, self._kind = "", ServerGone
             self.tail.lines.clear()
-            self._heard.told("· starting")
+            self._listener.log_line("· starting")
             async with AsyncExitStack() as stack:
                 try:
                     async with asyncio.timeout(self.server.start_seconds):
                         client = await self._entered(stack, leave)
-                        await self._heard.connected(client)
+                        await self._listener.connected(client)
                 except TimeoutError:
                     seconds = f"{self.server.start_seconds:g} s"
-                    raise ServerFailed(f"it did not answer within {seconds}") from None
-                self._heard.told("· ready")
+                    raise ServerFailed(f"it did not respond within {seconds}") from None
+                self._listener.log_line("· ready")
                 ready.set_result(client)
                 await leave.wait()
         except BaseException as error:  # noqa: BLE001 - a dead server leaks CancelledError and groups of errors
             self._failed(error, ready)
         finally:
             leave.set()
-            self._heard.told(f"· ended{': ' * bool(self._why_gone)}{self._why_gone}")
+            self._listener.log_line(f"· ended{': ' * bool(self._why_gone)}{self._why_gone}")
 
     async def _entered(self, stack: AsyncExitStack, leave: asyncio.Event) -> Client:
         from workbench.mcp.sdk import entered
@@ -167,39 +169,42 @@ class Connection:
             leave.set()
 
         try:
-            return await entered(stack, self.server, self.tail, gone, self._heard, mode="legacy")
+            return await entered(stack, self.server, self.tail, gone, self._listener, mode="legacy")
         except BaseException as error:
             if getattr(getattr(cause_of(error), "error", None), "code", None) != _BAD_VERSION:
                 raise
         leave.clear()
         self._why_gone = ""
-        return await entered(stack, self.server, self.tail, gone, self._heard, mode="auto")
+        return await entered(stack, self.server, self.tail, gone, self._listener, mode="auto")
 
     async def _pause(self) -> None:
         if self._failures >= len(_PAUSES):
             if time.monotonic() - self._failed_at < REST_SECONDS:
-                raise _LeftAlone(f"it failed {self._failures} times and is left alone for a while: {self._why_failed}")
+                raise _Resting(
+                    f"it failed {self._failures} times and is not started again for a minute: {self._why_failed}"
+                )
             self._failures = 0
         await asyncio.sleep(_PAUSES[self._failures])
 
     def _failed(self, error: BaseException, ready: asyncio.Future[Client]) -> None:
-        """Remember why; `ready` waits no longer."""
+        """Record the reason and fail `ready`."""
         why = "it was closed" if isinstance(cause_of(error), asyncio.CancelledError) else words_of(error, "it")
         if self._why_gone and not isinstance(cause_of(error), ServerFailed):
-            why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it answered"
+            why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it responded"
         if not ready.done():
             logger.info("the MCP server %s failed: %r", self.server.name, cause_of(error))
             kind = SignInNeeded if self._kind is SignInNeeded else ServerFailed
-            if not isinstance(cause_of(error), _LeftAlone | StartChanged):
+            if not isinstance(cause_of(error), _Resting | StartChanged):
                 self._failures += kind is ServerFailed
                 self._failed_at, self._why_failed = time.monotonic(), why
-            said = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
-            ready.set_exception(kind(said))
-            ready.exception()  # whether or not anybody waits for it
-        self._heard.told(f"· {why}")
+            message = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
+            ready.set_exception(kind(message))
+            # Mark it as retrieved, since nobody may wait for it.
+            ready.exception()
+        self._listener.log_line(f"· {why}")
 
     def _broke(self, leave: asyncio.Event) -> None:
-        """Count an end in the middle of calls, so that a server that always ends there is not started for ever."""
+        """Count an end during a call, so that a server that always ends there is not started forever."""
         if self._broken is leave:
             return
         self._broken = leave
@@ -207,7 +212,7 @@ class Connection:
         self._failed_at, self._why_failed = time.monotonic(), self._why_gone or "it ends in its calls"
 
     async def close(self) -> None:
-        """End the server."""
+        """Close the connection and end the server."""
         self._leave.set()
         if self._owner is not None:
             if self._ready is not None and not self._ready.done():

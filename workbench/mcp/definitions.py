@@ -1,4 +1,4 @@
-"""What servers say of their tools, checked and cut to size, with the hash it is pinned by; used by `catalog`."""
+"""Tool definitions of servers: checked, limited in size, and hashed for pinning."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ Definition: TypeAlias = dict[str, Any]
 MOST_TOOLS = 256
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
-_LONGEST_WORDS = 4_000
+_LONGEST_DESCRIPTION = 4_000
 _LARGEST = 100_000
 """Characters of one schema."""
 
 
 def digest(definition: Definition) -> str:
-    """The hash a definition is pinned by."""
+    """Return the hash a definition is pinned by."""
     return "sha256:" + hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
 
 def name_of(name: str) -> str:
-    """The name as every provider takes it for a tool."""
-    made = _OTHER.sub("_", name)[:_LONGEST_NAME]
-    return made if made[:1].isalpha() or made[:1] == "_" else f"_{made}"[:_LONGEST_NAME]
+    """Return the name with the characters and length that every provider accepts."""
+    name = _OTHER.sub("_", name)[:_LONGEST_NAME]
+    return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"[:_LONGEST_NAME]
 
 
 def checked(listed: Sequence[Definition]) -> tuple[dict[str, Definition], list[str]]:
-    """The tools of a list that can be offered, cut to size, and a line for each that cannot."""
-    found: dict[str, Definition] = {}
+    """Return the usable tools of a list by name, limited in size, and a line about each unusable one."""
+    usable: dict[str, Definition] = {}
     faults = []
     for definition in listed[:MOST_TOOLS]:
         name = str(definition.get("name", ""))
         short, fault = _cut(name, definition)
         if fault:
             faults.append(f"the tool {name[:60]}: {fault}")
-        if short is not None and name not in found:
-            found[name] = short
+        if short is not None and name not in usable:
+            usable[name] = short
     if len(listed) > MOST_TOOLS:
         faults.append(f"it lists {len(listed):,} tools; only the first {MOST_TOOLS} can be offered")
-    return found, faults
+    return usable, faults
 
 
 def _cut(name: str, definition: Definition) -> tuple[Definition | None, str]:
-    words, told = str(definition.get("description") or ""), ""
+    description, notice = str(definition.get("description") or ""), ""
     if not name or len(name) > 128:
         return None, "its name cannot be used"
-    if len(words) > _LONGEST_WORDS:
-        told = f"its description of {len(words):,} characters is cut"
-        words = words[:_LONGEST_WORDS] + " […]"
+    if len(description) > _LONGEST_DESCRIPTION:
+        notice = f"its description of {len(description):,} characters is cut"
+        description = description[:_LONGEST_DESCRIPTION] + " […]"
     schema = definition.get("inputSchema") or {}
     fault = _schema_fault(schema)
     if fault:
-        return None, f"it is left out: {fault}"
-    kept = {"name": name, "description": words, "inputSchema": schema}
-    return {**kept, "annotations": definition.get("annotations") or {}}, told
+        return None, f"it is ignored: {fault}"
+    short = {"name": name, "description": description, "inputSchema": schema}
+    return {**short, "annotations": definition.get("annotations") or {}}, notice
 
 
 def _schema_fault(schema: Any) -> str:
-    """Why no model can be made of it; empty where one can."""
+    """Return why no argument model can be built from a schema, empty where one can."""
     from jsonschema import Draft202012Validator, SchemaError
 
     from workbench.mcp.tool import MCPToolAction

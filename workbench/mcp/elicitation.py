@@ -1,7 +1,7 @@
-"""A server's questions to the person: the fields of its form one after the other, or an address; used by `requests`.
+"""Elicitation: a server asks the user to fill in a form, field by field, or to open a URL.
 
-Each field is a question of its own, so that it is asked where all questions are: with answers to choose from, later, or
-not at all. What does not fit the field's schema is asked again.
+Each field is a question of its own, with options to choose from; an answer that does not match the field's schema is
+asked again.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _LIMITS = {
 
 
 class WrongAnswer(ValueError):
-    """An answer that does not fit; the message says what is wrong with it."""
+    """The answer does not match the schema; the message says why."""
 
 
 class OddForm(WorkbenchError):
-    """A form of which no question can be made."""
+    """The form cannot be shown as questions."""
 
 
 @dataclass(frozen=True)
 class FormField:
-    """One field: `choices` are its values with how they are called; `kind` is a type of JSON schema."""
+    """One field of a form: `choices` are values with their labels, `kind` is a JSON schema type."""
 
     name: str
     label: str
@@ -64,7 +64,7 @@ class FormField:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Answers to choose from."""
+        """The answers to choose from."""
         default = self.schema.get("default")
         if self.kind == "boolean":
             return ("Yes", "No") if default is not False else ("No", "Yes")
@@ -73,11 +73,11 @@ class FormField:
         if not self.choices:
             return (str(default),) if default not in (None, "") else ()
         labels = [label for _, label in self.choices]
-        usual = [label for value, label in self.choices if value == default]
-        return tuple(dict.fromkeys([*usual, *labels]))
+        default_labels = [label for value, label in self.choices if value == default]
+        return tuple(dict.fromkeys([*default_labels, *labels]))
 
-    def told(self, *, listed: bool) -> str:
-        """What the person should know of it; with `listed` also what there is to choose from."""
+    def describe(self, *, listed: bool) -> str:
+        """Return the description for the user; with `listed` also the choices."""
         facts = [text.format(self.schema[name]) for name, text in _LIMITS.items() if name in self.schema]
         kind = {"integer": "a whole number", "number": "a number", "boolean": "yes or no"}.get(self.kind, "")
         lines = [self.words, ", ".join(part for part in (kind, *facts) if part)]
@@ -85,10 +85,10 @@ class FormField:
             lines += [f"One of: {', '.join(label for _, label in self.choices)}"] if self.kind != "array" else []
         if self.kind == "array":
             lines.append(f"Any of these, with commas between: {', '.join(label for _, label in self.choices)}")
-        return "\n".join(_shown(line, 2_000) for line in lines if line)
+        return "\n".join(_masked(line, 2_000) for line in lines if line)
 
-    def said(self, value: Any) -> str:
-        """The value as it is shown before it goes."""
+    def show(self, value: Any) -> str:
+        """Return a value as it is shown before it is sent."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         called = dict(self.choices)
@@ -96,19 +96,20 @@ class FormField:
         return ", ".join(called.get(each, str(each)) for each in values)
 
     def value(self, answer: str) -> Any:
-        """The answer as the schema wants it; raises WrongAnswer."""
+        """Return the answer in the type of the schema. Raises WrongAnswer."""
         value = self._read(answer.strip())
         from jsonschema import Draft202012Validator, FormatChecker, SchemaError
 
         try:
-            # a pattern is the server's own to check: one of its making could keep ours busy for ever
+            # The server checks the pattern itself: a hostile one could keep our matcher busy forever.
             schema = {name: part for name, part in self.schema.items() if name != "pattern"}
             errors = Draft202012Validator(schema, format_checker=FormatChecker()).iter_errors(value)
             first = next(iter(errors), None)
         except (SchemaError, re.error, TypeError, AttributeError):
-            first = None  # the server checks by itself what its schema means
+            # The server checks its own invalid schema.
+            first = None
         if first is not None:
-            raise WrongAnswer(_shown(first.message, 200))
+            raise WrongAnswer(_masked(first.message, 200))
         return value
 
     def _read(self, answer: str) -> Any:
@@ -140,11 +141,11 @@ class FormField:
         for value, label in self.choices:
             if answer.lower() in (value.lower(), label.lower()):
                 return value
-        raise WrongAnswer(f"{_shown(answer, 60)} is none of those there are")
+        raise WrongAnswer(f"{_masked(answer, 60)} is not one of the choices")
 
 
 def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
-    """The fields of a form; raises OddForm."""
+    """Return the fields of a form. Raises OddForm."""
     properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or len(properties) > _MOST_FIELDS:
         raise OddForm(f"the MCP server {server} asked with a form that cannot be shown: refused")
@@ -153,13 +154,13 @@ def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
 
 
 def asks_secret(message: str, fields: Sequence[FormField]) -> str:
-    """What of a form asks for a secret; empty where nothing does."""
+    """Return the part of a form that asks for a secret, empty where none does."""
     for each in fields:
-        texts = (each.name, each.label, each.words)
-        if each.schema.get("format") == "password" or holds_secret(each.name) or any(map(_SECRET.search, texts)):
+        parts = (each.name, each.label, each.words)
+        if each.schema.get("format") == "password" or holds_secret(each.name) or any(map(_SECRET.search, parts)):
             return each.label
-    found = _SECRET.search(message) if any(each.kind == "string" and not each.choices for each in fields) else None
-    return found[0] if found else ""
+    match = _SECRET.search(message) if any(each.kind == "string" and not each.choices for each in fields) else None
+    return match[0] if match else ""
 
 
 def _field(server: str, name: str, part: Any, required: bool) -> FormField:
@@ -167,9 +168,9 @@ def _field(server: str, name: str, part: Any, required: bool) -> FormField:
     choices = _choices(part.get("items") if part.get("type") == "array" else part)
     kind = part.get("type", "string")
     if kind not in (*_PLAIN, "array") or (kind == "array" and not choices) or len(choices) > _MOST_CHOICES:
-        raise OddForm(f"the MCP server {server} asked for {_shown(name, 60)}, which no form can hold: refused")
-    label = _shown(str(part.get("title") or name), 120)
-    return FormField(name, label, _shown(str(part.get("description") or ""), 600), kind, required, choices, part)
+        raise OddForm(f"the MCP server {server} asked for {_masked(name, 60)}, which no form can hold: refused")
+    label = _masked(str(part.get("title") or name), 120)
+    return FormField(name, label, _masked(str(part.get("description") or ""), 600), kind, required, choices, part)
 
 
 def _choices(part: Any) -> tuple[tuple[str, str], ...]:
@@ -179,16 +180,16 @@ def _choices(part: Any) -> tuple[tuple[str, str], ...]:
         listed = part.get(word)
         if isinstance(listed, list):
             pairs = [each for each in listed if isinstance(each, Mapping) and "const" in each]
-            return tuple((str(each["const"]), _shown(str(each.get("title") or each["const"]), 80)) for each in pairs)
+            return tuple((str(each["const"]), _masked(str(each.get("title") or each["const"]), 80)) for each in pairs)
     values = part.get("enum")
     if not isinstance(values, list):
         return ()
     names = part.get("enumNames")
     labels = names if isinstance(names, list) and len(names) == len(values) else values
-    return tuple((str(value), _shown(str(label), 80)) for value, label in zip(values, labels, strict=True))
+    return tuple((str(value), _masked(str(label), 80)) for value, label in zip(values, labels, strict=True))
 
 
-def _shown(text: str, width: int) -> str:
+def _masked(text: str, width: int) -> str:
     return KNOWN.masked(first_line(well_formed(text), width))
 
 
@@ -200,57 +201,57 @@ _LONGEST = 4_000
 
 
 class NoForm(WorkbenchError):
-    """The person is not asked that; one line that says why."""
+    """The request is refused without asking the user; one line says why."""
 
 
-class _Left(Exception):
-    """The person does not answer: `action` is what the server is told."""
+class _NotAnswered(Exception):
+    """The user did not answer: `action` goes to the server."""
 
     def __init__(self, action: Literal["decline", "cancel"]) -> None:
         super().__init__(action)
         self.action = action
 
 
-def elicit(server: str, params: Any, asker: RequestHandler, seconds: float) -> t.ElicitResult:
-    """What the person answers, as the server wants it told; raises WorkbenchError where they are not asked."""
+def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) -> t.ElicitResult:
+    """Return the user's answer for the server. Raises WorkbenchError where they are not asked."""
     from mcp import types as t
 
-    asking = _Asking(server, KNOWN.masked(cut_middle(well_formed(params.message), _LONGEST)), asker, seconds)
+    asking = _Asking(server, KNOWN.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)
     try:
         if params.mode == "url":
-            asking.address(str(params.url))
+            asking.open_url(str(params.url))
             return t.ElicitResult(action="accept")
         return t.ElicitResult(action="accept", content=asking.form(params.requested_schema))
-    except _Left as left:
-        return t.ElicitResult(action=left.action)
+    except _NotAnswered as unanswered:
+        return t.ElicitResult(action=unanswered.action)
 
 
 class _Asking:
-    """One form or address of a server."""
+    """One form or URL of a server."""
 
-    def __init__(self, server: str, message: str, asker: RequestHandler, seconds: float) -> None:
+    def __init__(self, server: str, message: str, handler: RequestHandler, seconds: float) -> None:
         self._server = server
         self._message = message.strip() or "It does not say why."
-        self._asker = asker
+        self._handler = handler
         self._seconds = seconds
 
-    def address(self, url: str) -> None:
-        """Have the person open it, which nobody does for them."""
+    def open_url(self, url: str) -> None:
+        """Ask the user to open the URL; nothing opens it for them."""
         host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
         if not host or len(url) > _LONGEST:
-            raise NoForm(f"the MCP server {self._server} wanted an address opened that is none of the web: refused")
-        told = f"It wants you to open this address in a browser, on the host {host}:\n{url}"
-        if self._asked(f"{self._message}\n\n{told}", (_OPEN, NOTHING)) != _OPEN:
-            raise _Left("decline")
+            raise NoForm(f"the MCP server {self._server} asked to open an address that is not a web page: refused")
+        request = f"It wants you to open this address in a browser, on the host {host}:\n{url}"
+        if self._asked(f"{self._message}\n\n{request}", (_OPEN, NOTHING)) != _OPEN:
+            raise _NotAnswered("decline")
 
     def form(self, schema: Any) -> dict[str, Any]:
-        """The answers by the names of the fields."""
+        """Return the answers by field name."""
         fields = fields_of(self._server, schema)
         secret = asks_secret(self._message, fields)
         if secret:
             raise NoForm(
-                f"the MCP server {self._server} wanted a secret in a form ({secret}), which would go through it as "
-                "plain text: refused; give it the secret in its env or headers"
+                f"the MCP server {self._server} asked for a secret in a form ({secret}), which would be sent as "
+                "plain text: refused; put the secret into its env or headers"
             )
         while True:
             answers = self._answers(fields)
@@ -260,7 +261,7 @@ class _Asking:
     def _answers(self, fields: tuple[FormField, ...]) -> dict[str, Any]:
         if not fields:
             if self._asked(f"{self._message}\n\nYes or no?", ("Yes", NOTHING)) != "Yes":
-                raise _Left("decline")
+                raise _NotAnswered("decline")
             return {}
         answers = {}
         for number, each in enumerate(fields, 1):
@@ -270,14 +271,14 @@ class _Asking:
                 answers[each.name] = value
         return answers
 
-    def _field(self, field: FormField, place: str) -> tuple[bool, Any]:
-        """Whether it was answered, and with what."""
+    def _field(self, field: FormField, position: str) -> tuple[bool, Any]:
+        """Return whether the field was answered, and the value."""
         wrong = ""
         own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
         options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
-        about = f"{field.label}{place}{'' if field.required else ', may be left out'}"
+        about = f"{field.label}{position}{'' if field.required else ', may be left out'}"
         goes = f"Your answer goes to the MCP server {self._server}."
-        asked = "\n".join((*filter(None, (about, field.told(listed=not own))), "", self._message, goes))
+        asked = "\n".join((*filter(None, (about, field.describe(listed=not own))), "", self._message, goes))
         while True:
             answer = self._asked(f"{wrong}{asked}", options)
             if answer == LEAVE_OUT and not field.required:
@@ -288,16 +289,16 @@ class _Asking:
                 wrong = f"That does not fit: {error}\n"
 
     def _is_whole(self, fields: tuple[FormField, ...], answers: dict[str, Any]) -> bool:
-        """Whether all of it may go, as it is shown once more."""
-        lines = [f"{field.label}: {field.said(answers[field.name])}" for field in fields if field.name in answers]
-        told = "\n".join(lines) or "(nothing is filled in)"
-        answer = self._asked(f"Send this to the MCP server {self._server}?\n{told}", (_SEND, _AGAIN, NOTHING))
+        """Show the whole form again and ask whether to send it."""
+        lines = [f"{field.label}: {field.show(answers[field.name])}" for field in fields if field.name in answers]
+        summary = "\n".join(lines) or "(nothing is filled in)"
+        answer = self._asked(f"Send this to the MCP server {self._server}?\n{summary}", (_SEND, _AGAIN, NOTHING))
         return answer == _SEND
 
     def _asked(self, text: str, options: tuple[str, ...]) -> str:
-        answer = self._asker.ask(text, options, self._seconds)
+        answer = self._handler.ask(text, options, self._seconds)
         if answer is None:
-            raise _Left("cancel")
+            raise _NotAnswered("cancel")
         if answer == NOTHING:
-            raise _Left("decline")
+            raise _NotAnswered("decline")
         return answer

@@ -1,4 +1,4 @@
-"""What can go wrong with a server, in words for a person and for a model; used by `connection` and `executor`."""
+"""Errors of servers, in words for the user and the model."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ class ServerFailed(WorkbenchError):
 
 
 class StartChanged(ServerFailed):
-    """What the server would be started from is not what the user agreed to; another try does not help before that."""
+    """The start files of the server differ from the approved ones; a retry does not help."""
 
 
 class ServerGone(WorkbenchError):
-    """The server ended, or its connection broke, while it worked on a call: what came of that is unknown."""
+    """The server ended or its connection broke during a call: the outcome of the call is unknown."""
 
 
 class SignInNeeded(ServerFailed):
-    """The server wants the person to sign in, again or for the first time; another try does not help before that."""
+    """The server requires a sign-in; a retry does not help."""
 
 
 class SessionLost(ServerGone):
-    """The server knows the session no more, and has looked at nothing: the call may be sent again."""
+    """The server lost the session before it read the call: the call may be sent again."""
 
 
 class CallTimedOut(WorkbenchError):
-    """No answer in time; the server was told to stop."""
+    """The server did not respond in time; the call was canceled."""
 
 
 class CallRefused(WorkbenchError):
-    """The server answered with an error, or with something that is no answer."""
+    """The server responded with an error or an invalid response."""
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """The one error behind groups of errors and what was raised from it."""
+    """Return the first real error of a group of errors."""
     while isinstance(error, BaseExceptionGroup):
-        told = [each for each in error.exceptions if type(each).__name__ != "CancelledError"]
-        error = (told or list(error.exceptions))[0]
+        causes = [each for each in error.exceptions if type(each).__name__ != "CancelledError"]
+        error = (causes or list(error.exceptions))[0]
     return error
 
 
 def words_of(error: BaseException, server: str = "the server") -> str:
-    """The error in one line."""
+    """Return the error in one line."""
     error = cause_of(error)
     if isinstance(error, WorkbenchError):
         return str(error)
@@ -54,9 +54,9 @@ def words_of(error: BaseException, server: str = "the server") -> str:
     if response is not None and hasattr(response, "status_code"):
         return http_words(int(response.status_code), str(getattr(response, "reason_phrase", "")))
     if isinstance(error, TimeoutError) or name.endswith("Timeout"):
-        return f"{server} did not answer in time"
+        return f"{server} did not respond in time"
     if name == "ValidationError":
-        return f"{server} sent something that does not fit the protocol"
+        return f"{server} sent an invalid message"
     if name in ("ConnectError", "ConnectionRefusedError"):
         return f"{server} cannot be reached ({first_line(str(error), 120) or name})"
     text = first_line(str(error), 300)
@@ -64,14 +64,14 @@ def words_of(error: BaseException, server: str = "the server") -> str:
 
 
 def http_words(code: int, reason: str) -> str:
-    """An answer that refuses, in one line."""
-    said = f"HTTP {code} {reason}".rstrip()
+    """Return an HTTP error in one line."""
+    status = f"HTTP {code} {reason}".rstrip()
     if code in (401, 403):
-        return f"{said}: it wants a sign-in, or the key in the headers is wrong"
-    return said
+        return f"{status}: a sign-in is required, or the key in the headers is wrong"
+    return status
 
 
 def with_stderr(why: str, lines: Sequence[str]) -> str:
-    """The reason, and the last the server wrote to stderr."""
-    told = [first_line(line, 160) for line in list(lines)[-3:]]
-    return f"{why}; it wrote: {' / '.join(told)}" if told else why
+    """Return the reason with the last lines the server wrote to stderr."""
+    tail = [first_line(line, 160) for line in list(lines)[-3:]]
+    return f"{why}; it wrote: {' / '.join(tail)}" if tail else why

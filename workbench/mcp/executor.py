@@ -1,4 +1,4 @@
-"""Runs the calls of one MCP tool: through the client, with a timeout, ended by an interrupt; used by `offered`."""
+"""Runs the calls of one MCP tool, and turns content, prompts and resources of servers into ours."""
 
 from __future__ import annotations
 
@@ -30,40 +30,40 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
-    """The blocks of an answer; structured content is added where no text says the same."""
-    made = [_block(block) for block in blocks]
-    if structured is not None and not _says(made, structured):
-        made.append(TextContent(text=json.dumps(structured, ensure_ascii=False, indent=1)))
-    return _cut(_few_images(made))
+    """Return the blocks of a result; structured content is added where no text repeats it."""
+    content = [_block(block) for block in blocks]
+    if structured is not None and not _says(content, structured):
+        content.append(TextContent(text=json.dumps(structured, ensure_ascii=False, indent=1)))
+    return _cut(_few_images(content))
 
 
-def _few_images(made: Sequence[Content]) -> list[Content]:
-    """The first images, and a line for those that are too many."""
-    images = [block for block in made if isinstance(block, ImageContent)]
+def _few_images(content: Sequence[Content]) -> list[Content]:
+    """Return the content with the first images only, and a line about the others."""
+    images = [block for block in content if isinstance(block, ImageContent)]
     if len(images) <= _MOST_IMAGES:
-        return list(made)
-    left_out = {id(block) for block in images[_MOST_IMAGES:]}
-    told = TextContent(text=f"[{len(left_out)} more images are left out: {_MOST_IMAGES} are given to you at once]")
-    return [*(block for block in made if id(block) not in left_out), told]
+        return list(content)
+    omitted = {id(block) for block in images[_MOST_IMAGES:]}
+    notice = TextContent(text=f"[{len(omitted)} more images omitted: at most {_MOST_IMAGES} are sent at once]")
+    return [*(block for block in content if id(block) not in omitted), notice]
 
 
-def _cut(made: Sequence[Content]) -> list[Content]:
-    room = _MOST_TEXT
-    kept: list[Content] = []
-    for block in made:
+def _cut(content: Sequence[Content]) -> list[Content]:
+    rest = _MOST_TEXT
+    short: list[Content] = []
+    for block in content:
         if isinstance(block, TextContent):
-            text = cut_middle(block.text, room) if room > 0 else "[… left out: too much text …]"
-            room -= len(text)
-            kept.append(TextContent(text=well_formed(text)))
+            text = cut_middle(block.text, rest) if rest > 0 else "[… omitted: too much text …]"
+            rest -= len(text)
+            short.append(TextContent(text=well_formed(text)))
         else:
-            kept.append(block)
-    return kept
+            short.append(block)
+    return short
 
 
-def _says(made: Sequence[Content], structured: Any) -> bool:
-    """Whether the texts hold the structured content already, as the protocol asks servers to have it."""
-    texts = [block.text for block in made if isinstance(block, TextContent)]
-    for text in texts:
+def _says(content: Sequence[Content], structured: Any) -> bool:
+    """Whether the text repeats the structured content, as the protocol asks of servers."""
+    strings = [block.text for block in content if isinstance(block, TextContent)]
+    for text in strings:
         if text.lstrip()[:1] in ("{", "["):
             try:
                 if json.loads(text) == structured:
@@ -71,7 +71,7 @@ def _says(made: Sequence[Content], structured: Any) -> bool:
             except ValueError:
                 continue
     result = structured.get("result", ...) if isinstance(structured, dict) and len(structured) == 1 else ...
-    return bool(texts) and result is not ... and (str(result) in texts or result == texts)
+    return bool(strings) and result is not ... and (str(result) in strings or result == strings)
 
 
 def _block(block: Any) -> Content:
@@ -81,7 +81,7 @@ def _block(block: Any) -> Content:
     if kind == "image":
         return _image(block.data, block.mime_type, "an image")
     if kind == "audio":
-        return TextContent(text=f"[a sound, {block.mime_type}, {_size(block.data)}: it cannot be given to you]")
+        return TextContent(text=f"[audio, {block.mime_type}, {_size(block.data)}: audio is not supported]")
     if kind == "resource_link":
         about = f": {block.description}" if block.description else ""
         return TextContent(text=f"[a link to the resource {block.name}, {block.uri}{about}]")
@@ -89,14 +89,14 @@ def _block(block: Any) -> Content:
 
 
 def contents_of(contents: Sequence[Any]) -> list[Content]:
-    """What a resource holds, each part with its address where there are several."""
+    """Return the parts of a resource, each with its URI where there are several."""
     if len(contents) == 1 and getattr(contents[0], "text", None) is not None:
         return [TextContent(text=contents[0].text)]
     return [resource_content(each) for each in contents]
 
 
 def resource_content(resource: Any) -> Content:
-    """The contents of a resource: its text, its image, or what it is."""
+    """Return a resource as its text, its image, or a description."""
     text = getattr(resource, "text", None)
     if text is not None:
         return TextContent(text=f"[the resource {resource.uri}]\n{text}")
@@ -112,7 +112,7 @@ def _image(data: str, mime: str, what: str) -> Content:
     except ValueError:
         return TextContent(text=f"[{what}, {mime}: its data is damaged]")
     if mime not in _IMAGES or len(data) > _MOST_IMAGE:
-        return TextContent(text=f"[{what}, {mime}, {_size(data)}: it cannot be given to you]")
+        return TextContent(text=f"[{what}, {mime}, {_size(data)}: not supported]")
     return ImageContent(data=data, mime_type=mime)
 
 
@@ -121,33 +121,33 @@ def _size(data: str) -> str:
 
 
 LONGEST_PROMPT = 60_000
-"""Characters of one prompt; of a longer one the middle is left out."""
-_IMAGE = "[an image, which is left out]"
+"""Characters of one prompt; of a longer one the middle is omitted."""
+_IMAGE = "[an image, omitted]"
 
 
 def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments: Mapping[str, str]) -> str:
-    """What the prompt says with these arguments; its server is started if it has to be. Raises WorkbenchError."""
+    """Return the text of a prompt; its server is started if needed. Raises WorkbenchError."""
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
-        raise ServerFailed(f"there is no MCP server {server} that is on")
+        raise ServerFailed(f"there is no enabled MCP server {server}")
     future = client.get_prompt(name, dict(arguments))
     try:
         result = future.result(client.server.start_seconds + client.server.call_seconds)
     except TimeoutError as error:
         future.cancel()
-        raise CallTimedOut(f"the MCP server {server} did not give its prompt in time") from error
+        raise CallTimedOut(f"the MCP server {server} did not send its prompt in time") from error
     except WorkbenchError as error:
         raise type(error)(KNOWN.masked(str(error))) from error
-    return cut_middle(KNOWN.masked(well_formed(_said(result))), LONGEST_PROMPT)
+    return cut_middle(KNOWN.masked(well_formed(_prompt_of(result))), LONGEST_PROMPT)
 
 
-def _said(result: t.GetPromptResult) -> str:
-    """One message as it is; of several each with who is to have said it."""
-    texts = [(message.role, _text(message)) for message in result.messages]
-    if len(texts) == 1:
-        return texts[0][1]
-    who = {"user": "The person", "assistant": "The agent"}
-    return "\n\n".join(f"[{who.get(role, role)}:]\n{text}" for role, text in texts)
+def _prompt_of(result: t.GetPromptResult) -> str:
+    """Return one message as it is, several each under its role."""
+    messages = [(message.role, _text(message)) for message in result.messages]
+    if len(messages) == 1:
+        return messages[0][1]
+    who = {"user": "The user", "assistant": "The agent"}
+    return "\n\n".join(f"[{who.get(role, role)}:]\n{text}" for role, text in messages)
 
 
 def _text(message: t.PromptMessage) -> str:
@@ -157,14 +157,14 @@ def _text(message: t.PromptMessage) -> str:
 
 T = TypeVar("T")
 LONGEST_RESOURCE = 60_000
-"""Characters of one resource; of a longer one the middle is left out."""
+"""Characters of one resource; of a longer one the middle is omitted."""
 _MOST_RESOURCE_IMAGES = 4
 _TURN = 0.05
 
 
 @dataclass(frozen=True)
 class Resource:
-    """What a resource held when it was read; `error` says why it holds nothing. Images are data URLs."""
+    """The content of a resource; `error` says why there is none. Images are data URLs."""
 
     name: str
     text: str = ""
@@ -173,25 +173,26 @@ class Resource:
 
 
 def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callable[[], bool]) -> Resource:
-    """The resource of that name, `server:address` or `server:name`; its server is started if it has to be."""
+    """Read `server:uri` or `server:name`; its server is started if needed."""
     server, _, rest = name.partition(":")
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
-        return Resource(name, error=f"there is no MCP server {server} that is on")
+        return Resource(name, error=f"there is no enabled MCP server {server}")
     try:
-        _waited(client.connect(), is_cancelled)  # its list tells which address a name stands for
-        result = _waited(client.read_resource(_address(client, rest)), is_cancelled)
+        # The server's list maps names to URIs.
+        _waited(client.connect(), is_cancelled)
+        result = _waited(client.read_resource(_uri_of(client, rest)), is_cancelled)
     except WorkbenchError as error:
         return Resource(name, error=KNOWN.masked(first_line(str(error), 300)))
-    return _made(name, result) if result is not None else Resource(name, error="it was interrupted")
+    return _resource_of(name, result) if result is not None else Resource(name, error="it was interrupted")
 
 
-def _address(client: MCPClient, written: str) -> str:
-    """The address of a resource that is written by its name."""
+def _uri_of(client: MCPClient, written: str) -> str:
+    """Return the URI of a resource that is mentioned by name."""
     listed = client.catalog.entry(client.server).resources
-    addresses = {str(each.get("uri")) for each in listed}
+    uris = {str(each.get("uri")) for each in listed}
     by_name = {str(each.get("name")): str(each.get("uri")) for each in listed}
-    return written if written in addresses else by_name.get(written, written)
+    return written if written in uris else by_name.get(written, written)
 
 
 def _waited(future: Future[T], is_cancelled: Callable[[], bool]) -> T | None:
@@ -203,27 +204,27 @@ def _waited(future: Future[T], is_cancelled: Callable[[], bool]) -> T | None:
     return future.result()
 
 
-def _made(name: str, result: t.ReadResourceResult) -> Resource:
+def _resource_of(name: str, result: t.ReadResourceResult) -> Resource:
     blocks = contents_of(result.contents)
-    texts = [block.text for block in blocks if isinstance(block, TextContent)]
+    lines = [block.text for block in blocks if isinstance(block, TextContent)]
     pictures = [f"data:{block.mime_type};base64,{block.data}" for block in blocks if isinstance(block, ImageContent)]
-    text = cut_middle(KNOWN.masked(well_formed("\n".join(texts))), LONGEST_RESOURCE)
+    text = cut_middle(KNOWN.masked(well_formed("\n".join(lines))), LONGEST_RESOURCE)
     if not text.strip() and not pictures:
         return Resource(name, error="it is empty")
     return Resource(name, text, tuple(pictures[:_MOST_RESOURCE_IMAGES]))
 
 
-_UNKNOWN = "Whether the call did anything is unknown: look before you repeat it."
+_UNKNOWN = "Whether the call did anything is unknown: check before you repeat it."
 _SLACK = 30.0
 
 
 def _nobody(server: str) -> RequestHandler | None:
-    """Where a tool is used by itself, its server's questions are refused."""
+    """A tool that is used by itself has nobody to answer requests of its server."""
     return None
 
 
 class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
-    """One tool of one server."""
+    """Runs the calls of one tool."""
 
     def __init__(
         self,
@@ -234,10 +235,10 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         *,
         is_approved: bool = False,
     ) -> None:
-        """`notice` takes a line for the person, from any thread: what only they can mend.
+        """`notice` gets lines about what only the user can fix, from any thread.
 
-        `asker_of` gives, in the thread of a call, who answers the server's questions in it; `is_approved` says that
-        the tool's hints count.
+        `asker_of` returns, in the thread of a call, what answers the server's requests in it; `is_approved` says that
+        the tool's hints are trusted.
         """
         hints = annotations_of(definition.get("annotations") or {}, is_approved=is_approved)
         self._client = client
@@ -250,17 +251,17 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         self._running: set[Future[Any]] = set()
 
     def __call__(self, action: MCPToolAction) -> MCPToolObservation:
-        """The server's answer; what goes wrong is an observation with `is_error`."""
+        """Call the tool; a failure is an observation with `is_error`."""
         arguments = action.to_mcp_arguments()
         try:
             try:
-                return self._told(self._answer(arguments))
+                return self._observation(self._answer(arguments))
             except ServerGone as error:
                 if not (self._may_repeat or isinstance(error, SessionLost)):
                     raise
-            return self._told(self._answer(arguments))
+            return self._observation(self._answer(arguments))
         except CancelledError:
-            return self._failed(f"the call was interrupted and the server told to stop. {_UNKNOWN}")
+            return self._failed(f"the call was interrupted and the server was told to cancel it. {_UNKNOWN}")
         except (ServerGone, CallTimedOut) as error:
             return self._failed(f"{error}. {_UNKNOWN}")
         except SignInNeeded as error:
@@ -279,24 +280,24 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
             while not wait([future], server.call_seconds + server.start_seconds + _SLACK).done:
                 if not self._client.is_asking:
                     future.cancel()
-                    raise CallTimedOut(f"the MCP server {server.name} did not answer in time")
+                    raise CallTimedOut(f"the MCP server {server.name} did not respond in time")
             return future.result()
         finally:
             with self._lock:
                 self._running.discard(future)
 
-    def _told(self, result: t.CallToolResult) -> MCPToolObservation:
+    def _observation(self, result: t.CallToolResult) -> MCPToolObservation:
         content = content_of(result.content, result.structured_content)
-        return MCPToolObservation(content=tuple(content), is_error=bool(result.is_error), **self._whose())
+        return MCPToolObservation(content=tuple(content), is_error=bool(result.is_error), **self._source())
 
     def _failed(self, why: str) -> MCPToolObservation:
-        return MCPToolObservation.from_text(KNOWN.masked(why), is_error=True, **self._whose())
+        return MCPToolObservation.from_text(KNOWN.masked(why), is_error=True, **self._source())
 
-    def _whose(self) -> dict[str, str]:
+    def _source(self) -> dict[str, str]:
         return {"server": self._client.server.name, "tool": self._definition["name"]}
 
     def interrupt(self) -> None:
-        """End all running calls; the server is told."""
+        """Cancel all running calls; the server is notified."""
         with self._lock:
             running = list(self._running)
         for future in running:

@@ -1,4 +1,4 @@
-"""Keeps what a server says of itself: its lists in the catalog, its words in a log file; used by `client`."""
+"""Records what a server reports: its lists in the catalog, its log lines in a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_LISTED = 2_000
 
 
 class Listener:
-    """Hears a connection of one server."""
+    """Receives the events of one server's connection."""
 
     def __init__(self, server: ServerConfig, catalog: Catalog, requests: Requests) -> None:
         self._server = server
@@ -36,21 +36,21 @@ class Listener:
 
     @property
     def locations(self) -> Locations:
-        """The person's folders."""
+        """The user's directories."""
         return self._catalog.locations
 
     async def connected(self, client: Client) -> None:
-        """Learn what it offers, and compare it with what was agreed to."""
+        """Read the server's lists and compare them with the approved ones."""
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:
-        """The same when it says that something has changed; what it does not tell in time stays as it was."""
+        """Read the lists again after the server reported a change; a list not sent in time stays as it was."""
         seconds = self._server.call_seconds
         try:
             async with asyncio.timeout(seconds):
                 await self._learn(client)
         except TimeoutError:
-            self.told(f"· it says that something has changed, and did not tell what within {seconds:g} s")
+            self.log_line(f"· it reported a change, but did not send its lists within {seconds:g} s")
 
     async def _learn(self, client: Client) -> None:
         offers = client.server_capabilities
@@ -59,62 +59,62 @@ class Listener:
         resources = await _all(client.list_resources, "resources") if offers.resources else []
         await asyncio.to_thread(self._catalog.listed, self._server, tools, prompts, resources)
 
-    def told(self, line: str) -> None:
-        """A line for its log."""
+    def log_line(self, line: str) -> None:
+        """Write a line to its log."""
         write_log(self._catalog.log(self._server), line)
 
     def starting(self, files: Mapping[str, str]) -> None:
-        """Compare what it would be started from with what was agreed to; raises StartChanged."""
+        """Compare its start files with the approved ones. Raises StartChanged."""
         self._catalog.starting(self._server, files)
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """The server asks by itself: whoever made the call it works on answers. Raises WorkbenchError."""
+        """Answer a request of the server within the call it works on. Raises WorkbenchError."""
         return await self._requests.answer(kind, params)
 
 
 async def _all(listed: Callable[..., Awaitable[Any]], what: str) -> list[dict[str, Any]]:
-    """What all pages of a list hold."""
-    found: list[dict[str, Any]] = []
+    """Return the entries of all pages of a list."""
+    entries: list[dict[str, Any]] = []
     cursor = None
     for _ in range(_MOST_PAGES):
         page = await listed(cursor=cursor)
-        found += [_plain(each) for each in getattr(page, what)]
+        entries += [_plain(each) for each in getattr(page, what)]
         cursor = page.next_cursor
-        if not cursor or len(found) > _MOST_LISTED:
+        if not cursor or len(entries) > _MOST_LISTED:
             break
-    return found[:_MOST_LISTED]
+    return entries[:_MOST_LISTED]
 
 
 async def _tools(client: Client) -> list[Definition]:
-    found: list[Definition] = []
+    tools: list[Definition] = []
     cursor = None
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [_definition(tool) for tool in page.tools]
+        tools += [_definition(tool) for tool in page.tools]
         cursor = page.next_cursor
-        if not cursor or len(found) > MOST_TOOLS:
+        if not cursor or len(tools) > MOST_TOOLS:
             break
-    return found
+    return tools
 
 
 def _definition(tool: Any) -> Definition:
-    told = _plain(tool)
-    kept: Definition = {
-        name: told[name] for name in ("name", "description", "inputSchema", "annotations") if name in told
+    data = _plain(tool)
+    definition: Definition = {
+        name: data[name] for name in ("name", "description", "inputSchema", "annotations") if name in data
     }
-    title = told.get("title")
-    if title and "title" not in kept.get("annotations", {}):
-        kept["annotations"] = {**kept.get("annotations", {}), "title": title}
-    return kept
+    title = data.get("title")
+    if title and "title" not in definition.get("annotations", {}):
+        definition["annotations"] = {**definition.get("annotations", {}), "title": title}
+    return definition
 
 
-def _plain(told: Any) -> dict[str, Any]:
-    made: dict[str, Any] = told.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return made
+def _plain(model: Any) -> dict[str, Any]:
+    data: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return data
 
 
 def write_log(path: Path, line: str) -> None:
-    """Add a line, secrets masked; a log that grew too long begins anew with its second half."""
+    """Append a line with secrets masked; a log that grew too long keeps its second half."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     text = f"{stamp} {KNOWN.masked(first_line(line, 600))}\n"
     try:
@@ -125,4 +125,5 @@ def write_log(path: Path, line: str) -> None:
         with os.fdopen(file, "a", encoding="utf-8") as log:
             log.write(text)
     except (OSError, WorkbenchError):
-        return  # a log that cannot be written holds up nothing
+        # A log that cannot be written stops nothing else.
+        return

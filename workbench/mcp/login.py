@@ -1,4 +1,4 @@
-"""Where the browser comes back to after a sign-in: a port of this machine that takes one answer; used by `login`."""
+"""OAuth sign-in at MCP servers: the flow, and the loopback listener the browser is redirected to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE = (
 
 @dataclass(frozen=True)
 class RedirectAnswer:
-    """What the browser brought: a code, or why there is none."""
+    """What the browser was redirected with: a code, or an error."""
 
     code: str = ""
     state: str = ""
@@ -37,13 +37,13 @@ class RedirectAnswer:
 
 
 class Loopback:
-    """Listens while it is entered; anything but the answer gets a 404."""
+    """Listens on a port of this machine for one redirect; any other request gets a 404."""
 
     def __init__(self, port: int = 0) -> None:
-        """Raises OSError where the port is taken."""
+        """Bind the port. Raises OSError where it is in use."""
         self._socket = socket.create_server(("127.0.0.1", port))
-        self.address = f"http://127.0.0.1:{self._socket.getsockname()[1]}{PATH}"
-        """Where the browser is to be sent."""
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{PATH}"
+        """The redirect URL."""
         self._server: asyncio.Server | None = None
         self._answer: asyncio.Future[RedirectAnswer] | None = None
 
@@ -58,7 +58,7 @@ class Loopback:
             await self._server.wait_closed()
 
     async def answer(self) -> RedirectAnswer:
-        """Wait for it."""
+        """Wait for the redirect."""
         assert self._answer is not None
         return await self._answer
 
@@ -75,13 +75,13 @@ class Loopback:
     def _reply(self, line: str) -> bytes:
         method, _, rest = line.partition(" ")
         parts = urlsplit(rest.partition(" ")[0])
-        told = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        if method != "GET" or parts.path != PATH or not (told.get("code") or told.get("error")):
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if method != "GET" or parts.path != PATH or not (query.get("code") or query.get("error")):
             return _page("404 Not Found", "<h1>Nothing here</h1>")
-        found = RedirectAnswer(told.get("code", ""), told.get("state", ""), told.get("iss"), told.get("error", ""))
+        answer = RedirectAnswer(query.get("code", ""), query.get("state", ""), query.get("iss"), query.get("error", ""))
         if self._answer is not None and not self._answer.done():
-            self._answer.set_result(found)
-        return _page("200 OK", "<h1>The sign-in was refused.</h1>" if found.error else "<h1>You are signed in.</h1>")
+            self._answer.set_result(answer)
+        return _page("200 OK", "<h1>The sign-in was refused.</h1>" if answer.error else "<h1>You are signed in.</h1>")
 
 
 def _page(status: str, text: str) -> bytes:
@@ -91,48 +91,48 @@ def _page(status: str, text: str) -> bytes:
 
 
 PATIENCE = 600.0
-"""Seconds for the person to sign in."""
+"""Seconds for the user to sign in."""
 _HTTP_SECONDS = 30.0
 _OWN = ("localhost", "127.0.0.1", "::1")
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
-def login(store: TokenStore, server: ServerConfig, say: Say, *, opens_browser: bool = False) -> None:
-    """Sign in and keep what comes of it; raises UsageError or ServerFailed."""
+def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, opens_browser: bool = False) -> None:
+    """Sign in and store the tokens. Raises UsageError or ServerFailed."""
     if server.kind == "stdio":
-        raise UsageError(f"{server.name} runs on this machine; only servers with an address have a sign-in")
+        raise UsageError(f"{server.name} runs on this machine; only servers with a URL have a sign-in")
     try:
-        sign_in = asyncio.run(_within_time(_Attempt(store, server, say, opens_browser)))
+        sign_in = asyncio.run(_within_time(_Attempt(store, server, print_line, opens_browser)))
     except _sdk_errors() as error:
         raise ServerFailed(f"no sign-in at {server.name}: {words_of(error, server.name)}") from error
-    say(f"Signed in at {server.name}. The sign-in is kept in {store.write(sign_in)}.")
+    print_line(f"Signed in at {server.name}. The sign-in is stored in {store.write(sign_in)}.")
 
 
 def _sdk_errors() -> tuple[type[Exception], ...]:
-    """What is raised for what the server sent."""
+    """Return the error to raise for what the server sent."""
     import httpx2
     from mcp.client.auth import OAuthFlowError
 
     return OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError
 
 
-def logout(store: TokenStore, server: ServerConfig, say: Say) -> None:
-    """Forget the sign-in."""
+def logout(store: TokenStore, server: ServerConfig, print_line: PrintLine) -> None:
+    """Delete the stored sign-in."""
     was_there = store.forget()
-    say(f"The sign-in at {server.name} is forgotten." if was_there else f"There is no sign-in at {server.name}.")
+    print_line(f"The sign-in at {server.name} is forgotten." if was_there else f"There is no sign-in at {server.name}.")
 
 
 async def _within_time(attempt: _Attempt) -> SignIn:
     try:
         async with asyncio.timeout(PATIENCE):
-            return await attempt.made()
+            return await attempt.run()
     except TimeoutError:
         raise ServerFailed(f"nobody signed in within {PATIENCE / 60:g} minutes") from None
 
 
 @dataclass
 class _Memory:
-    """What the SDK wants for a store: the client it was registered as, and nothing else from before."""
+    """The SDK's token storage: only the client registration survives from an earlier sign-in."""
 
     client: Any = None
 
@@ -140,7 +140,7 @@ class _Memory:
         return None
 
     async def set_tokens(self, tokens: Any) -> None:
-        """They are taken from its context at the end."""
+        """The tokens are read from the provider's context at the end."""
 
     async def get_client_info(self) -> Any:
         return self.client
@@ -150,19 +150,20 @@ class _Memory:
 
 
 class _Attempt:
-    """One sign-in."""
+    """One sign-in flow."""
 
-    def __init__(self, store: TokenStore, server: ServerConfig, say: Say, opens_browser: bool) -> None:
+    def __init__(self, store: TokenStore, server: ServerConfig, print_line: PrintLine, opens_browser: bool) -> None:
         self._server = server
-        self._say = say
+        self._print_line = print_line
         self._opens_browser = opens_browser
         self._url = expanded(server.url, os.environ)
-        self._known = store.read()
+        self._stored = store.read()
         self._provider: Any = None
-        logging.getLogger("mcp").addHandler(logging.NullHandler())  # its errors come back as exceptions
+        # The SDK's errors are raised too; logging would print them.
+        logging.getLogger("mcp").addHandler(logging.NullHandler())
 
-    async def made(self) -> SignIn:
-        """What came of it; raises whatever the SDK raises."""
+    async def run(self) -> SignIn:
+        """Return the sign-in. Raises whatever the SDK raises."""
         from mcp.client.auth import OAuthClientProvider
         from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
@@ -171,62 +172,62 @@ class _Attempt:
         async with listener:
 
             async def came_back() -> AuthorizationCodeResult:
-                found = await listener.answer()
-                if found.error:
-                    raise ServerFailed(f"the sign-in at {self._server.name} was refused ({found.error})")
-                return AuthorizationCodeResult(code=found.code, state=found.state, iss=found.issuer)
+                answer = await listener.answer()
+                if answer.error:
+                    raise ServerFailed(f"the sign-in at {self._server.name} was refused ({answer.error})")
+                return AuthorizationCodeResult(code=answer.code, state=answer.state, iss=answer.issuer)
 
-            about = OAuthClientMetadata.model_validate({"redirect_uris": [listener.address], "client_name": "ohw"})
-            memory = _Memory(self._client(listener.address, is_same))
-            self._provider = OAuthClientProvider(self._url, about, memory, self._shown, came_back)
+            about = OAuthClientMetadata.model_validate({"redirect_uris": [listener.url], "client_name": "ohw"})
+            memory = _Memory(self._client(listener.url, is_same))
+            self._provider = OAuthClientProvider(self._url, about, memory, self._show_url, came_back)
             status, reason = await self._asked()
         if self._provider.context.current_tokens is None:
             if status < 400:
                 raise UsageError(f"{self._server.name} wants no sign-in")
             raise ServerFailed(f"no sign-in at {self._server.name}: {http_words(status, reason)}")
-        return self._kept(listener.address)
+        return self._sign_in(listener.url)
 
     def _listener(self) -> tuple[Loopback, bool]:
-        """Where the browser comes back to: the same place as last time, since the server may know only that."""
-        port = self._server.oauth.get("callbackPort") or (urlsplit(self._known.redirect).port if self._known else 0)
+        """Return the listener, on the same port as last time: the server may accept only that redirect."""
+        port = self._server.oauth.get("callbackPort") or (urlsplit(self._stored.redirect).port if self._stored else 0)
         try:
-            found = Loopback(port or 0)
+            loopback = Loopback(port or 0)
         except OSError as error:
             if "callbackPort" in self._server.oauth:
                 raise UsageError(f"the port {port} (callbackPort) is taken: {error.strerror}") from error
-            found = Loopback()
-        return found, self._known is not None and found.address == self._known.redirect
+            loopback = Loopback()
+        return loopback, self._stored is not None and loopback.url == self._stored.redirect
 
     def _client(self, redirect: str, is_same: bool) -> Any:
-        """Who we are to the server, where that is settled already."""
+        """Return the client registration, where there is one already."""
         from mcp.shared.auth import OAuthClientInformationFull
 
-        told: dict[str, Any] = {}
+        client: dict[str, Any] = {}
         if self._server.oauth.get("clientId"):
             secret = expanded(self._server.oauth.get("clientSecret", ""), os.environ)
             way = "client_secret_post" if secret else "none"
-            told = {"client_id": self._server.oauth["clientId"], "client_secret": secret, "way": way, "issuer": ""}
-        elif self._known and is_same and self._known.client_id:
-            known = self._known
-            told = {"client_id": known.client_id, "client_secret": known.client_secret, "issuer": known.issuer}
-            told["way"] = known.client_auth
-        if not told:
+            client = {"client_id": self._server.oauth["clientId"], "client_secret": secret, "way": way, "issuer": ""}
+        elif self._stored and is_same and self._stored.client_id:
+            stored = self._stored
+            client = {"client_id": stored.client_id, "client_secret": stored.client_secret, "issuer": stored.issuer}
+            client["way"] = stored.client_auth
+        if not client:
             return None
-        told["token_endpoint_auth_method"] = told.pop("way")
-        return OAuthClientInformationFull.model_validate({**told, "redirect_uris": [redirect]})
+        client["token_endpoint_auth_method"] = client.pop("way")
+        return OAuthClientInformationFull.model_validate({**client, "redirect_uris": [redirect]})
 
-    async def _shown(self, address: str) -> None:
-        """The person's part: the address to sign in at."""
+    async def _show_url(self, url: str) -> None:
+        """Show the user where to sign in."""
         metadata = self._provider.context.oauth_metadata
-        for url in (address, str(metadata.token_endpoint) if metadata else self._url):
-            _check_secret(url)
-        self._say(f"Sign in at {self._server.name} with your browser:\n\n{address}\n")
-        if self._opens_browser and not await asyncio.to_thread(open_in_browser, address):
-            self._say("No browser could be opened from here; open the address yourself.")
-        self._say(f"Waiting for that, {PATIENCE / 60:g} minutes at most (ctrl+c gives up) …")
+        for each in (url, str(metadata.token_endpoint) if metadata else self._url):
+            _check_secret(each)
+        self._print_line(f"Sign in at {self._server.name} with your browser:\n\n{url}\n")
+        if self._opens_browser and not await asyncio.to_thread(open_in_browser, url):
+            self._print_line("No browser could be opened; open the address yourself.")
+        self._print_line(f"Waiting up to {PATIENCE / 60:g} minutes (ctrl+c cancels) …")
 
     async def _asked(self) -> tuple[int, str]:
-        """A first request under the provider, which signs in where the server wants it."""
+        """Send a first request through the provider, which signs in where the server requires it."""
         import httpx2
 
         method, hello = ("GET", None) if self._server.kind == "sse" else ("POST", _hello())
@@ -238,7 +239,7 @@ class _Attempt:
         ):
             return answer.status_code, answer.reason_phrase
 
-    def _kept(self, redirect: str) -> SignIn:
+    def _sign_in(self, redirect: str) -> SignIn:
         context = self._provider.context
         tokens, client = context.current_tokens, context.client_info
         return SignIn(
@@ -262,7 +263,7 @@ def _token_url(context: Any, url: str) -> str:
 
 
 def _check_secret(url: str) -> None:
-    """Raises UsageError for an address at which a token could be read on its way."""
+    """Raises UsageError for a URL that would send a token unencrypted."""
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _OWN:
         raise UsageError(f"a token would go unencrypted to {parts.hostname}: a sign-in needs https://")

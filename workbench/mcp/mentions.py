@@ -1,6 +1,6 @@
-"""Resources and prompts of servers by the names a person writes: `server:resource`, `server:prompt`; used by screens.
+"""Resources and prompts of servers as the user mentions them: `server:resource`, `server:prompt`.
 
-Read from what is pinned, in small files: nothing is started for it.
+They are read from the catalog; no server is started for them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST = 2_000
 
 @dataclass(frozen=True)
 class PromptArgument:
-    """What a prompt wants to be told."""
+    """An argument of a prompt."""
 
     name: str
     words: str = ""
@@ -43,24 +43,24 @@ class ServerPrompt:
 
 @dataclass(frozen=True)
 class MentionTargets:
-    """What the servers of a folder offer to write: resources with a few words each, and prompts, by their names."""
+    """Resources with a short description, and prompts, by the names the user types."""
 
     servers: frozenset[str] = frozenset()
     resources: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, ServerPrompt] = field(default_factory=dict)
 
     def is_resource(self, written: str) -> bool:
-        """Whether it names a resource, also one that no list holds: a server may make them of any address."""
+        """Whether it names a resource, listed or not: a server may accept any URI."""
         server, _, rest = written.partition(":")
         return written in self.resources or (server in self.servers and bool(_SCHEME.match(rest)))
 
 
 def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionTargets:
-    """What is known of the servers that are on and may be used here."""
+    """Return what the enabled servers of this directory offer."""
     trusted = (*settings.trusted, *agreed(where))
-    found = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).found
+    servers = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).servers
     catalog = Catalog(where)
-    on = [server for server in found if server.is_on]
+    on = [server for server in servers if server.is_on]
     resources = [pair for server in on for pair in _resources(server, catalog.entry(server).resources)]
     prompts = [pair for server in on for pair in _prompts(server, catalog.entry(server).prompts)]
     return MentionTargets(frozenset(server.name for server in on), dict(resources), dict(prompts))
@@ -69,9 +69,9 @@ def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionT
 def _resources(server: ServerConfig, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     for each in listed[:_MOST]:
         words = [each.get("title") or each.get("name"), each.get("description")]
-        said = [first_line(str(part), 80) for part in words if part]
+        lines = [first_line(str(part), 80) for part in words if part]
         if each.get("uri"):
-            yield f"{server.name}:{each['uri']}", " · ".join(dict.fromkeys(said))
+            yield f"{server.name}:{each['uri']}", " · ".join(dict.fromkeys(lines))
 
 
 def _prompts(server: ServerConfig, listed: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ServerPrompt]]:

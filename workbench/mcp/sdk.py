@@ -1,4 +1,4 @@
-"""Answers of servers that are reached by an address, counted as they come: as long as over a pipe; used by `sdk`."""
+"""The SDK of the protocol: transports over pipes and HTTP, with limits on what a server may send."""
 
 from __future__ import annotations
 
@@ -22,25 +22,23 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig, expanded, server_environment
 from workbench.mcp.errors import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.stdio import LINE_LIMIT, StderrTail, TooLong, started_files, stdio_transport
-from workbench.mcp.tokens import TokenStore
+from workbench.mcp.tokens import Signed, TokenStore
 
 if TYPE_CHECKING:
     from workbench.config.locations import Locations
     from workbench.mcp.connection import ConnectionListener
-    from workbench.mcp.tokens import Signed
-
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 """Between events."""
 
 
 def plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers, and that nothing is to be packed: what is counted is what would be kept."""
-    kept = {name: value for name, value in headers.items() if name.lower() != "accept-encoding"}
-    return {**kept, "Accept-Encoding": "identity"}
+    """Return headers that ask for uncompressed bodies, so that the limit counts what is stored."""
+    plain_headers = {name: value for name, value in headers.items() if name.lower() != "accept-encoding"}
+    return {**plain_headers, "Accept-Encoding": "identity"}
 
 
 def counting(gone: Callable[[str], None]) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """For each response: `gone` hears of one that is too long, and no more of it is read."""
+    """Return a response hook: `gone` gets a body over the limit, and no more of it is read."""
 
     async def count(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -77,17 +75,18 @@ class _Counted(httpx2.AsyncByteStream):
     def _count(self, chunk: bytes) -> None:
         self._size += len(chunk)
         if self._events:
-            seen = self._last + chunk
-            end = max(seen.rfind(mark) for mark in _ENDS)
+            recent = self._last + chunk
+            end = max(recent.rfind(mark) for mark in _ENDS)
             if end >= 0:
-                self._size = len(seen) - end
-            self._last = seen[-3:]
+                self._size = len(recent) - end
+            self._last = recent[-3:]
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it says of errors is not for the person's stderr
+# Its error messages must not reach the user's stderr.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
 _HTTP_SECONDS = 30.0
 _BRINGS = {
     "npx": ", which comes with Node.js (apt-get install nodejs npm)",
@@ -99,10 +98,10 @@ _CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.Re
 
 
 class Gone(Protocol):
-    """Hears that the server is gone, or refuses everything."""
+    """Called when the server is gone or refuses every request."""
 
     def __call__(self, why: str, kind: type[ServerGone | SignInNeeded] = ServerGone) -> None:
-        """Why, and what that is for whoever calls."""
+        """Report the reason, and the error for callers."""
 
 
 async def entered(
@@ -114,7 +113,7 @@ async def entered(
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """A client that has shaken hands; `stack` closes it."""
+    """Return a connected client; `stack` closes it."""
     client: Client
     if server.kind == "stdio":
         await asyncio.to_thread(_check_start, server, heard)
@@ -124,7 +123,7 @@ async def entered(
             await heard.changed(client)
 
     async def on_log(params: t.LoggingMessageNotificationParams) -> None:
-        heard.told(f"{params.level}: {params.data}")
+        heard.log_line(f"{params.level}: {params.data}")
 
     elicited, sampled, listed = (_answering(heard, kind) for kind in ("elicitation", "sampling", "roots"))
     client = Client(
@@ -138,7 +137,7 @@ async def entered(
         sampling_callback=sampled if server.sampling else None,
     )
     await stack.enter_async_context(client)
-    # what was not offered is asked for by some all the same: they hear why not, and so does the person
+    # Some servers send requests that were not announced: they and the user get the reason for the refusal.
     own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
     for name, callback in own.items():
         setattr(client.session, name, callback)
@@ -146,27 +145,27 @@ async def entered(
 
 
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
-    """Have the files compared that decide what the server runs; raises UsageError, ServerFailed, StartChanged."""
-    argv, folder, theirs = _command(server)
-    heard.starting(started_files(argv, folder, theirs))
+    """Compare the files that decide what the server runs. Raises UsageError, ServerFailed or StartChanged."""
+    argv, directory, theirs = _command(server)
+    heard.starting(started_files(argv, directory, theirs))
 
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
-    """Words, directory (empty for one of its own) and environment of a server on this machine."""
+    """Return command, directory (empty for one of its own) and environment of a local server."""
     argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
     theirs = server_environment(server, os.environ)
-    _look_for(argv[0], theirs)
+    _check_program(argv[0], theirs)
     return argv, expanded(server.cwd, os.environ), theirs
 
 
 def _answering(heard: ConnectionListener, kind: str) -> Any:
-    """What answers one kind of request; a refusal is an error with its reason."""
+    """Return the handler of one kind of request; a refusal is an error with its reason."""
 
     async def answer(context: ClientRequestContext, params: Any = None) -> Any:
         try:
             return await heard.asked(kind, params)
         except WorkbenchError as error:
-            heard.told(f"· {error}")
+            heard.log_line(f"· {error}")
             return t.ErrorData(code=t.INVALID_REQUEST, message=str(error))
 
     return answer
@@ -177,24 +176,27 @@ def _transport(
 ) -> AbstractAsyncContextManager[Any]:
     env = os.environ
     if server.kind == "stdio":
-        argv, folder, theirs = _command(server)
+        argv, directory, theirs = _command(server)
         return (
-            stdio_transport(argv, folder, theirs, tail, gone) if folder else _apart(argv, theirs, tail, gone, locations)
+            stdio_transport(argv, directory, theirs, tail, gone)
+            if directory
+            else _apart(argv, theirs, tail, gone, locations)
         )
     url = expanded(server.url, env)
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
     auth = _sign_in(server, gone, locations)
     if server.kind == "sse":
+        # Loaded for SSE servers alone.
         from mcp.client.sse import sse_client
 
-        def made(
+        def http_client(
             headers: dict[str, str] | None = None,
             timeout: httpx2.Timeout | None = None,
             auth: httpx2.Auth | None = None,
         ) -> httpx2.AsyncClient:
             return _http_client(gone, headers, timeout, auth, _refusals(server, gone, auth))
 
-        return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=made, auth=auth)
+        return sse_client(url, headers, _HTTP_SECONDS, _silence(server), httpx_client_factory=http_client, auth=auth)
     return _streamable(server, url, headers, gone, auth)
 
 
@@ -202,33 +204,31 @@ def _transport(
 async def _apart(
     argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
 ) -> AsyncIterator[Any]:
-    """In a new, empty folder: `python -m` and `npx` would take code from the one they run in, or from one above it."""
+    """Start it in a new, empty directory: `python -m` and `npx` load code from theirs or from one above it."""
     above = private_directory(locations.data / "mcp" / "running")
-    with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as folder:
-        async with stdio_transport(argv, folder, env, tail, gone) as streams:
+    with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as directory:
+        async with stdio_transport(argv, directory, env, tail, gone) as streams:
             yield streams
 
 
-def _look_for(command: str, env: Mapping[str, str]) -> None:
-    """Raises ServerFailed for a program that is on none of the paths, before anything is started."""
+def _check_program(command: str, env: Mapping[str, str]) -> None:
+    """Raises ServerFailed for a program that is not on the PATH, before anything is started."""
     if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
         raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
 def _silence(server: ServerConfig) -> float:
-    """Seconds without a word in a call: it has its own end, and a person may think about a question in it."""
+    """Return the read timeout: a call has its own limit, and the user may think about a request in it."""
     return max(server.call_seconds + server.ask_seconds, _HTTP_SECONDS)
 
 
 def _sign_in(server: ServerConfig, gone: Gone, locations: Locations) -> Signed | None:
-    """The person's sign-in, where there is one and the settings give no other."""
+    """Return the user's sign-in, unless the configuration sets headers of its own."""
     if not server.signs_in or any(name.lower() == "authorization" for name in server.headers):
         return None
     store = TokenStore(locations, server)
     if not store.is_there:
         return None
-    from workbench.mcp.tokens import Signed
-
     return Signed(server.name, store, gone)
 
 
@@ -237,38 +237,34 @@ def _http_client(
     headers: dict[str, str] | None = None,
     timeout: httpx2.Timeout | None = None,
     auth: httpx2.Auth | None = None,
-    *looks: Any,
+    *hooks: Any,
 ) -> httpx2.AsyncClient:
-    """A client that reads no answer beyond the limit; `looks` see each answer first."""
-    import httpx2
-
-    from workbench.mcp.sdk import counting, plain
-
-    hooks = {"response": [*looks, counting(gone)]}
-    return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=hooks, auth=auth)
+    """Return a client that reads no body beyond the limit; `hooks` see each response first."""
+    event_hooks = {"response": [*hooks, counting(gone)]}
+    return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=event_hooks, auth=auth)
 
 
 def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Looks for an answer that wants a sign-in; with one of the person's that is renewed, or told of there."""
+    """Return a hook for responses that require a sign-in; a stored one is renewed or reported by its own code."""
 
-    async def look(response: httpx2.Response) -> None:
+    async def check(response: httpx2.Response) -> None:
         if response.status_code == 401 and auth is None:
             hint = f"; to sign in: ohw mcp login {server.name}" if server.signs_in else ""
             gone(http_words(401, response.reason_phrase) + hint, SignInNeeded)
 
-    return look
+    return check
 
 
 def _streamable(
     server: ServerConfig, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
-    import httpx2
+    # Loaded for HTTP servers alone.
     from mcp.client.streamable_http import streamable_http_client
 
     refusals = _refusals(server, gone, auth)
 
-    async def look(response: httpx2.Response) -> None:
-        """The SDK tells of a refusal without its number."""
+    async def check(response: httpx2.Response) -> None:
+        """The SDK reports a refusal without its status."""
         code = response.status_code
         if response.request.method != "POST":
             return
@@ -281,7 +277,7 @@ def _streamable(
     async def transport() -> Any:
         timeout = httpx2.Timeout(_HTTP_SECONDS, read=_silence(server))
         async with (
-            _http_client(gone, headers, timeout, auth, look) as client,
+            _http_client(gone, headers, timeout, auth, check) as client,
             streamable_http_client(url, http_client=client, max_sse_event_size=2 * LINE_LIMIT) as streams,
         ):
             yield streams

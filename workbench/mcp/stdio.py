@@ -1,9 +1,9 @@
-"""The files that decide what a server on this machine runs: its program, its script; hashed, so that they are pinned.
+"""Local servers: the files that decide what one runs, which are pinned by hash, and the pipes it is talked to over.
 
-Covered are the program itself (by its content where you can write it, else by its path), a script or directory that a
-word of the command names, a module behind `-m`, words inside `sh -c`, and what `npx` prefers in its directory. What a
-launcher fetches from a registry has no file beforehand: its package stands in the command, which is another server
-when it changes.
+Pinned are the program itself (by its content where you can write it, else by its path), a script or directory that a
+word of the command names, a module after `-m`, words inside `sh -c`, and what `npx` prefers in its directory. What a
+launcher downloads from a registry has no file beforehand: its package is part of the command, and a changed command is
+another server.
 """
 
 from __future__ import annotations
@@ -39,47 +39,49 @@ _IN_A_DIRECTORY = ("__main__.py", "package.json", "index.js", "index.mjs", "pypr
 _INSIDE = re.compile(r"\s|[;&|]")
 
 
-def started_files(argv: Sequence[str], folder: str, env: Mapping[str, str]) -> dict[str, str]:
-    """What stands in each of these files, by its real path; `folder` is empty for a server without one of its own."""
-    program = _program(argv[0], folder, env)
-    found: dict[str, str] = {}
+def started_files(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the hash of each file by its real path; `directory` is empty for a server without one of its own."""
+    program = _program(argv[0], directory, env)
+    hashes: dict[str, str] = {}
     if program:
         real = os.path.realpath(program)
-        found[program] = _digest(real) if os.access(real, os.W_OK) else f"is {real}"
-    for path in _named(argv, folder, env):
-        if len(found) < MOST_FILES:
-            found.setdefault(path, _digest(path))
-    return found
+        hashes[program] = _digest(real) if os.access(real, os.W_OK) else f"is {real}"
+    for path in _named(argv, directory, env):
+        if len(hashes) < MOST_FILES:
+            hashes.setdefault(path, _digest(path))
+    return hashes
 
 
-def _program(word: str, folder: str, env: Mapping[str, str]) -> str:
+def _program(word: str, directory: str, env: Mapping[str, str]) -> str:
     if os.sep in word:
-        return os.path.abspath(Path(folder, word)) if folder or Path(word).is_absolute() else ""  # noqa: PTH100 - keeps links
+        return os.path.abspath(Path(directory, word)) if directory or Path(word).is_absolute() else ""  # noqa: PTH100 - keeps links
     return shutil.which(word, path=env.get("PATH")) or ""
 
 
-def _named(argv: Sequence[str], folder: str, env: Mapping[str, str]) -> Iterator[str]:
-    """The files that the words behind the program name."""
+def _named(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the files that the arguments name."""
     words = list(_words(argv[1:]))
     bases = [
-        each for each in (folder, *(str(Path(folder, word)) for word in words if _is_folder(folder, word))) if each
+        each
+        for each in (directory, *(str(Path(directory, word)) for word in words if _is_directory(directory, word)))
+        if each
     ]
     runs_a_word = bool(_RUNS_A_WORD.fullmatch(Path(argv[0]).name))
     first = next((word for word in words if not word.startswith("-")), "") if runs_a_word else ""
     for word in words:
         for base in bases or ["/"]:
             path = Path(base, word).expanduser()
-            if (folder or Path(word).is_absolute()) and _is_code(path, is_run=word == first):
+            if (directory or Path(word).is_absolute()) and _is_code(path, is_run=word == first):
                 yield os.path.realpath(path)
     for base in bases:
-        yield from _inside(Path(base), with_parts=base != folder or first in (".", "./"))
+        yield from _inside(Path(base), with_parts=base != directory or first in (".", "./"))
     yield from _modules(words, [*bases, *env.get("PYTHONPATH", "").split(os.pathsep)])
-    if Path(argv[0]).name in _FETCHES and folder:
-        yield from _preferred(words, Path(folder))
+    if Path(argv[0]).name in _FETCHES and directory:
+        yield from _preferred(words, Path(directory))
 
 
 def _words(words: Sequence[str]) -> Iterator[str]:
-    """Each word, the value of `--name=value`, and the words inside of a line for a shell."""
+    """Yield each word, the value of `--name=value`, and the words of a shell command line."""
     for word in words:
         yield word
         if word.startswith("-") and "=" in word:
@@ -91,12 +93,12 @@ def _words(words: Sequence[str]) -> Iterator[str]:
                 continue
 
 
-def _is_folder(folder: str, word: str) -> bool:
-    return bool(word) and (bool(folder) or Path(word).is_absolute()) and Path(folder, word).is_dir()
+def _is_directory(directory: str, word: str) -> bool:
+    return bool(word) and (bool(directory) or Path(word).is_absolute()) and Path(directory, word).is_dir()
 
 
 def _is_code(path: Path, *, is_run: bool) -> bool:
-    """Whether it is a file that is run: data that changes from day to day must not count."""
+    """Whether it is a file that is run; data files may change without an approval."""
     try:
         if not path.is_file():
             return False
@@ -108,31 +110,31 @@ def _is_code(path: Path, *, is_run: bool) -> bool:
         return False
 
 
-def _inside(folder: Path, *, with_parts: bool) -> Iterator[str]:
-    """What makes a program of a directory."""
+def _inside(directory: Path, *, with_parts: bool) -> Iterator[str]:
+    """Yield the files that make a directory a program."""
     if with_parts:
-        yield from (os.path.realpath(folder / name) for name in _IN_A_DIRECTORY if (folder / name).is_file())
+        yield from (os.path.realpath(directory / name) for name in _IN_A_DIRECTORY if (directory / name).is_file())
 
 
-def _modules(words: Sequence[str], places: Sequence[str]) -> Iterator[str]:
-    """The files of `-m MODULE`."""
+def _modules(words: Sequence[str], bases: Sequence[str]) -> Iterator[str]:
+    """Yield the files of `-m MODULE`."""
     for word, after in pairwise(words):
         if word == "-m" and after.replace(".", "").replace("_", "").isalnum():
             parts = after.replace(".", os.sep)
-            for place in filter(None, places):
+            for base in filter(None, bases):
                 files = (
-                    Path(place, f"{parts}.py"),
-                    Path(place, parts, "__init__.py"),
-                    Path(place, parts, "__main__.py"),
+                    Path(base, f"{parts}.py"),
+                    Path(base, parts, "__init__.py"),
+                    Path(base, parts, "__main__.py"),
                 )
                 yield from (os.path.realpath(each) for each in files if each.is_file())
 
 
-def _preferred(words: Sequence[str], folder: Path) -> Iterator[str]:
-    """What a launcher of packages takes from its directory, or one above it, before it fetches anything."""
+def _preferred(words: Sequence[str], directory: Path) -> Iterator[str]:
+    """Yield what a package launcher prefers in its directory or a parent over a download."""
     names = {re.sub(r"(?<=.)@.*", "", word) for word in words if not word.startswith("-")}
-    for place in (folder, *folder.parents):
-        files = [place / ".npmrc", *(place / "node_modules" / ".bin" / Path(name).name for name in names if name)]
+    for base in (directory, *directory.parents):
+        files = [base / ".npmrc", *(base / "node_modules" / ".bin" / Path(name).name for name in names if name)]
         yield from (os.path.realpath(each) for each in files if each.is_file())
 
 
@@ -147,9 +149,10 @@ def _digest(path: str) -> str:
 LINE_LIMIT = 16 * 1024 * 1024
 """Bytes of one message; a longer one is dropped and ends the connection."""
 _CHUNK = 256 * 1024
-_LONGEST_SAID = 500
-_END_SECONDS = 8.0  # the keeper itself gives up after less
-_LAST_WORDS = 0.5
+_LINE_CHARACTERS = 500
+# The supervisor itself gives up after less.
+_END_SECONDS = 8.0
+_DRAIN_SECONDS = 0.5
 
 
 class TooLong(WorkbenchError):
@@ -157,7 +160,7 @@ class TooLong(WorkbenchError):
 
 
 class LineReader:
-    """Bytes cut into lines as they come, in time that grows with their number alone."""
+    """Splits incoming bytes into lines, in linear time."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -165,10 +168,10 @@ class LineReader:
         self._size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are whole now; raises TooLong."""
-        *whole, rest = data.split(b"\n")
+        """Return the lines that are complete now. Raises TooLong."""
+        *complete, rest = data.split(b"\n")
         lines = []
-        for line in whole:
+        for line in complete:
             lines.append(b"".join((*self._parts, line)))
             self._parts, self._size = [], 0
         self._size += len(rest)
@@ -180,81 +183,85 @@ class LineReader:
 
 
 class StderrTail:
-    """The last lines a server wrote to stderr; `told` takes each."""
+    """The last lines a server wrote to stderr; `on_line` gets each."""
 
-    def __init__(self, told: Callable[[str], None]) -> None:
-        self._told = told
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self._on_line = on_line
         self.lines: deque[str] = deque(maxlen=100)
 
     async def follow(self, stream: asyncio.StreamReader) -> None:
-        """Until its end."""
+        """Read the stream to its end."""
         rest = b""
         while data := await stream.read(64 * 1024):
-            *whole, rest = (rest + data).split(b"\n")
-            rest = rest[-_LONGEST_SAID:]
-            for line in whole[-200:]:
+            *complete, rest = (rest + data).split(b"\n")
+            rest = rest[-_LINE_CHARACTERS:]
+            for line in complete[-200:]:
                 self._add(line)
         self._add(rest)
 
     def _add(self, line: bytes) -> None:
-        text = line[:_LONGEST_SAID].decode(errors="replace").rstrip()
+        text = line[:_LINE_CHARACTERS].decode(errors="replace").rstrip()
         if text:
             self.lines.append(text)
-            self._told(text)
+            self._on_line(text)
 
 
 @asynccontextmanager
 async def stdio_transport(
-    argv: list[str], folder: str, env: Mapping[str, str], tail: StderrTail, gone: Callable[[str], None]
+    argv: list[str], directory: str, env: Mapping[str, str], tail: StderrTail, on_end: Callable[[str], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start the server, give its streams, end it with all its children; `gone` hears why it ended by itself."""
+    """Start the server and yield its streams, then end it with all its children; `on_end` gets why it ended itself."""
     process = await start_beside(
         [*small_python("workbench.processes.pipe_keeper"), *argv],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        cwd=folder,
+        cwd=directory,
         env=env,
         is_users=True,
         start_new_session=True,
     )
     assert process.stderr is not None
-    said = asyncio.create_task(tail.follow(process.stderr))
-    pipes = _Pipes(process, gone)
+    stderr = asyncio.create_task(tail.follow(process.stderr))
+    pipes = _Pipes(process, on_end)
     try:
         async with pipes.streams() as streams:
             yield streams
     finally:
-        await _end(process, said)
+        await _end(process, stderr)
 
 
-async def _end(process: asyncio.subprocess.Process, said: asyncio.Task[None]) -> None:
-    """Close its input and wait for its end; what it still writes is not waited for."""
+async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
+    """Close its input and wait for its end, but not for further output."""
     assert process.stdin is not None
     process.stdin.close()
     until = time.monotonic() + _END_SECONDS
     while process.returncode is None and time.monotonic() < until:
-        await asyncio.sleep(0.01)  # `wait` would also wait for pipes that a child of the server holds open
+        # `process.wait` would also wait for pipes that a child of the server holds open.
+        await asyncio.sleep(0.01)
     if process.returncode is None:
-        process.kill()  # the server dies with its keeper
-    await asyncio.wait([said], timeout=_LAST_WORDS)  # a child that survives may hold it open
-    said.cancel()
+        # The server dies with its supervisor.
+        process.kill()
+    # A child that survives may hold the pipe open.
+    await asyncio.wait([stderr], timeout=_DRAIN_SECONDS)
+    stderr.cancel()
     with suppress(asyncio.CancelledError):
-        await said
-    process._transport.close()  # type: ignore[attr-defined]  # nothing else closes pipes that are still full
+        await stderr
+    # Nothing else closes pipes that are still full.
+    process._transport.close()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
 
 
 class _Pipes:
     """Moves messages between the pipes of a process and the SDK's streams."""
 
-    def __init__(self, process: asyncio.subprocess.Process, gone: Callable[[str], None]) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, on_end: Callable[[str], None]) -> None:
         self._process = process
-        self._gone = gone
+        self._on_end = on_end
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
-        """What the SDK reads and writes."""
+        """Yield what the SDK reads from and writes to."""
         import anyio
         from mcp.shared.message import SessionMessage
 
@@ -284,14 +291,17 @@ class _Pipes:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
-                        continue  # garbage among the messages is nobody's answer
+                        # Garbage between messages answers no request.
+                        continue
                     await into.send(SessionMessage(message))
         except TooLong as error:
             why = str(error)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError):
-            pass  # the connection is being closed
-        self._gone(why)
-        into.close()  # whoever waits for an answer hears at once that none comes
+            # The connection is being closed.
+            pass
+        self._on_end(why)
+        # Pending requests fail at once.
+        into.close()
 
     async def _write(self, out: Any) -> None:
         stdin = self._process.stdin

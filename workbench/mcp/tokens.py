@@ -33,41 +33,41 @@ if TYPE_CHECKING:
 
 _SERVICE = "ohw-mcp"
 _EARLY = 30.0
-"""Seconds before its end a token counts as over, so that it does not end on its way."""
+"""Seconds before its end a token counts as expired, so that it does not expire on the way."""
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """What a sign-in left: the tokens, and where they are renewed. Nothing of it goes anywhere else."""
+    """A sign-in: the tokens, and where they are renewed. It is sent nowhere else."""
 
     access: str
     refresh: str = ""
     until: float | None = None
-    """When the access token ends, in seconds since 1970; None where the server does not say."""
+    """When the access token expires, in seconds since 1970; None if unknown."""
     token_url: str = ""
     resource: str = ""
     client_id: str = ""
     client_secret: str = ""
     client_auth: str = "none"
-    """How the client names itself when it renews: none, client_secret_post or client_secret_basic."""
+    """How the client authenticates to renew: none, client_secret_post or client_secret_basic."""
     redirect: str = ""
-    """The address on this machine that the client was registered with."""
+    """The redirect URL the client was registered with."""
     issuer: str = ""
 
     @property
     def is_over(self) -> bool:
-        """Whether the access token has ended, or is about to."""
+        """Whether the access token has expired or is about to."""
         return self.until is not None and time.time() > self.until - _EARLY
 
-    def known_to_masks(self, server: str) -> SignIn:
-        """Have its secrets masked wherever they would be seen."""
+    def masked(self, server: str) -> SignIn:
+        """Mask its secrets everywhere, and return it."""
         for name in ("access", "refresh", "client_secret"):
             KNOWN.add(f"of the MCP server {server}", getattr(self, name))
         return self
 
 
-def _address(server: ServerConfig) -> str:
-    """Where it is; as it is written while a variable in it is not set."""
+def _url_of(server: ServerConfig) -> str:
+    """Return the URL, as written while one of its variables is not set."""
     try:
         return expanded(server.url, os.environ)
     except UsageError:
@@ -75,43 +75,44 @@ def _address(server: ServerConfig) -> str:
 
 
 class TokenStore:
-    """The record of one server, shared by all processes of the person."""
+    """The stored sign-in of one server, shared by all processes of the user."""
 
     def __init__(self, locations: Locations, server: ServerConfig) -> None:
         self._server = server
-        told = json.dumps([server.name, _address(server)])
-        self._key = hashlib.sha256(told.encode()).hexdigest()[:32]
-        self._folder = locations.data / "mcp" / "tokens"
-        self._path = self._folder / f"{self._key}.key"  # an ending that the rating of reading knows
+        identity = json.dumps([server.name, _url_of(server)])
+        self._key = hashlib.sha256(identity.encode()).hexdigest()[:32]
+        self._directory = locations.data / "mcp" / "tokens"
+        # The risk rating knows this extension: reading such a file is rated as reading a secret.
+        self._path = self._directory / f"{self._key}.key"
 
     @property
     def is_there(self) -> bool:
-        """Whether the person signed in; asks no keyring."""
+        """Whether there is a stored sign-in; does not open the keyring."""
         return self._path.is_file()
 
     def read(self) -> SignIn | None:
-        """What is kept; None where nobody signed in, or what is kept cannot be read."""
+        """Return the sign-in, None where there is none or it cannot be read."""
         try:
-            told = json.loads(self._path.read_text(encoding="utf-8"))
-            if told.get("place") == "keyring":
-                told = json.loads(self._from_keyring())
-            return SignIn(**told).known_to_masks(self._server.name)
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            if data.get("place") == "keyring":
+                data = json.loads(self._from_keyring())
+            return SignIn(**data).masked(self._server.name)
         except (OSError, ValueError, TypeError, AttributeError):
             return None
 
     def write(self, sign_in: SignIn) -> str:
-        """Keep it; says where. Raises UsageError."""
-        sign_in.known_to_masks(self._server.name)
-        private_directory(self._folder)
-        told = asdict(sign_in)
-        if self._to_keyring(json.dumps(told)):
+        """Store it and return where. Raises UsageError."""
+        sign_in.masked(self._server.name)
+        private_directory(self._directory)
+        data = asdict(sign_in)
+        if self._to_keyring(json.dumps(data)):
             replace_json(self._path, {"place": "keyring"})
             return "the keyring of the system"
-        replace_json(self._path, told)
+        replace_json(self._path, data)
         return str(self._path)
 
     def forget(self) -> bool:
-        """Whether there was one."""
+        """Delete it; return whether there was one."""
         was_there = self._path.exists()
         if was_there:
             self._to_keyring(None)
@@ -120,13 +121,13 @@ class TokenStore:
 
     @contextmanager
     def renewing(self) -> Iterator[None]:
-        """Hold this while a token is renewed: one that is used twice may end the whole sign-in. Blocks."""
-        with (private_directory(self._folder) / f"{self._key}.lock").open("a", encoding="ascii") as file:
+        """Hold a lock while a token is renewed: a refresh token used twice may revoke the sign-in. Blocks."""
+        with (private_directory(self._directory) / f"{self._key}.lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def _from_keyring(self) -> str:
-        """Raises ValueError where it cannot be had."""
+        """Read it from the keyring. Raises ValueError where that fails."""
         try:
             keyring = importlib.import_module("keyring")
         except ImportError as error:
@@ -136,17 +137,17 @@ class TokenStore:
         except keyring.errors.KeyringError as error:
             raise ValueError("the keyring is locked") from error
 
-    def _to_keyring(self, told: str | None) -> bool:
-        """Whether there is a keyring that took it; None takes it out."""
+    def _to_keyring(self, secret: str | None) -> bool:
+        """Store it in the keyring, or delete it for None; return whether that worked."""
         try:
             keyring = importlib.import_module("keyring")
         except ImportError:
             return False
         try:
-            if told is None:
+            if secret is None:
                 keyring.delete_password(_SERVICE, self._key)
             else:
-                keyring.set_password(_SERVICE, self._key, told)
+                keyring.set_password(_SERVICE, self._key, secret)
         except keyring.errors.KeyringError:
             return False
         return True
@@ -156,7 +157,7 @@ _SECONDS = 30.0
 
 
 class Signed(httpx2.Auth):
-    """Signs the requests of one connection; `gone` hears why it cannot."""
+    """Authenticates the requests of one connection; `gone` gets the reason where that fails."""
 
     def __init__(self, name: str, store: TokenStore, gone: Gone) -> None:
         self._name = name
@@ -165,7 +166,7 @@ class Signed(httpx2.Auth):
         self._one_at_a_time = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """The request with the token; once more with a new one where the server takes it no more."""
+        """Send the request with the token, and again with a new one where the server rejects it."""
         token = await self._token()
         request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
@@ -177,31 +178,31 @@ class Signed(httpx2.Auth):
             self._gone(sign_in_words(self._name, "takes the sign-in no more"), SignInNeeded)
 
     async def _token(self, refused: str = "") -> str:
-        """One that is still good and not the one that was refused; raises SignInNeeded."""
+        """Return a valid token other than the rejected one. Raises SignInNeeded."""
         async with self._one_at_a_time:
-            found = await asyncio.to_thread(self._store.read)
-            if found is None:
+            sign_in = await asyncio.to_thread(self._store.read)
+            if sign_in is None:
                 raise self._needed("wants a sign-in")
-            if found.access != refused and not (found.is_over and found.refresh):
-                return found.access
-            if not found.refresh:
+            if sign_in.access != refused and not (sign_in.is_over and sign_in.refresh):
+                return sign_in.access
+            if not sign_in.refresh:
                 raise self._needed("takes the sign-in no more")
-            return await self._renewed(found.access)
+            return await self._renewed(sign_in.access)
 
     async def _renewed(self, old: str) -> str:
-        """A new one, unless another process has just got one."""
+        """Renew the token, unless another process just did."""
         with ExitStack() as held:
             await asyncio.to_thread(held.enter_context, self._store.renewing())
-            found = await asyncio.to_thread(self._store.read)
-            if found is None:
+            sign_in = await asyncio.to_thread(self._store.read)
+            if sign_in is None:
                 raise self._needed("wants a sign-in")
-            if found.access == old:
-                found = await self._asked(found)
-                await asyncio.to_thread(self._store.write, found)
-            return found.access
+            if sign_in.access == old:
+                sign_in = await self._asked(sign_in)
+                await asyncio.to_thread(self._store.write, sign_in)
+            return sign_in.access
 
     async def _asked(self, old: SignIn) -> SignIn:
-        """What the server gives for the refresh token; raises SignInNeeded."""
+        """Exchange the refresh token. Raises SignInNeeded."""
         try:
             async with httpx2.AsyncClient(timeout=_SECONDS) as client:
                 answer = await client.post(old.token_url, **_renewal(old))
@@ -209,13 +210,13 @@ class Signed(httpx2.Auth):
             raise self._failed(f"its sign-in could not be renewed ({type(error).__name__}); try again") from error
         if answer.status_code >= 500 or answer.status_code == 429:
             raise self._failed(f"its sign-in could not be renewed (HTTP {answer.status_code}); try again")
-        told = _told(answer)
-        if answer.status_code != 200 or not told.get("access_token"):
+        data = _json_of(answer)
+        if answer.status_code != 200 or not data.get("access_token"):
             raise self._needed("has ended the sign-in")
-        seconds = told.get("expires_in")
+        seconds = data.get("expires_in")
         until = time.time() + float(seconds) if isinstance(seconds, int | float) else None
         return replace(
-            old, access=str(told["access_token"]), refresh=str(told.get("refresh_token") or old.refresh), until=until
+            old, access=str(data["access_token"]), refresh=str(data.get("refresh_token") or old.refresh), until=until
         )
 
     def _needed(self, what: str) -> SignInNeeded:
@@ -227,12 +228,12 @@ class Signed(httpx2.Auth):
 
 
 def sign_in_words(name: str, what: str) -> str:
-    """Why there is no way on, and what the person can do."""
+    """Return the error with the reason and what the user can do."""
     return f"it {what}; the person can sign in again with: ohw mcp login {name}"
 
 
 def _renewal(old: SignIn) -> dict[str, Any]:
-    """The body and headers of the request."""
+    """Return the body and headers of the request."""
     data = {"grant_type": "refresh_token", "refresh_token": old.refresh, "client_id": old.client_id}
     if old.resource:
         data["resource"] = old.resource
@@ -245,9 +246,9 @@ def _renewal(old: SignIn) -> dict[str, Any]:
     return {"data": data, "headers": headers}
 
 
-def _told(answer: httpx2.Response) -> dict[str, Any]:
+def _json_of(answer: httpx2.Response) -> dict[str, Any]:
     try:
-        told = answer.json()
+        data = answer.json()
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}

@@ -1,4 +1,4 @@
-"""A tool of an MCP server as a tool of ours: its definition, action and observation; `executor` runs it."""
+"""A tool of an MCP server: its definition, action and observation; `executor` runs it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _MAKE_HARMLESS = ("readOnlyHint", "idempotentHint")
 
 
 class MCPToolAction(Action):
-    """The arguments of a call; the fields are made from the server's schema."""
+    """The arguments of a call, with fields from the server's schema."""
 
     def to_mcp_arguments(self) -> dict[str, Any]:
-        """What goes to the server: what was given, under the names of its schema."""
+        """Return the arguments that were set, under the names of the server's schema."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 class MCPToolObservation(Observation):
-    """What the server gave back."""
+    """The server's result."""
 
     server: str = ""
     tool: str = ""
 
 
 class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
-    """A tool of a server, under the name that models call; its model is made on first use."""
+    """A tool of a server under the name that models use; the model of its arguments is built on first use."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         *,
         is_approved: bool = False,
     ) -> None:
-        """`is_approved` says that the user approved it: only then does it count that it says it only reads."""
+        """`is_approved`: the user approved the tool, so its hints (read-only, idempotent) are trusted."""
         self.is_approved = is_approved
-        self._made: type[MCPToolAction] | None = None
+        self._action_type: type[MCPToolAction] | None = None
         self.definition = definition
         self.server = server
         super().__init__(
@@ -60,40 +60,40 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
 
     @property
     def action_type(self) -> type[MCPToolAction]:
-        """Made from the schema when it is first asked for."""
-        if self._made is None:
-            self._made = MCPToolAction.from_mcp_schema(self.name, self.definition["inputSchema"])
-        return self._made
+        """The argument model, built from the schema on first use."""
+        if self._action_type is None:
+            self._action_type = MCPToolAction.from_mcp_schema(self.name, self.definition["inputSchema"])
+        return self._action_type
 
     @action_type.setter
     def action_type(self, kind: type[MCPToolAction]) -> None:
-        self._made = None if kind is MCPToolAction else kind
+        self._action_type = None if kind is MCPToolAction else kind
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The server's schema as models read it best; it needs no model."""
+        """The server's schema, simplified for models."""
         if self._schema is None:
             self._schema = for_models(self.definition["inputSchema"])
         return self._schema
 
     def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The call as the rating of other programs' tools wants it described."""
-        told = {
+        """Return the call as the risk rating of foreign tools expects it."""
+        call = {
             "tool": self.definition["name"],
             "description": self.definition.get("description"),
             "args": dict(arguments),
             "server": self.server,
         }
-        told["call"] = f"{self.definition['name']} of the MCP server {self.server}"
-        return {**told, "annotations": self.definition.get("annotations") or {}, "pinned": self.is_approved}
+        call["call"] = f"{self.definition['name']} of the MCP server {self.server}"
+        return {**call, "annotations": self.definition.get("annotations") or {}, "pinned": self.is_approved}
 
 
 def annotations_of(hints: Mapping[str, Any], *, is_approved: bool) -> ToolAnnotations:
-    """The hints of a server that are well formed; those that make a call less dangerous only where it `is_approved`."""
-    known = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
+    """Return the valid hints of a server; those that lower the risk of a call only where it `is_approved`."""
+    valid = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
     if not is_approved:
-        known = {name: value for name, value in known.items() if name not in _MAKE_HARMLESS or value is not True}
+        valid = {name: value for name, value in valid.items() if name not in _MAKE_HARMLESS or value is not True}
     try:
-        return ToolAnnotations(**known)
+        return ToolAnnotations(**valid)
     except ValidationError:
         return ToolAnnotations()

@@ -43,7 +43,7 @@ from workbench.text import first_line
 from workbench.tools.trust import is_trusted
 
 if TYPE_CHECKING:
-    from workbench.mcp.toolsets import OfferedServers
+    from workbench.mcp.toolsets import SessionServers
     from workbench.session.actions.server_questions import ServerQuestions
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class OpenedSession:
     """What the user should know from the start, a line each."""
     delegates: Delegates
     """The sub-agents that work for it."""
-    servers: OfferedServers | None
+    servers: SessionServers | None
     """Its MCP servers, where it has any."""
     server_questions: ServerQuestions | None
     """The questions of its MCP servers, where it has any."""

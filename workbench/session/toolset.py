@@ -30,7 +30,7 @@ from workbench.tools.trust import SERVERS
 if TYPE_CHECKING:
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import ServerConfigs
-    from workbench.mcp.toolsets import OfferedServers
+    from workbench.mcp.toolsets import SessionServers
     from workbench.session.actions.server_questions import ServerQuestions
 
 
@@ -66,7 +66,7 @@ class Toolset:
     selection: Selection
     tools: MutableMapping[str, ToolDefinition]
     """All that may be called; those of MCP servers come and go between calls of the model."""
-    servers: OfferedServers | None
+    servers: SessionServers | None
     server_questions: ServerQuestions | None
     """The questions of those servers."""
     skills: Sequence[Skill]
@@ -102,14 +102,14 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     tools, servers, questions = dict(selection.tools), None, None
     if configured:
         # nothing of MCP is loaded where no server is configured
-        from workbench.mcp.toolsets import OfferedServers
+        from workbench.mcp.toolsets import SessionServers
         from workbench.session.actions.server_questions import ServerQuestions
 
         # a server may write files as soon as it runs, long before the first action
         IntegrityGuard(str(workspace)).compare()
         questions = ServerQuestions(complete, lambda: services.state.mode, has_user=services.has_user)
         notify = _notifier(services.on_live)
-        servers = OfferedServers(*configured, tools, table, notify, asker_of=questions.asker)
+        servers = SessionServers(*configured, tools, table, notify, asker_of=questions.asker)
         resources.callback(servers.close)
     return Toolset(selection, tools, servers, questions, skills_of(workspace, [locations.skills]), directory)
 

@@ -143,7 +143,7 @@ class CallAsker:
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """What the model says, once it is approved; raises WorkbenchError."""
-        action_id = self._propose(SAMPLING, request.told)
+        action_id = self._propose(SAMPLING, request.fields)
         self._approve(action_id, seconds)
         self._tell(ActionStarted(action_id=action_id))
         token = CURRENT_CALL.set(self._call)  # what it costs is the call's

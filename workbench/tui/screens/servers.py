@@ -72,7 +72,7 @@ class ServersScreen(ModalScreen[None]):
     async def on_mount(self) -> None:
         """Read the files beside the screen, now and again."""
         await self._load()
-        self.query_one("#servers-list" if self._found.found else "#servers-about").focus()
+        self.query_one("#servers-list" if self._found.servers else "#servers-about").focus()
         self.set_interval(_SECONDS, self._load)
         self.watch(self.query_one("#servers-about"), "scroll_y", self._scrolled)
 
@@ -88,19 +88,19 @@ class ServersScreen(ModalScreen[None]):
         rows = self.query_one(OptionList)
         at = rows.highlighted or 0
         rows.clear_options()
-        rows.add_options(Option(_row(server, entries[server.key])) for server in self._found.found)
-        rows.display = bool(self._found.found)
-        if self._found.found:
+        rows.add_options(Option(_row(server, entries[server.key])) for server in self._found.servers)
+        rows.display = bool(self._found.servers)
+        if self._found.servers:
             rows.highlighted = at
         self._show(at)
 
     def _read(self) -> dict[str, CatalogEntry]:
-        return {server.key: self._catalog.entry(server) for server in self._found.found}
+        return {server.key: self._catalog.entry(server) for server in self._found.servers}
 
     @property
     def _server(self) -> ServerConfig | None:
         at = self.query_one(OptionList).highlighted
-        return self._found.found[at] if at is not None and at < len(self._found.found) else None
+        return self._found.servers[at] if at is not None and at < len(self._found.servers) else None
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -109,8 +109,8 @@ class ServersScreen(ModalScreen[None]):
 
     def _show(self, at: int) -> None:
         waiting: list[Content] = []
-        if at < len(self._found.found):
-            server = self._found.found[at]
+        if at < len(self._found.servers):
+            server = self._found.servers[at]
             self._shown = self._entries[server.key]
             waiting = [*_head(server, self._shown), *_changes(_to_approve(self._shown)), Content("")]
             lines = list(_tools(self._shown))
@@ -219,7 +219,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
     """How it is started, where it was named, and what is wrong with it."""
     known_secrets(server)
-    yield Content.styled(visible(KNOWN.masked(server.place), lines=False), "$dim")
+    yield Content.styled(visible(KNOWN.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
     if entry.failure:
         yield Content.styled(visible(entry.failure, lines=False), "$error")

@@ -81,7 +81,7 @@ def _start_of(server: ServerConfig) -> str:
     """The command or URL of a server as it is written, with the variables and headers that it would get."""
     more = [*(f"{name}={value}" for name, value in server.env.items())]
     more += [f"{name}: {value}" for name, value in server.headers.items()]
-    return f"{server.place} · with {', '.join(more)}" if more else server.place
+    return f"{server.target} · with {', '.join(more)}" if more else server.target
 
 
 def contents(question: TrustQuestion) -> str:
