@@ -1,4 +1,4 @@
-"""Takes keys and passwords out of what a provider says before a person sees it; used by `client` and `faults`."""
+"""One model call with its tries: the response is joined, masked, and adapted to what the model supports."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from workbench.text import first_line, well_formed
 
 
 def has_calls(messages: Sequence[Message]) -> bool:
-    """Whether any tool was called, or has answered, in these messages."""
+    """Whether the messages have tool calls or results."""
     return any(message.get("tool_calls") or message["role"] == "tool" for message in messages)
 
 
 def in_words(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation without a call in it; no two messages of one side stand next to each other."""
-    told: list[Message] = []
+    """Return the conversation with calls as text, and consecutive messages of one role merged."""
+    merged: list[Message] = []
     for message in _without_calls(messages):
-        if told and told[-1]["role"] == message["role"] != "system":
-            told[-1] = {**told[-1], "content": _joined(told[-1]["content"], message["content"])}
+        if merged and merged[-1]["role"] == message["role"] != "system":
+            merged[-1] = {**merged[-1], "content": _joined(merged[-1]["content"], message["content"])}
         else:
-            told.append(message)
-    return told
+            merged.append(message)
+    return merged
 
 
 def _without_calls(messages: Sequence[Message]) -> Iterator[Message]:
@@ -46,8 +46,8 @@ def _without_calls(messages: Sequence[Message]) -> Iterator[Message]:
             yield {"role": "user", "content": f"[What {tool} gave back:]\n{message['content']}"}
         elif calls:
             called = [f"[I called {call['function']['name']} with {call['function']['arguments']}]" for call in calls]
-            said = [message["content"]] if message.get("content") else []
-            yield {"role": "assistant", "content": "\n".join([*said, *called])}
+            text = [message["content"]] if message.get("content") else []
+            yield {"role": "assistant", "content": "\n".join([*text, *called])}
         else:
             yield message
 
@@ -68,7 +68,7 @@ _SHORTEST = 6
 
 
 def masked(text: str, api_key: str | None = None) -> str:
-    """The text without the key given, without the keys of the environment, and without what looks like one."""
+    """Return the text without the given key, keys of the environment, and anything that looks like a key."""
     for secret in sorted({api_key or "", *_of_environment()}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "…")
@@ -233,24 +233,24 @@ class Provider(Protocol):
 
     @property
     def longest_silence(self) -> float:
-        """Seconds without a piece of an answer after which it is given up."""
+        """Seconds without any part of a response before the request is given up."""
 
     @property
     def prices(self) -> Mapping[str, Any] | None:
         """Dollars a token, where they are known."""
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
-        """Start one request."""
+        """Start a request."""
 
     def fault(self, error: BaseException) -> Fault:
-        """What an error of an exchange means, without the key in it."""
+        """Return what an error of an exchange means, with the key masked."""
 
     def error(self, fault: Fault) -> ModelError:
-        """The line for the person."""
+        """Return the error for the user."""
 
 
 class Answering:
-    """One call of a model with its tries; the clock runs from the first."""
+    """One model call with its tries; the latency counts from the first."""
 
     def __init__(
         self, model: Provider, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel
@@ -283,7 +283,7 @@ class Answering:
         return self._try()
 
     def _change(self, how: Callable[[Sequence[Message]], list[Message]], said: str) -> None:
-        """Send other messages from here on, and say so."""
+        """Send other messages from now on, and notify the user."""
         self._request = replace(self._request, messages=how(self._request.messages))
         self._on_delta(Delta("status", said))
 
@@ -308,7 +308,7 @@ class Answering:
             self._on_delta(delta)
 
     def _cut(self, joiner: Joiner, error: BaseException) -> str:
-        """Keep what had come of a broken answer; raises Fault when that is nothing."""
+        """Return the part of a broken response that arrived. Raises Fault where there is none."""
         fault = self._model.fault(error)
         if not (joiner.text or joiner.reasoning):
             raise fault
@@ -337,5 +337,5 @@ class Answering:
 
 
 def _reason(told: str, has_calls: bool) -> str:
-    """The finish reason; some servers name none, or `stop` where calls wait for their results."""
+    """Return the finish reason; some servers send none, or `stop` where calls wait for results."""
     return "tool_calls" if has_calls and told in ("", "stop") else told or "stop"

@@ -39,15 +39,15 @@ _PRICES = {
 
 @dataclass(frozen=True)
 class Tuning:
-    """Nothing set, as a rule."""
+    """What a profile sets for a model: parameters, prices, context window."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of each call, by litellm's names."""
     known: Mapping[str, Any] = field(default_factory=dict)
-    """Entries that count before those of the price table."""
+    """Entries that override the price table."""
 
     def of(self, request: ModelRequest) -> dict[str, Any]:
-        """The parameters of one call: what a request wants counts, but never for more tokens than the person set."""
+        """Return the parameters of one call: a request overrides the profile, but not its limit of tokens."""
         wished = dict(self.parameters)
         if request.max_tokens:
             wished["max_tokens"] = min(request.max_tokens, wished.get("max_tokens") or request.max_tokens)
@@ -56,12 +56,12 @@ class Tuning:
         return wished
 
     def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """The price table's entry with what is set over it; None where nothing is known."""
+        """Return the price table's entry with the overrides, None if there is nothing."""
         return {**(listed or {}), **self.known} if self.known or listed is not None else None
 
 
 def tuning_of(profile: Profile) -> Tuning:
-    """The tuning that a profile asks for."""
+    """Return the tuning of a profile."""
     wished = {
         "temperature": profile.temperature,
         "reasoning_effort": profile.reasoning_effort,
@@ -85,24 +85,26 @@ QUIET = {
     "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
     "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
     "LITELLM_LOG": "CRITICAL",
-    "LITELLM_MODE": "PRODUCTION",  # otherwise it reads .env files of the folder it runs in
+    # Otherwise it reads .env files of the working directory.
+    "LITELLM_MODE": "PRODUCTION",
 }
 """Environment of the import: nothing is looked up, read or printed."""
 
 
-_TAKE_A_CLIENT = ("anthropic", "gemini")
-"""Providers for which litellm takes an HTTP client of ours; with others a silent connection outlives a cancel."""
+_ACCEPT_CLIENT = ("anthropic", "gemini")
+"""Providers for which litellm accepts our HTTP client; elsewhere a silent connection outlives a cancel."""
 
 
 def load_litellm() -> Any:
-    """litellm, imported once and silent: no look-ups, no telemetry, no prints."""
+    """Import litellm once and return it: no network access, no telemetry, no output."""
     with _import_lock:
         return _imported()
 
 
 def load_for(name: str) -> None:
-    """litellm, and what it would import no sooner than in the first call of this model."""
-    with _import_lock:  # a call that comes sooner waits: two threads must not import the same things at once
+    """Import litellm and what it would import in the first call of this model."""
+    # A call that comes sooner waits: two threads must not import the same modules at once.
+    with _import_lock:
         _imported()
         import httpcore  # noqa: F401
 
@@ -128,7 +130,7 @@ def _imported() -> Any:
 
 
 def _keep_to_one_host(litellm: Any) -> None:
-    """No client that the library makes for itself follows a redirect to another host."""
+    """Keep every client that the library creates from following a redirect to another host."""
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
@@ -165,7 +167,7 @@ def _leave_retries_to_us() -> None:
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Stop looking for garbage while a million lasting objects are made, and never look through them later."""
+    """Suspend garbage collection while a million lasting objects are created, and exclude them from it afterwards."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -198,7 +200,7 @@ class ProviderModel:
         self._connections = Connections()
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Call the model, again where that helps. Raises ModelError; a cancelled call returns what came."""
+        """Call the model, with retries. Raises ModelError; a canceled call returns what arrived."""
         patience = self._patience
         call = Answering(self, request, on_delta, cancel)
         try:
@@ -209,41 +211,42 @@ class ProviderModel:
             raise self.error(fault) from fault
 
     def close(self) -> None:
-        """Free connections."""
+        """Close connections."""
         self._connections.close()
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
-        """Start one request."""
+        """Start a request."""
         return Exchange(lambda: self._stream(request), cancel, self._connections.shut)
 
     def fault(self, error: BaseException) -> Fault:
-        """What an error of an exchange means, without the key in it."""
+        """Return what an error of an exchange means, with the key masked."""
         if isinstance(error, Silence):
             return Fault("stalled")
         fault = error if isinstance(error, Fault) else fault_of(error)
         return replace(fault, text=masked(fault.text, self._api_key))
 
     def error(self, fault: Fault) -> ModelError:
-        """The line for the person."""
+        """Return the error for the user."""
         return model_error(fault, self.name, None if fault.kind == "provider" else self._base)
 
     @property
     def longest_silence(self) -> float:
-        """Seconds without a piece of an answer after which it is given up."""
+        """Seconds without any part of a response before the request is given up."""
         return self._patience.silence
 
     @cached_property
     def prices(self) -> dict[str, Any] | None:
-        """What is known of this model, of its prices for one; of a server of one's own only what the profile sets."""
+        """The price table's entry of this model; for a server of the user's own only what the profile sets."""
         try:
             listed = None if self._base else _listed(self.name)
-        except Fault:  # the call itself says that nobody knows the provider
+        except Fault:
+            # The call itself reports an unknown provider.
             listed = None
         return self._tuning.over(listed)
 
     @cached_property
     def _target(self) -> tuple[str, str]:
-        """litellm's names of model and provider; a bare name with an address is taken for a compatible server."""
+        """litellm's names of model and provider; a bare name with a URL means a compatible server."""
         litellm = load_litellm()
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
@@ -254,7 +257,7 @@ class ProviderModel:
 
     @cached_property
     def _is_compatible(self) -> bool:
-        """Whether the plain chat interface of OpenAI is spoken, as against another API or a bridge to one."""
+        """Whether the server uses OpenAI's chat completions API, not another API or a bridge to one."""
         name, provider = self._target
         if provider != "openai":
             return False
@@ -265,7 +268,7 @@ class ProviderModel:
 
     @property
     def _base(self) -> str | None:
-        """The address given; OpenAI's variables count for its models only."""
+        """The base URL; OpenAI's variables apply to its models only."""
         return self._api_base or (usual_openai_address() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
@@ -274,26 +277,29 @@ class ProviderModel:
     def _compatible_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         body: dict[str, Any] = {"messages": unsigned(request.messages)}
         body |= _options_of(request)
-        placeholder = [{"role": "user", "content": "."}]  # replaced by `extra_body`
+        # `extra_body` replaces it.
+        placeholder = [{"role": "user", "content": "."}]
         stream = self._complete(placeholder, request, extra_body=body, client=self._openai_client).completion_stream
         response = stream.response
         with contextlib.closing(response):
             kind = response.headers.get("content-type", "")
             if "html" in kind:
                 raise Fault("alien")
-            if "json" in kind:  # a server that does not stream
+            # A server that does not stream.
+            if "json" in kind:
                 yield whole_answer(response.read())
             else:
                 pieces = response.iter_bytes()
                 for chunk in read_chunks(pieces):
                     yield checked(chunk)
                 yield None
-                for _ in pieces:  # to the end, so that the next request finds the connection open
+                # Read to the end, so that the next request can reuse the connection.
+                for _ in pieces:
                     pass
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         extra = _options_of(request)
-        if self._target[1] in _TAKE_A_CLIENT:
+        if self._target[1] in _ACCEPT_CLIENT:
             extra["client"] = self._plain_client
         if self._api_base:
             extra["api_base"] = self._api_base

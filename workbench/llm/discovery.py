@@ -1,4 +1,4 @@
-"""Where the key of a provider's usual variable may go, and which addresses are not the provider's own."""
+"""Models the user could use now: API keys in the environment and local servers; and where a key may be sent."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _HOSTS = {
     "cohere_chat": "cohere.com",
     "perplexity": "perplexity.ai",
 }
-"""The providers with an address of their own; others (Azure, local servers) have one for each customer."""
+"""Providers with one domain of their own; others (Azure, local servers) have one for each customer."""
 
 
 def takes_usual_key(address: str, provider: str) -> bool:
-    """Whether a key that stands in the environment for this provider may be sent to that address."""
+    """Whether the provider's key from the environment may be sent to this URL."""
     own = _HOSTS.get(provider)
     if own is None:
         return True
@@ -49,7 +49,7 @@ def takes_usual_key(address: str, provider: str) -> bool:
 
 
 def other_address(model: str, address: str | None) -> str:
-    """Host and port where the model is asked, when that is not its provider's own address; else empty."""
+    """Return host and port of the model's server, empty where it is the provider's own."""
     provider, slash, _ = model.partition("/")
     if not address and (provider == "openai" or not slash):
         address = usual_openai_address()
@@ -63,12 +63,12 @@ def other_address(model: str, address: str | None) -> str:
 
 
 def usual_openai_address() -> str | None:
-    """The address that the environment names for OpenAI's models."""
+    """Return the base URL that the environment sets for OpenAI."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
 
 
 LIMIT = 1.0
-"""Seconds for all servers together, asked side by side."""
+"""Seconds to wait for all servers, which are asked in parallel."""
 _MOST_BYTES = 1_000_000
 _MOST_MODELS = 20
 _LONGEST_NAME = 120
@@ -91,20 +91,20 @@ KEYS = {
     "PERPLEXITYAI_API_KEY": "perplexity/NAME",
     "AZURE_API_KEY": "azure/NAME",
 }
-"""The usual variables, each with how a model of that provider is named."""
+"""The providers' standard key variables, each with the form of a model name."""
 
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A kind of server that is run on one's own machine, and how to ask it for its models."""
+    """A kind of local server, and how to ask it for its models."""
 
     title: str
     port: int
     path: str
     prefix: str
-    """What stands before the name of a model."""
+    """The prefix of model names."""
     base: str = ""
-    """Behind the address, in `--api-base`; empty where none is needed."""
+    """The path to append to the URL for `--api-base`."""
 
 
 SERVERS = (
@@ -116,7 +116,7 @@ SERVERS = (
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Something to use; `models` as `--model` takes them, the first one to suggest. `api_base` where it is needed."""
+    """A source of models; `models` as `--model` takes them, the first one to suggest."""
 
     what: str
     models: tuple[str, ...]
@@ -124,30 +124,30 @@ class ModelSource:
 
     @property
     def is_named(self) -> bool:
-        """Whether a model is named that can be called as it stands; of some providers only their key is known."""
+        """Whether it names a model; of some providers only the key is known."""
         return not self.models[0].endswith("/NAME")
 
     @property
     def options(self) -> str:
-        """What to give to `ohw` to use it."""
+        """The flags of `ohw` to use it."""
         return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")
 
 
 def found_keys(env: Mapping[str, str] = os.environ) -> list[ModelSource]:
-    """The providers whose usual variable is set."""
+    """Return the providers whose key variable is set."""
     return [ModelSource(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
 
 
 def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[ModelSource]:
-    """The servers that answer on this machine with at least one model, within the time limit."""
+    """Return the local servers that respond with at least one model within the time limit."""
     answers: dict[int, ModelSource] = {}
 
-    def ask(place: int, server: LocalServer) -> None:
+    def ask(position: int, server: LocalServer) -> None:
         names = _models_of(server, limit)
         if names:
             models = tuple(f"{server.prefix}{name}" for name in names)
             base = f"http://127.0.0.1:{server.port}{server.base}" if server.base else ""
-            answers[place] = ModelSource(f"{server.title} at 127.0.0.1:{server.port}", models, base)
+            answers[position] = ModelSource(f"{server.title} at 127.0.0.1:{server.port}", models, base)
 
     asked = [threading.Thread(target=ask, args=each, daemon=True) for each in enumerate(servers)]
     for thread in asked:
@@ -155,25 +155,25 @@ def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT
     until = time.monotonic() + limit
     for thread in asked:
         thread.join(max(0.0, until - time.monotonic()))
-    return [found for _, found in sorted(answers.copy().items())]
+    return [source for _, source in sorted(answers.copy().items())]
 
 
 def _models_of(server: LocalServer, limit: float) -> list[str]:
-    """The names of its models; none where nobody answers, or somebody else."""
+    """Return the names of its models; none where nothing, or another program, responds."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=limit)
     try:
         connection.request("GET", server.path, headers={"accept": "application/json"})
         with connection.getresponse() as answer:
-            said = json.loads(answer.read(_MOST_BYTES)) if answer.status == http.client.OK else None
+            body = json.loads(answer.read(_MOST_BYTES)) if answer.status == http.client.OK else None
     except (OSError, http.client.HTTPException, ValueError, RecursionError):
         return []
     finally:
         connection.close()
-    return _names_in(said)
+    return _names_in(body)
 
 
-def _names_in(said: Any) -> list[str]:
-    rows = (said.get("models") or said.get("data")) if isinstance(said, dict) else None
+def _names_in(body: Any) -> list[str]:
+    rows = (body.get("models") or body.get("data")) if isinstance(body, dict) else None
     if not isinstance(rows, list):
         return []
     named = (row.get("name") or row.get("id") for row in rows if isinstance(row, dict))
@@ -181,5 +181,5 @@ def _names_in(said: Any) -> list[str]:
 
 
 def _is_name(name: object) -> TypeGuard[str]:
-    """Whether it can be given on a command line as it is."""
+    """Whether it can be typed on a command line as it is."""
     return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable() and " " not in name

@@ -1,4 +1,4 @@
-"""What went wrong in a model call, in the one line that tells the person what to do; used by `client` and screens."""
+"""Errors of model calls: what an exception of a provider means, in one line that says what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception and what it came from, each once."""
+    """Yield the exception and its causes, each once."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -28,7 +28,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status a server really sent; libraries invent one for faults that never reached a server."""
+    """Return the HTTP status a server sent; libraries invent one for errors that never reached a server."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None) if response is not None else None
     if isinstance(status, int) and getattr(response, "headers", None):
@@ -37,13 +37,13 @@ def status_of(error: BaseException) -> int | None:
 
 
 def headers_of(error: BaseException) -> Mapping[str, Any]:
-    """The headers of the answer, where one came."""
+    """Return the headers of the response, if there is one."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     return headers if isinstance(headers, Mapping) else {}
 
 
 def message_of(links: Sequence[BaseException], plain: Container[str]) -> str:
-    """The provider's own sentence where its body holds one, else what the library says, first in a `plain` one."""
+    """Return the provider's message from the body, else the library's."""
     for link in reversed(links):
         if said := _sentence(getattr(link, "body", None)):
             return said
@@ -75,7 +75,7 @@ def _quoted(text: str) -> object:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """The seconds after which the provider wants to be asked again."""
+    """Return the seconds after which the provider allows a retry."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -167,7 +167,7 @@ _CONTEXT = re.compile(
     ),
     re.IGNORECASE,
 )
-"""What providers say of a request that is larger than the model's window; each has words of its own."""
+"""Messages of providers about a request that exceeds the context window."""
 _FILTERED = re.compile(
     r"content.?filter|content management policy|content.?policy|responsible ?ai|data_?inspection|inappropriate content"
     r"|considered high risk|敏感内容",
@@ -214,13 +214,13 @@ class Fault(Exception):
 
     @property
     def short(self) -> str:
-        """A few words for the countdown of a retry."""
+        """A short reason for the countdown of a retry."""
         words: dict[Kind, str] = {"rate": "the provider limits the rate", "lost": "the connection broke"}
         return words.get(self.kind, f"the provider is busy{code_words(self.status)}")
 
 
 def fault_of(error: BaseException) -> Fault:
-    """What an exception out of a provider's library means; its text may still hold a key."""
+    """Return what an exception of a provider's library means; its text is not masked yet."""
     links = list(chain(error))
     status = next((found for found in map(status_of, reversed(links)) if found), None)
     text = message_of(links, plain=_NAMED)
@@ -229,7 +229,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def fault_from_text(text: str, status: int | None) -> Fault:
-    """An error that a provider tells in the middle of a stream."""
+    """Return an error that a provider sent within a stream."""
     kind = _kind([], status, text)
     return Fault("busy" if kind == "other" and status is None else kind, status, text)
 
@@ -263,7 +263,7 @@ _UNNAMED = re.compile(r"\W")
 
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
-    """The error for the person: what happened and what to do."""
+    """Return the error for the user: what happened and what to do."""
     where = shown_address(api_base) or f"the provider of {model}"
     detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
@@ -309,13 +309,13 @@ def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> st
 
 
 def key_variable(model: str) -> str:
-    """The environment variable that holds the key of the model's provider, as a rule."""
+    """Return the standard environment variable for the key of the model's provider."""
     provider, slash, _ = model.partition("/")
     return f"{_UNNAMED.sub('_', provider).upper()}_API_KEY" if slash else "OPENAI_API_KEY"
 
 
 def shown_address(api_base: str | None) -> str:
-    """The address without a user name or password in it."""
+    """Return the URL without user name and password."""
     if not api_base:
         return ""
     try:

@@ -18,15 +18,15 @@ _END = object()
 
 
 class Silence(Exception):
-    """Nothing came for longer than is worth waiting for."""
+    """No part of a response arrived within the time limit."""
 
 
 class LeadsElsewhere(Exception):
-    """A redirect to another host: whoever answers there would get the conversation, and maybe the key."""
+    """A redirect to another host, which would get the conversation and maybe the key."""
 
 
 def stay_here(response: Any) -> None:
-    """A response hook of httpx: raise LeadsElsewhere before a redirect to another scheme, host or port is followed."""
+    """Raise LeadsElsewhere before httpx follows a redirect to another scheme, host or port (a response hook)."""
     if not response.has_redirect_location:
         return
     here, there = response.url, response.url.join(response.headers["location"])
@@ -55,7 +55,7 @@ class Exchange:
         cancel.on_set(self._stop)
 
     def chunks(self, longest_silence: float) -> Iterator[Chunk]:
-        """What comes, in order, until the end, an error, a cancel, or nothing for so many seconds."""
+        """Yield chunks until the end, an error, a cancel, or a silence longer than the limit."""
         while True:
             try:
                 item = self._queue.get(timeout=longest_silence)
@@ -95,14 +95,14 @@ class Exchange:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        """Hand the outcome over to the thread that waits for it, whatever it is."""
+        """Hand the outcome to the waiting thread."""
         if not self._ended.is_set():
             self._end(error)
         return True
 
 
 class Connections:
-    """HTTP clients and the sockets they have open, learnt from its trace: another thread can shut and close them."""
+    """HTTP clients and their open sockets, known from httpx traces, so that another thread can close them."""
 
     def __init__(self) -> None:
         self._open: set[Any] = set()
@@ -124,7 +124,7 @@ class Connections:
         return made
 
     def close(self) -> None:
-        """End every connection for good, one that is just being made too."""
+        """Close every connection for good, including one that is being opened."""
         with self._lock:
             self._is_closed, clients = True, self._clients[:]
         self.shut()
@@ -145,7 +145,7 @@ class Connections:
                 self.shut()
 
     def shut(self) -> None:
-        """End every connection at once; a thread that reads from one gets an error."""
+        """Shut down every connection now; a thread that reads from one gets an error."""
         with self._lock:
             streams, self._open = self._open, set()
         for stream in streams:

@@ -1,4 +1,4 @@
-"""Chooses what stands behind a model's name: the offline model or litellm; used by the engine and the commands."""
+"""Opens the model of a name: a provider's through litellm, the scripted one, or none."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from workbench.llm.text_tools.model import TextCallModel
 
 
 class UnsetModel:
-    """Answers nothing."""
+    """The model of a session without one: every request fails with what to do."""
 
     name = NO_MODEL
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Raises ModelError."""
+        """Raise ModelError."""
         raise ModelError("this session has no model yet: /model PROVIDER/NAME gives it one")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there are no connections."""
 
 
 NO_MODEL_MESSAGE = (
@@ -34,12 +34,12 @@ NO_MODEL_MESSAGE = (
 def open_model(
     name: str | None, *, api_base: str | None = None, api_key: str | None = None, calls: str = "auto"
 ) -> Model:
-    """The model of that name, without a profile; raises ModelError that says what to set."""
+    """Open a model by name, without a profile. Raises ModelError that says what to set."""
     return open_profile(Profile(name or "", name or "", api_base, calls=calls), api_key)
 
 
 def open_profile(profile: Profile, api_key: str | None = None) -> Model:
-    """The model of a profile, with that key; raises ModelError that says what to set.
+    """Open the model of a profile with a key. Raises ModelError that says what to set.
 
     Its `calls` says how tools are called: `native`, as `text`, or `auto`, as text only where litellm's table of models
     knows the model and no tool calling of it.
@@ -58,5 +58,5 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
 
 
 def is_scripted(name: str | None) -> bool:
-    """Whether the name stands for the offline model."""
+    """Whether the name is that of a scripted model."""
     return bool(name and name.startswith(PREFIX))

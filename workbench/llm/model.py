@@ -1,4 +1,4 @@
-"""What every model looks like to the agent: one request in, deltas while it streams, one response out."""
+"""The interface of a model: one request in, deltas while it streams, one response out."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ class ToolCall:
     name: str
     arguments: str
     signature: str = ""
-    """What the provider wants back with the call, where it signs calls."""
+    """The provider's signature of the call, to be sent back with it."""
 
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """Tokens; `None` where the provider did not say."""
+    """Token counts; `None` where the provider reports none."""
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     written: int | None = None
-    """Of the input, what the provider put into its cache and charges for."""
+    """Input tokens written to the provider's cache, which are charged."""
     reasoning: int | None = None
     window: int | None = None
-    """Tokens that a request to this model may hold; `None` when nobody says."""
+    """Size of the model's context window in tokens; `None` if unknown."""
 
 
 ToolChoice: TypeAlias = Literal["none", "auto", "required"]
-"""Whether an answer may, or must, call a tool."""
+"""Whether a response may, or must, call a tool."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,22 @@ class ModelRequest:
     tools: Sequence[dict[str, Any]] = ()
     tool_choice: ToolChoice = "auto"
     stop: Sequence[str] = ()
-    """Words at which the answer ends; they are not part of it."""
+    """Stop sequences; they are not part of the response."""
     max_tokens: int = 0
-    """The most that the answer may have; 0 leaves it to the profile and the provider."""
+    """Maximum tokens of the response; 0 leaves it to the profile and the provider."""
     temperature: float | None = None
 
 
 @dataclass(frozen=True)
 class ModelResponse:
-    """One whole answer; times in seconds, `cost` in US dollars or `None` when the price is unknown."""
+    """One response; times in seconds, `cost` in US dollars or `None` when the price is unknown."""
 
     id: str
     model: str
     text: str = ""
     reasoning: str = ""
     thinking: tuple[dict[str, Any], ...] = ()
-    """The reasoning in blocks that the provider signed and wants back with the calls it led to."""
+    """Signed reasoning blocks, to be sent back with the calls they led to."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: ModelUsage = field(default_factory=ModelUsage)
@@ -73,7 +73,7 @@ class ModelResponse:
     latency: float = 0.0
     first_token: float | None = None
     incomplete: bool = False
-    """The stream broke or was interrupted: the text is what had come, calls that may be cut are left out."""
+    """The stream broke or was interrupted: the text may be cut, and calls that may be cut are omitted."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Cancel:
         callback()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep at most so long; True when the flag was raised."""
+        """Wait up to `seconds`; return whether the flag was raised."""
         return self._event.wait(seconds)
 
 
@@ -135,4 +135,4 @@ class Model(Protocol):
         """Call the model. Raises ModelError; a cancelled call returns what came, marked `incomplete`."""
 
     def close(self) -> None:
-        """Free connections."""
+        """Close connections."""

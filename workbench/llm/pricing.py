@@ -1,4 +1,4 @@
-"""What a call cost and may hold, from a table; a figure that is missing or 0 is unknown, never free or none.
+"""Costs and context windows from a price table; a figure that is missing or 0 is unknown, never free or none.
 
 A price of 0 that the person has set is a price.
 """
@@ -12,7 +12,7 @@ from workbench.llm.model import ModelUsage
 
 
 def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
-    """US dollars for the tokens, or None when a price or a count is not known."""
+    """Return the cost in US dollars, None when a price or a count is unknown."""
     per_input, per_output = _price(prices, "input_cost_per_token"), _price(prices, "output_cost_per_token")
     if per_input is None or per_output is None or usage.input is None or usage.output is None:
         return None
@@ -25,7 +25,7 @@ def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None
 
 
 def window_of(prices: Mapping[str, Any] | None) -> int | None:
-    """Tokens that a request may hold, when the table says."""
+    """Return the context window in tokens, None if the table has none."""
     tokens = _price(prices, "max_input_tokens")
     return None if tokens is None else int(tokens)
 
@@ -39,5 +39,5 @@ def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
 
 
 def calls_no_tools(known: Mapping[str, Any] | None) -> bool:
-    """Whether the table's entry is that of a model that chats and calls no tools; an unknown model is taken to."""
+    """Whether the table says that a chat model has no tool calling; an unknown model is assumed to have it."""
     return known is not None and known.get("mode") == "chat" and not known.get("supports_function_calling")

@@ -1,4 +1,4 @@
-"""Tries a model call again when that can help: rate limits, failing servers, broken connections; used by `client`."""
+"""Retries model calls where that can help: rate limits, failing servers, broken connections."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from workbench.llm.model import Cancel, Delta
 T = TypeVar("T")
 TRIES = 5
 LONGEST = 30.0
-"""Seconds after the first failure in which a call is tried again; then the user is told."""
+"""Seconds after the first failure during which a call is retried before the error is reported."""
 LONGEST_WAIT = 120.0
-"""The same where the provider itself names the wait, which is shown as a countdown; longer ones are told at once."""
+"""The limit where the provider names the wait, shown as a countdown; a longer wait is reported at once."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Patience:
     connect: float = 10.0
     idle: float = 120.0
     silence: float = 600.0
-    """Without a single piece of an answer, while keep-alives may come."""
+    """Seconds without any part of a response; keep-alives do not count as one."""
     tries: int = TRIES
     first_wait: float = 1.0
 
 
 class Cancelled(Exception):
-    """The person ended the call while it waited for the next try."""
+    """The user canceled the call while it waited for the next try."""
 
 
 def with_retries(
     call: Callable[[], T], say: Callable[[Delta], None], cancel: Cancel, tries: int = TRIES, first_wait: float = 1.0
 ) -> T:
-    """Call until it works; raises the last Fault, or Cancelled. Waits are told with a countdown.
+    """Call until it succeeds. Raises the last Fault, or Cancelled. Waits are shown as a countdown.
 
     No try begins later than LONGEST seconds after the first failure, or LONGEST_WAIT where the provider asks for it.
     """
@@ -59,7 +59,7 @@ def with_retries(
 
 
 def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
-    """Seconds: what the provider asks for, else doubling with jitter."""
+    """Return the wait in seconds: what the provider asks for, else exponential backoff with jitter."""
     if fault.retry_after is not None:
         return fault.retry_after
     return min(30.0, first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.7, 1.3)

@@ -1,4 +1,4 @@
-"""Reasoning that a provider signed and wants back with the calls it led to; used by `stream`, `client` and the history.
+"""Signed reasoning: a provider wants its reasoning blocks back with the calls they led to.
 
 Anthropic's models send thinking blocks, Gemini's a signature a call. Nobody else can read either.
 """
@@ -19,14 +19,14 @@ _IN_ID = "__thought__"
 
 
 class ThinkingBlocks:
-    """Joins the pieces of thinking blocks as litellm streams them."""
+    """Joins streamed pieces of thinking blocks."""
 
     def __init__(self) -> None:
         self._blocks: list[dict[str, Any]] = []
         self._is_open = False
 
     def add(self, pieces: object) -> None:
-        """Take what one chunk holds; what is no block is left out."""
+        """Add the blocks of one chunk; anything else is ignored."""
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict) and piece.get("type") == "redacted_thinking":
                 self._blocks.append({"type": "redacted_thinking", "data": piece.get("data", "")})
@@ -44,24 +44,24 @@ class ThinkingBlocks:
 
     @property
     def whole(self) -> tuple[dict[str, Any], ...]:
-        """The blocks that can be sent back: without its signature one is refused."""
+        """Return the blocks that can be sent back: providers reject one without a signature."""
         return tuple(dict(block) for block in self._blocks if block.get("data") or block.get("signature"))
 
 
 def signature_of(piece: dict[str, Any]) -> str:
-    """The signature that comes with a piece of a call, wherever it stands."""
+    """Return the signature in a piece of a call, in any of the places providers put it."""
     fields = piece.get(FIELDS)
     found = fields.get(SIGNATURE) if isinstance(fields, dict) else None
     return found if isinstance(found, str) else str(piece.get("id") or "").partition(_IN_ID)[2]
 
 
 def bare_id(call_id: str) -> str:
-    """The id of a call without a signature in it."""
+    """Return the ID of a call without the signature."""
     return call_id.partition(_IN_ID)[0]
 
 
 def unsigned(messages: Sequence[Message]) -> list[Message]:
-    """The messages as a model takes them that has signed none of them."""
+    """Return the messages without signatures, for a model that did not sign them."""
     return [_unsigned(message) if BLOCKS in message else message for message in messages]
 
 

@@ -1,4 +1,4 @@
-"""Server-sent events out of raw bytes; used by `client` where it reads a provider's stream itself."""
+"""Server-sent events parsed from raw bytes, for streams that `client` reads itself."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from workbench.llm.stream import choice_of
 
 DONE = "[DONE]"
 _FAILED = ("error", "network_error")
-"""Finish reasons of an answer that its provider could not end: OpenRouter's and Zhipu's."""
+"""Finish reasons of a response that the provider failed to complete: OpenRouter's and Zhipu's."""
 
 
 class BrokenStream(Exception):
-    """The bytes are no stream of events, or end before the answer does."""
+    """The bytes are not an event stream, or end before the response does."""
 
 
 def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a stream until its end; raises BrokenStream when it stops without the end mark.
+    """Yield the JSON objects of a stream. Raises BrokenStream when it stops without the end mark.
 
     Bytes that are no UTF-8 are replaced, comments (keep-alives) are dropped.
     """
@@ -36,7 +36,7 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def checked(chunk: Any) -> dict[str, Any]:
-    """The chunk; raises Fault when it tells of an error in the middle of the stream, BrokenStream when it is none."""
+    """Return the chunk. Raises Fault for an error within the stream, BrokenStream for anything but a chunk."""
     if not isinstance(chunk, dict):
         raise BrokenStream("the answer is no JSON object")
     error = chunk.get("error")
@@ -49,7 +49,7 @@ def checked(chunk: Any) -> dict[str, Any]:
 
 
 def whole_answer(data: bytes) -> dict[str, Any]:
-    """The answer of a server that does not stream; raises Fault when it is none."""
+    """Return the response of a server that does not stream. Raises Fault for anything else."""
     try:
         answer = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -60,7 +60,7 @@ def whole_answer(data: bytes) -> dict[str, Any]:
 
 
 def _status(code: object) -> int | None:
-    """An HTTP status where an error names one; other codes are words of the provider's own."""
+    """Return the HTTP status an error names; other codes are the provider's own."""
     number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else None
 
