@@ -1,4 +1,4 @@
-"""Signs of ours for a terminal that has only ASCII; used by the screen's last filter and by plain mode."""
+"""ASCII replacements for the characters we draw, for terminals without Unicode."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _SAME: Final = (
     ("\xa0", " "),
 )
 TABLE: Final = {ord(sign): plain for signs, plain in _SAME for sign in signs}
-"""What stands for a sign, one cell for one cell."""
+"""The replacement of each character, one cell for one cell."""
 _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·")} | {ord("…"): "..."}
-"""In running text there is room; a dot that stands for a blank must not become a full stop."""
+"""Replacements in running text, where an ellipsis may be three dots and a middle dot stays."""
 
 
 def add_sign(sign: str, plain: str) -> None:
@@ -44,14 +44,14 @@ def add_sign(sign: str, plain: str) -> None:
 
 
 def in_ascii(text: str) -> str:
-    """Running text in ASCII: signs of ours as what looks like them, everything else as an escape that can be read."""
+    """Return running text in ASCII: our characters as look-alikes, everything else as an escape."""
     if text.isascii():
         return text
     return text.translate(_WORDS).encode("ascii", "backslashreplace").decode()
 
 
 def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the locale has no unicode; `OHW_ASCII` says it against the locale."""
+    """Whether the locale has no Unicode; `OHW_ASCII` overrides the locale."""
     said = env.get("OHW_ASCII", "").lower()
     if said:
         return said in ("1", "true", "yes", "on")
@@ -62,6 +62,6 @@ def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def _ctype(env: Mapping[str, str]) -> str:
-    """The locale of signs; Python sets it to C.UTF-8 by itself where the person's own is C."""
+    """Return the locale of characters; Python itself sets it to C.UTF-8 where the user's is C."""
     ctype = env.get("LC_CTYPE", "")
     return "" if ctype == "C.UTF-8" and env.get("LANG") in ("C", "POSIX") else ctype

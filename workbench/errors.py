@@ -1,4 +1,4 @@
-"""The one exception a user may see, and how any other is told: in one line that says what to do next."""
+"""The exception that users see, and one line about any other that says what to do next."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 
 class WorkbenchError(Exception):
-    """Something went wrong that the person can act on; the message is one clear line, without a traceback."""
+    """An error the user can act on; the message is one line, shown without a traceback."""
 
     exit_code = 1
 
 
 class UsageError(WorkbenchError):
-    """The command line, the settings or the folder asked for do not make sense."""
+    """The command line, the settings or the directory are invalid."""
 
     exit_code = 2
 
@@ -37,7 +37,7 @@ _EXHAUSTED = {
 
 
 def exhaustion(error: BaseException) -> str:
-    """What the system ran out of, and what to do; empty for any other exception."""
+    """Return what the system ran out of and what to do, empty for any other exception."""
     if any(_is_out_of_memory(each) for each in _chain(error)):
         return _NO_MEMORY
     known = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
@@ -45,7 +45,7 @@ def exhaustion(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception and those it was raised from: a module that cannot be loaded is often replaced by another one."""
+    """Yield the exception and its causes: an import error often hides the one that matters."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -59,7 +59,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def describe_fault(error: BaseException) -> str:
-    """One line about an exception that nobody expected: what the system ran out of, else that the fault is ours."""
+    """Return one line about an unexpected exception: what the system ran out of, else that it is a bug."""
     known = exhaustion(error)
     if known:
         return f"{known}; then send a message to go on"

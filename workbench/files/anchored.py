@@ -1,7 +1,7 @@
-"""What the session tells a tool about files beside its arguments.
+"""Files reached through an open root directory (openat), so that a link swapped in meanwhile leads nowhere else.
 
-What files will hold once earlier actions of the same answer have run, while it asks what an action would write:
-previews are made on top of that. Which files were shown to be written, while the action runs.
+Also what the session tells a tool about files: for a preview, the contents that earlier actions of the same response
+will write; while an action runs, the files the user was shown.
 """
 
 from __future__ import annotations
@@ -194,25 +194,25 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class AnchoredEntry:
-    """One name in a directory that is held open; every method raises OSError. `beside` means another name there."""
+    """One name in an open directory; every method raises OSError. `beside` is another name in it."""
 
     root: Root
     path: Path
     folder: int
 
     def stat(self, beside: str = "") -> os.stat_result:
-        """What is there; a link is not followed."""
+        """Return its stat; a link is not followed."""
         return os.stat(beside or self.path.name, dir_fd=self.folder, follow_symlinks=False)
 
     def mode(self) -> int:
-        """The mode of what is there; 0 where nothing is."""
+        """Return its mode, 0 where nothing is there."""
         try:
             return self.stat().st_mode
         except FileNotFoundError:
             return 0
 
     def open(self, flags: int, mode: int = 0o666, *, beside: str = "") -> int:
-        """A descriptor of the file; fails for a link."""
+        """Open it; fails for a link."""
         return os.open(beside or self.path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.folder)
 
     def read(self, beside: str = "") -> bytes:

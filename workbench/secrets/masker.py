@@ -1,4 +1,4 @@
-"""Secrets taken out of texts: those known here by their value, and what looks like a key; used by session and engine.
+"""The masker of secrets: known values, and whatever looks like a key.
 
 A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs the beginning that its issuer gives it.
 """
@@ -20,17 +20,17 @@ from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, names_in, parts
 _SHORTEST = 8
 _SHORTEST_FORM = 12
 _LONGEST_WRAPPED = 40_000
-"""Characters of a text in which a value is looked for that stands on several lines; outputs are cut below that."""
+"""Longest text that is searched for multi-line values; outputs are cut below that."""
 _SIGN = re.compile(r"[^\n]")
 Cover = Callable[[str, str], str]
-"""What stands in the place of a secret, of its name and its text."""
+"""Returns the replacement for a secret of this name and text."""
 _MASK = re.compile(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
-"""Fields that hold no text: what they say is no secret, and a picture is not looked through."""
+"""Fields without text: their values are no secrets, and images are not searched."""
 
 
 class SecretMasker:
-    """What must not be seen: values by their names; may be used from several threads."""
+    """Masks known values by their names, and keys by their shape. Thread-safe."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -39,16 +39,16 @@ class SecretMasker:
 
     @property
     def longest(self) -> int:
-        """Characters of the longest value."""
+        """Length of the longest value in characters."""
         return max(map(len, self._names), default=0)
 
     @property
     def have_blanks(self) -> bool:
-        """Whether a value is made of several words."""
+        """Whether a value consists of several words."""
         return any(" " in value for value in self._names)
 
     def add(self, name: str, value: str | None) -> None:
-        """Know one more; what is too short or a plain word could stand anywhere and is not taken."""
+        """Add a value; one that is too short, or a plain word, is ignored: it could occur anywhere."""
         value = (value or "").strip()
         if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
             return
@@ -58,21 +58,21 @@ class SecretMasker:
         self._names, self._known = names, known
 
     def add_all(self, env: Mapping[str, str]) -> None:
-        """Know the variables whose names say that they hold a secret."""
+        """Add the variables whose names look like secrets."""
         for name, value in env.items():
             if holds_secret(name):
                 self.add(name, value)
 
     def masked(self, text: str) -> str:
-        """The text with a mask in the place of each secret."""
+        """Return the text with each secret replaced by a mask."""
         return self._covered(text, lambda name, _: mask(name))
 
     def dotted(self, text: str) -> str:
-        """The text with a dot for each sign of a secret, so that all else stays where it stands."""
+        """Return the text with a dot for each character of a secret, so that offsets stay the same."""
         return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether a text can hold a secret at all: where it cannot, no part of it can. Quick for a long text."""
+        """Whether a text may contain a secret; if not, no part of it does. Fast for a long text."""
         if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
             return True
         return bool(settings_in(text, lower_case(text)))
@@ -92,7 +92,7 @@ class SecretMasker:
         return _without_settings(text, marks, cover) if marks else text
 
     def _without_forms(self, text: str, words: str, cover: Cover) -> str:
-        """The text, which has these longer words, without known values that are encoded or stand on several lines."""
+        """Mask known values that are encoded or span several lines in a text with these longer words."""
         for form, name in self._forms.items() if words else ():
             if form in words:
                 text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
@@ -107,7 +107,7 @@ class SecretMasker:
         return text
 
     def masked_data(self, value: Any) -> Any:
-        """Plain data with all its texts masked; the same object where there is nothing to mask."""
+        """Mask every string in plain data; return the same object where there is nothing to mask."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, Mapping):
@@ -117,7 +117,7 @@ class SecretMasker:
 
 _MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
 KNOWN = SecretMasker()
-"""What this process knows to be secret, whichever session or log a text is for."""
+"""The secrets of this process, shared by all sessions and logs."""
 
 
 def mask(name: str) -> str:
@@ -126,7 +126,7 @@ def mask(name: str) -> str:
 
 
 def masks_in(values: Iterable[Any]) -> str | None:
-    """The first mask that stands in plain data, in a call's arguments for example."""
+    """Return the first mask in plain data, such as a call's arguments."""
     for value in values:
         if isinstance(value, str):
             found = _MASK.search(value)
@@ -148,7 +148,7 @@ def _hidden(text: str, shape: Shape, cover: Cover) -> str:
 
 
 def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
-    """The match with its group `secret` covered, or all of it where it has none."""
+    """Cover the group `secret` of a match, or all of it where it has none."""
     if "secret" not in found.re.groupindex:
         return cover(name, found.group())
     whole, start = found.group(), found.start()
@@ -163,7 +163,7 @@ def _part_for(value: str) -> Words:
 
 
 def _forms(value: str) -> set[str]:
-    """What stands in a text for a value that is encoded: in base64 at any offset, in hexadecimal, in JSON."""
+    """Return the encoded forms of a value: base64 at any offset, hexadecimal, JSON."""
     raw = value.encode(errors="surrogatepass")
     forms = {raw.hex(), json.dumps(value)[1:-1]}
     for offset in range(3):

@@ -1,4 +1,4 @@
-"""Which variables hold secrets, by their names, and the environment of child processes, which is without them.
+"""Variables that hold secrets, by their names, and the environment of child processes without them.
 
 Used wherever a process is started, and by `secrets` for what is masked. Light: nothing else is imported.
 """
@@ -15,22 +15,22 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _NO_SECRETS = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
-"""Where we are, where we were, and where the user's agent of ssh listens: the last is a door and not a key."""
+"""Not secrets in spite of their names: the working directories, and the socket of the SSH agent."""
 
 
 def holds_secret(variable: str) -> bool:
-    """Whether the name of a variable says that it holds a secret."""
+    """Whether the name of a variable looks like a secret."""
     return variable.upper() not in _NO_SECRETS and bool(_NAME.search(variable))
 
 
 class PassedOn:
-    """The variables that the user lets children have though their names say that they hold secrets."""
+    """The variables that child processes get although their names look like secrets."""
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()
 
     def set(self, names: Iterable[str]) -> None:
-        """Pass on these from here on, and no others."""
+        """Pass on exactly these from now on."""
         self._names = frozenset(names)
 
     def __contains__(self, name: object) -> bool:
@@ -38,9 +38,9 @@ class PassedOn:
 
 
 PASSED_ON = PassedOn()
-"""For this process: what `pass_env` of the settings lists."""
+"""The variables of the setting `pass_env`, for this process."""
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment for a child process: without secrets, by their names, but with those that the user listed."""
+    """Return the environment of a child process: without secrets, except those the user listed."""
     return {name: value for name, value in env.items() if name in PASSED_ON or not holds_secret(name)}

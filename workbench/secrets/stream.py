@@ -1,4 +1,4 @@
-"""Secrets taken out of a text that comes piece by piece, wherever it is cut; used for output that streams."""
+"""Masks secrets in streamed text, wherever it is cut."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _MARKS = tuple(mark for shape in SHAPES if shape.holds for mark in shape.marks)
 
 
 class SecretStream:
-    """Gives on what can hold no secret any more: the last word waits for what follows it, or the line it depends on."""
+    """Passes on text that can no longer be part of a secret; the last word, or the line it depends on, waits."""
 
     def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets
         self._held = ""
         self._shown = ""
-        """What was given on of the line that goes on: it may name what follows."""
+        """What was passed on of the current line: it may name what follows."""
 
     def feed(self, text: str) -> str:
-        """What may be shown now that this has come."""
+        """Add text; return what can be passed on now."""
         held = self._held + text
         cut = self._cut(held)
         self._held = held[cut:]
         return self._masked(held[:cut])
 
     def rest(self) -> str:
-        """What is left at the end."""
+        """Return the rest at the end of the stream."""
         held, self._held = self._held, ""
         return self._masked(held)
 
     def _masked(self, text: str) -> str:
-        """The text masked as in its line, of which a part was given on before."""
+        """Mask the text as part of its line, of which the start was passed on before."""
         if not text:
             return ""
         before, whole = self._secrets.masked(self._shown), self._shown + text
@@ -52,7 +52,7 @@ class SecretStream:
         return masked[len(before) :] if masked.startswith(before) else self._secrets.masked(text)
 
     def _cut(self, held: str) -> int:
-        """A place that no secret goes across."""
+        """Return an offset that no secret spans."""
         block = _BLOCK.search(held)
         if block and len(held) - block.start() < _LONGEST_BLOCK:
             return block.start()

@@ -1,4 +1,4 @@
-"""Which addresses on the network may be reached: public ones, and of the others those that the person named.
+"""Which network addresses may be reached: public ones, and those the user allowed.
 
 A name is resolved once, and only an address that was checked here is connected to.
 """
@@ -30,11 +30,11 @@ def proxy_of(url: str) -> str:
     None is for this machine itself.
     """
     parts = urlsplit(url)
-    known = getproxies_environment()
-    found = known.get(parts.scheme) or known.get("all") or ""
-    if not found or _OWN.fullmatch(parts.hostname or "") or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    proxies = getproxies_environment()
+    proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+    if not proxy or _OWN.fullmatch(parts.hostname or "") or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return ""
-    return found if "://" in found else f"http://{found}"
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def unused_note(url: str) -> str:
@@ -45,25 +45,25 @@ def unused_note(url: str) -> str:
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
-"""The addresses of a host, as texts; raises OSError."""
+"""Returns the addresses of a host as strings. Raises OSError."""
 
 _METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
-"""Where the keys of cloud machines are read: never reached because all private addresses are allowed."""
+"""The metadata services of cloud machines, which hold keys: not reached even if all private addresses are."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
 class AddressRefused(Exception):
-    """An address that may not be reached, or a name that has none; the message is for the model."""
+    """The address may not be reached, or the name has none; the message is for the model."""
 
 
 class Unresolved(AddressRefused):
-    """A name that has no address as far as is known here."""
+    """The name cannot be resolved here."""
 
 
 class Addresses:
-    """What may be reached beside public addresses: nothing, everything (`True`), or the hosts and networks named."""
+    """What may be reached besides public addresses: nothing, everything (`True`), or listed hosts and networks."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Addresses:
         resolve: Resolve | None = None,
         setting: str = "`private` in [tools.web_read]",
     ) -> None:
-        """`setting` is where the person can allow more."""
+        """`setting` is where the user can allow more."""
         self._setting = setting
         self._all = private is True
         self._resolve = resolve or _resolved
@@ -102,7 +102,7 @@ class Addresses:
         if not allowed:
             what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"
             raise AddressRefused(
-                f"{what} not a public address, and those are not reached from here. The person can allow it in the "
+                f"{what} not a public address, and those are not reached from here. The user can allow it in the "
                 f"settings ({self._setting})."
             )
         return allowed[:_MOST]
@@ -115,14 +115,15 @@ class Addresses:
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address belongs to the public internet, and to one machine."""
+    """Whether it is a public unicast address."""
     address = _embedded(address)
-    is_own = address in _SITE_LOCAL  # an old way to number private networks
+    # The deprecated private networks of IPv6.
+    is_own = address in _SITE_LOCAL
     return address.is_global and not address.is_multicast and not address.is_reserved and not is_own
 
 
 def _embedded(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for, where it does."""
+    """Return the IPv4 address embedded in an IPv6 address, else the address itself."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _TRANSLATED:
@@ -135,7 +136,7 @@ def _resolved(host: str, port: int) -> list[str]:
 
 
 async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
-    """Done in a thread that nobody waits for when it hangs: a resolver cannot be interrupted."""
+    """Run in a daemon thread that is abandoned when it hangs: a resolver cannot be interrupted."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[list[str]] = loop.create_future()
 

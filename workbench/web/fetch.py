@@ -1,4 +1,4 @@
-"""Fetches one address over HTTP: each hop checked, all with limits, no cookies, no keys sent along.
+"""Fetches a URL over HTTP: every redirect is checked, everything has limits, and no cookies or keys are sent.
 
 A proxy is used only where the caller wants that: it looks names up again, so what was checked is not what is reached.
 """
@@ -26,11 +26,11 @@ _STEP = 1 << 18
 
 
 class BadBody(Exception):
-    """A body that cannot be unpacked; the message is for the model."""
+    """The body cannot be decompressed; the message is for the model."""
 
 
 class BodyReader:
-    """Takes what arrives, up to `limit` bytes after unpacking."""
+    """Reads a body up to `limit` bytes after decompression."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         names = [
@@ -47,11 +47,11 @@ class BodyReader:
 
     @property
     def content(self) -> bytes:
-        """What came so far."""
+        """Return the body so far."""
         return b"".join(self._parts)
 
     async def read(self, chunks: AsyncIterable[bytes]) -> None:
-        """Take chunks until they end or it is enough; raises BadBody."""
+        """Read chunks to the end or the limit. Raises BadBody."""
         async for chunk in chunks:
             self._take(chunk)
             if self.is_cut:
@@ -78,7 +78,7 @@ class BodyReader:
 
 MOST_HOPS = 8
 _SILENCE = 15.0
-"""Seconds without a byte until a connection is given up."""
+"""Seconds without data before a connection is given up."""
 _SHARE = 0.9
 """Of the time for everything: a body that has not ended then is taken as far as it came."""
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -91,12 +91,12 @@ _HEADERS = {
 
 
 class Unreachable(Exception):
-    """No answer could be had; the message says why, for the model."""
+    """There was no response; the message says why, for the model."""
 
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """How much and how long: bytes after unpacking, and seconds for everything together."""
+    """Limits: bytes after decompression, and seconds in all."""
 
     size: int = 10_000_000
     seconds: float = 30.0
@@ -104,26 +104,26 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class Fetched:
-    """The last answer: where it came from, and its body as far as it was read."""
+    """The final response: its URL, and its body as far as it was read."""
 
     url: str
     status: int
     content_type: str
     content: bytes
     hops: tuple[str, ...] = ()
-    """The addresses that sent on, in their order."""
+    """The URLs that redirected, in order."""
     cut: str = ""
-    """Why there is only the beginning: "size", "time", or "broken"; empty when all is there."""
+    """Why the body is cut: "size", "time" or "broken"; empty when it is complete."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_good(self) -> bool:
-        """Whether the server gave what it was asked for."""
+        """Whether the request succeeded."""
         return 200 <= self.status < 300
 
     @property
     def said(self) -> str:
-        """The status as people know it, such as `404 Not Found`."""
+        """The status line, such as `404 Not Found`."""
         try:
             return f"{self.status} {HTTPStatus(self.status).phrase}"
         except ValueError:
@@ -139,7 +139,7 @@ class _Way(NamedTuple):
 
 
 async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
-    """GET the address and follow it where it is sent on; raises Unreachable and Refused."""
+    """GET a URL and follow redirects. Raises Unreachable and AddressRefused."""
     import httpx
 
     until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
@@ -152,7 +152,7 @@ async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_
 
 
 async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int, until: float) -> Fetched:
-    """The answer where it is sent on to in the end."""
+    """Return the response after all redirects."""
     hops: list[str] = []
     while True:
         if len(hops) > MOST_HOPS:
@@ -172,7 +172,7 @@ async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int
 
 
 def checked_url(url: str) -> httpx.URL:
-    """The address, if it is one that can be fetched; raises Unreachable."""
+    """Parse a URL that can be fetched. Raises Unreachable."""
     import httpx
 
     try:
@@ -188,7 +188,7 @@ def checked_url(url: str) -> httpx.URL:
 
 
 def port_of(place: httpx.URL) -> int:
-    """The port that is meant."""
+    """Return the port, or the default of the scheme."""
     return place.port or (443 if place.scheme == "https" else 80)
 
 
@@ -202,7 +202,7 @@ def _sent_on(place: httpx.URL, target: str) -> httpx.URL:
 
 
 async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, until: float) -> Fetched:
-    """The answer of the first address that can be reached, directly or through the proxy."""
+    """Return the response of the first address that can be reached, directly or through the proxy."""
     import httpx
 
     for number, address in enumerate(addresses, 1):
@@ -217,7 +217,7 @@ async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, unt
 
 
 async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: float) -> Fetched:
-    """One request to one address. The name stands in the Host line and is what the certificate is checked for."""
+    """Send a request to one address. Host header and certificate check use the name."""
     import httpx
 
     timeout = httpx.Timeout(_SILENCE)
@@ -239,7 +239,7 @@ async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: f
 
 
 async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes, str]:
-    """What came, and why it is only the beginning."""
+    """Return the body, and why it is cut."""
     import httpx
 
     try:
@@ -263,7 +263,7 @@ def _what_came(body: BodyReader, answer: httpx.Response, why: str) -> tuple[byte
 
 
 def certificate_fault(error: BaseException | None) -> str:
-    """Why a certificate was refused, where that is what happened."""
+    """Return why a certificate was rejected, if it was."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message or "it cannot be verified"
