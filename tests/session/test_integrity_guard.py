@@ -12,13 +12,13 @@ from tests.session.fake_agent import calls, says
 from tests.world import wait_for
 from workbench.files import stat_keys
 from workbench.files.anchored import Root
+from workbench.files.replace import replace_file
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import FileDelta
 from workbench.risk.integrity import PathChange, PathState, ProtectedFiles, changes
 from workbench.session.actions.integrity import put_back
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
-from workbench.whole_files import replace_file
 
 EVIL = "#!/bin/sh\necho evil\n"
 

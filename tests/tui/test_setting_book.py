@@ -6,9 +6,9 @@ import stat
 import pytest
 
 from tests.tui.settings_form import settings_in
-from workbench.config.edit import write_settings
 from workbench.config.settings import load_settings
 from workbench.errors import UsageError
+from workbench.files.toml_edit import write_settings
 from workbench.tui.settings.book import SettingsBook
 
 FILE = """# how I work

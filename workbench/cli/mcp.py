@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from workbench.cli.common import print_line, settings_of, workspace_of
-from workbench.config.edit import write_settings
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
+from workbench.files.toml_edit import write_settings
 from workbench.mcp.catalog import Catalog, CatalogEntry, approve, show_changes
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, known_secrets, read_server

@@ -1,1 +1,1 @@
-"""Settings: where they are, how they are read, checked and edited, and the profiles of models."""
+"""Settings: their table, how they are read and checked, and where the user's files are."""

@@ -22,11 +22,11 @@ from workbench.engine.server import Server
 from workbench.engine.sockets import listen, mark_descendants, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
+from workbench.files.replace import discard_file
 from workbench.llm.client import import_early
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.opening import OpenedSession, open_session, start_session
-from workbench.whole_files import discard_file
 
 logger = logging.getLogger("workbench.engine")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
+from workbench.files.replace import discard_file
 from workbench.secrets.masker import KNOWN
 from workbench.text import visible
-from workbench.whole_files import discard_file
 
 _KEEP_FILES = 40
 _LIMIT = 1_000_000

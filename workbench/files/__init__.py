@@ -1,1 +1,1 @@
-"""Files: atomic and anchored writes, text files, three-way merge, safe git."""
+"""Files: atomic and anchored writes, edits of TOML files, text files, three-way merge, safe git."""

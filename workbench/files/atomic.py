@@ -16,8 +16,8 @@ from io import FileIO
 from pathlib import Path
 
 from workbench.files.anchored import SYSTEM, AnchoredEntry, Root
+from workbench.files.replace import note_own_write
 from workbench.processes.leftovers import mark
-from workbench.whole_files import note_own_write
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
 """In a folder where only an owner may, or over a file that is mounted on its own."""

@@ -23,10 +23,10 @@ import httpx2
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
+from workbench.files.replace import replace_json
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import SignInNeeded
 from workbench.secrets.masker import KNOWN
-from workbench.whole_files import replace_json
 
 if TYPE_CHECKING:
     from workbench.mcp.sdk import Gone

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from workbench.files.replace import replace_file
 from workbench.rules.examples import wrong_example
 from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
 from workbench.rules.width import too_wide
-from workbench.whole_files import replace_file
 
 _TEXTS = ("tool", "command", "path", "folder", "reason")
 _LISTS = ("match", "not_match")

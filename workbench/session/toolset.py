@@ -93,7 +93,7 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     context = ToolContext(str(workspace), directory, complete, services.delegates, merges=True)
     table = {**settings.tools, DELEGATE: False} if services.is_child else settings.tools
     configured = _servers(locations, settings, workspace)
-    of_servers = configured[1].names(configured[0].found) if configured else set()
+    of_servers = configured[1].names(configured[0].servers) if configured else set()
     own = {name: value for name, value in table.items() if name not in of_servers}
     selection = select_tools(replace(settings, tools=own), locations.settings_file, context)
     resources.callback(selection.close)

@@ -15,7 +15,7 @@ from typing import Final
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
-from workbench.whole_files import replace_json
+from workbench.files.replace import replace_json
 
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from workbench.config.locations import Locations
 from workbench.files.anchored import AnchoredEntry, Root
+from workbench.files.replace import is_own_write
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk.assessment import ANY, Assessment
@@ -32,7 +33,6 @@ from workbench.session.results import with_text
 from workbench.session.state import OpenAction
 from workbench.text import counted, visible
 from workbench.tools.tool import ToolDefinition
-from workbench.whole_files import is_own_write
 
 MOST_PUT_BACK: Final = 20
 """Files that are put back after one action; where more have changed, the user is asked about all of them."""

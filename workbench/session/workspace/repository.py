@@ -23,10 +23,10 @@ from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.anchored import Root, real_path
 from workbench.files.git import GitAnswer, OwnRepository, run_git
+from workbench.files.replace import discard_file
 from workbench.risk.assessment import Part, Spares
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.text import visible
-from workbench.whole_files import discard_file
 
 
 def patterns_above(workspace: Path) -> Iterator[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
+from workbench.files.replace import replace_file
 from workbench.tools.openapi.documents import BadDocument, checked, parsed
-from workbench.whole_files import replace_file
 
 _NO_MATTER = ("info", "tags", "externalDocs", "paths", "components")
 _MOST_OF_ONE = 40

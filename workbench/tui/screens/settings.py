@@ -30,7 +30,7 @@ from workbench.view.formatting.rows import from_home
 from workbench.view.formatting.wrapping import Piece
 
 if TYPE_CHECKING:
-    from workbench.config.edit import KeyPath
+    from workbench.files.toml_edit import KeyPath
 
 _KEYS = "enter change · / filter · u reset to default · esc close"
 

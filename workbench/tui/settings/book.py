@@ -33,7 +33,7 @@ from workbench.tui.settings.entries import (
 from workbench.tui.settings.providers import Way, kept
 
 if TYPE_CHECKING:
-    from workbench.config.edit import KeyPath
+    from workbench.files.toml_edit import KeyPath
 
 Listener = Callable[[Settings], None]
 
@@ -125,7 +125,7 @@ class SettingsBook:
         self.write(removed(entry.path[1], self._raw))
 
     def _save_profile(self, path: KeyPath, text: str) -> str:
-        from workbench.config.edit import rename_table
+        from workbench.files.toml_edit import rename_table
 
         if path == ADD:
             text, changes = added(text, self._profiles())
@@ -142,7 +142,7 @@ class SettingsBook:
 
     def write(self, changes: Mapping[KeyPath, Any]) -> None:
         """Write entries as they are and apply them. Raises UsageError."""
-        from workbench.config.edit import write_settings
+        from workbench.files.toml_edit import write_settings
 
         write_settings(self.file, changes)
         self._reload()

@@ -15,7 +15,7 @@ from workbench.tui.settings.providers import kept, read_way, wrong_way
 from workbench.view.formatting.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
-    from workbench.config.edit import KeyPath
+    from workbench.files.toml_edit import KeyPath
     from workbench.tui.settings.book import CurrentValue
 
 ADD: Final = ("models",)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from workbench.client.threads import in_daemon
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
+from workbench.files.replace import discard_file, replace_file
 from workbench.processes.leftovers import is_left, mark
 from workbench.text import well_formed
 from workbench.view.state import SessionState, UserItem
-from workbench.whole_files import discard_file, replace_file
 
 if TYPE_CHECKING:
     from textual.screen import Screen

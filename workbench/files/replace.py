@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: settings and rules of the person's, what was agreed to, what is known."""
+"""Small files of ours that are replaced atomically: settings, rules, approvals, records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.errors import UsageError
 
 _MOST_NOTES = 1_000
 _LARGEST_NOTED = 200_000
-"""Bytes of a content that is noted; of larger protected files the content is never compared."""
+"""Largest content that is noted in bytes; larger protected files are never compared by content."""
 _own_writes: dict[str, bytes] = {}
-"""What this process wrote last, so that a session does not take it for the work of a command."""
+"""What this process wrote last, so that a session does not attribute it to a command."""
 
 
 def replace_file(path: Path, raw: bytes) -> None:
-    """Give the file this content; its mode stays, a link stays one, a new file is private. Raises OSError."""
+    """Replace the content of a file; mode and link stay, and a new file is private. Raises OSError."""
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", dir=target.parent)
@@ -40,16 +40,16 @@ def replace_file(path: Path, raw: bytes) -> None:
 
 
 def discard_file(path: Path) -> None:
-    """Delete a file of ours where that is possible.
+    """Delete a file of ours if possible.
 
-    On a disk that failed or has turned read-only it stays, and that must not hide why we are cleaning up.
+    On a failed or read-only disk it stays, which must not hide the error that led here.
     """
     with suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def note_own_write(path: Path, raw: bytes | None) -> None:
-    """Note that this process is about to give the file this content (None: to delete it)."""
+    """Record that this process is about to write this content (None: to delete the file)."""
     if len(_own_writes) >= _MOST_NOTES:
         _own_writes.pop(next(iter(_own_writes)), None)
     if raw is not None and len(raw) > _LARGEST_NOTED:
@@ -59,9 +59,9 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
 
 
 def is_own_write(path: str, digest: bytes) -> bool:
-    """Whether this process itself gave the file the content with this SHA-256 digest (empty: deleted it).
+    """Whether this process itself wrote the content with this SHA-256 digest (empty: deleted the file).
 
-    A note counts once, and no child process can make one.
+    A record is used once, and no child process can create one.
     """
     if _own_writes.get(path) != digest:
         return False
@@ -69,9 +69,9 @@ def is_own_write(path: str, digest: bytes) -> bool:
     return True
 
 
-def replace_json(path: Path, told: Mapping[str, Any]) -> None:
-    """The same with data as JSON; raises UsageError."""
+def replace_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Replace the content of a file with data as JSON. Raises UsageError."""
     try:
-        replace_file(path, json.dumps(told, indent=1).encode())
+        replace_file(path, json.dumps(data, indent=1).encode())
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
