@@ -1,7 +1,7 @@
-"""Whether an agent goes in circles, judged from its last moves alone; the session asks before each call of the model.
+"""Whether the agent repeats itself, judged from its last moves, and the advice for a call that failed twice alike.
 
-Moves are compared in a canonical form: what differs from call to call without a reason of the agent's (the order of
-arguments, times of day, durations, addresses in memory) makes no difference, and wording beside the action none at all.
+Moves are compared in a canonical form: the order of arguments, times, durations and memory addresses make no
+difference, and neither does the text beside an action.
 """
 
 from __future__ import annotations

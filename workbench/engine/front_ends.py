@@ -1,4 +1,4 @@
-"""The screens attached to an engine: who holds the pen, and what each has still to get."""
+"""The front ends attached to an engine: which one may give commands, and what each has still to be sent."""
 
 from __future__ import annotations
 

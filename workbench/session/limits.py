@@ -187,7 +187,7 @@ class Budget:
         return replace(usual, token_limit=remaining, max_cost=0, above=self.over)
 
     def steps(self, requested: int) -> int:
-        """The calls of the model a sub-agent may make, not more than the run itself has left. Raises NothingLeft."""
+        """Return how often a sub-agent may call the model, at most as often as the run. Raises BudgetExhausted."""
         over = self.over()
         if over:
             raise BudgetExhausted(f"nothing is left for it, the run {over}")

@@ -1,4 +1,4 @@
-"""The files a message mentions, read when it is sent: the log holds what the model gets; used by the session."""
+"""What a message mentions (files, images, resources of MCP servers), read once so that the log holds what was sent."""
 
 from __future__ import annotations
 

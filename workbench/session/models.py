@@ -1,7 +1,4 @@
-"""The keys of profiles that stand in a file or in the keyring of the system; used by `models`.
-
-The keyring is asked through the Python package `keyring` where it is installed, else through `secret-tool` (libsecret).
-"""
+"""The models that a session may use, and where their keys come from: environment, file or the system's keyring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be recorded when a run ends before its batch does: after a kill, an interrupt or a fault of ours."""
+"""The events that close an unfinished run: after a kill, an interrupt, a fault, an import or a repair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's last moves, kept up event by event from the log, and whether they go in circles; used by the log."""
+"""Repeated behaviour of the agent, followed event by event: loops in its last moves, and tools that fail alike."""
 
 from __future__ import annotations
 

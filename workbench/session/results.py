@@ -1,4 +1,4 @@
-"""Gives tools back what they answered earlier, when a session is opened again: the log is the only place it is kept."""
+"""Builds the results of actions as the log holds them, and gives tools their earlier results when a log is replayed."""
 
 from __future__ import annotations
 

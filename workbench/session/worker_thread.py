@@ -1,4 +1,4 @@
-"""Threads of their own for calls that may hang, so that an interrupt never waits for them; used by the session.
+"""Threads for calls that may hang, so that an interrupt never waits for them.
 
 A thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
 """

@@ -1,4 +1,4 @@
-"""From a proposed action to its result: assess, decide by mode, check again, run, observe; driven by the session."""
+"""The life of an action: prepare, assess, decide by mode or rule, check again before the start, run, record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would run, and what a decision on it is bound to; worked out when an action is assessed and before it starts."""
+"""Prepares an action: what would run, what a decision on it is bound to, how it is rated, and what the rules say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's answer to a tool goes into the log as what it cost; wired to the tools' way to the model by `opening`."""
+"""Turns decisions, answers and settings of the user into events; raises CommandError for what does not fit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CommandError(WorkbenchError):
 
 
 def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
-    """The events of a decision; raises Refused when it does not fit the question that is open."""
+    """The events of a decision; raises CommandError when it does not fit the question that is open."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
         raise CommandError("this action does not wait for a decision any more")
     if waiting.asks_person:
@@ -68,7 +68,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
-    """Raise Refused for an approval of what a mode or rule denies by now, though neither decided it while it waited."""
+    """Raise CommandError for an approval of what a mode or rule has come to deny while the action waited."""
     tool = actions.tools.get(waiting.proposed.tool)
     ruling = actions.rater.verdict(waiting, tool, decided.edited) if tool else None
     if ruling is not None and ruling.verdict == "deny":
@@ -113,7 +113,7 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
-    """The events of an answer, which is the action's result; raises Refused when that question is not open."""
+    """The events of an answer, which is the action's result; raises CommandError when that question is not open."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
         raise CommandError("this question does not wait for an answer any more")
     if not waiting.asks_person:
@@ -162,7 +162,7 @@ class SettingFields(TypedDict, total=False):
 
 
 def settings_change(fields: SettingFields) -> SettingsChanged | None:
-    """The event that changes these, None when that is nothing; raises Refused for a limit or a rule that is none."""
+    """Return the event that changes these, None without a change; raises CommandError for an invalid limit or rule."""
     if all(value is None for value in fields.values()):
         return None
     max_steps, rule = fields.get("max_steps"), fields.get("rule")
@@ -186,7 +186,7 @@ class AlwaysRule(NamedTuple):
 
 
 def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
-    """Save the rule; the events to commit, with the decision itself. Raises Refused, and then nothing is saved."""
+    """Save the rule; the events to commit, with the decision itself. Raises CommandError, and then nothing is saved."""
     rule_text = waiting.assessed.always if waiting and waiting.assessed else ""
     if not rule_text or always.rule != rule_text:
         raise CommandError("that is not the rule that was shown with this action; look at it again")

@@ -1,4 +1,4 @@
-"""What the model is told when the person took a part of a change: each hunk, and how the files read now. Pure."""
+"""The approval of a part of a change: which hunks are written, and what the model is told of each. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the actions of a session ask of its files: what would be taken away for good, and whether a copy is kept."""
+"""Runs the tools of actions in threads, records what they return, and writes what the user approved of a change."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ServerQuestions:
         return CallAsker(self, server, call) if call is not None else None
 
     def command(self, action_id: str, apply: Callable[[ServerQuestion, str], None]) -> bool:
-        """Give a command to the question it is for; False where that is none of these. Raises Refused."""
+        """Give a command to the question it is for; False where that is none of these. Raises CommandError."""
         with self._lock:
             question = self._open.get(action_id)
         if question is None:
@@ -86,7 +86,7 @@ class ServerQuestion:
         self._done = threading.Event()
 
     def answer(self, action_id: str, text: str) -> None:
-        """The person's answer; raises Refused."""
+        """The person's answer; raises CommandError."""
         if not self._takes_text:
             raise CommandError("this waits for a decision, not for an answer")
         if not text.strip():
@@ -95,7 +95,7 @@ class ServerQuestion:
         self._done.set()
 
     def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **fields: Any) -> None:
-        """The person's decision; raises Refused."""
+        """The person's decision; raises CommandError."""
         if self._takes_text:
             raise CommandError("this is a question of a server's; it takes an answer, not a decision")
         if verdict == "edited" or fields.get("always") is not None:

@@ -1,4 +1,4 @@
-"""Several edits of one file in one answer: each is shown on top of what those before it will leave; for `readying`."""
+"""Files that changed since the agent read them, or that earlier actions of the same answer write too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell commands of the person's own: they run in the agent's shell, between its actions; used by the session."""
+"""Shell commands of the user, run in the agent's shell between its actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sessions there are, each read cheaply from its file; damaged ones are listed as such. Used by the commands."""
+"""The session files of the user: listed, searched, renamed and deleted without opening a session."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where a long log can be cut, so that a screen reads its end first and older parts when they are asked for.
+"""Reads a long log in parts, the end first, with a digest of what comes before the part.
 
-Nothing behind a cut tells more of an action, or of a message that waits, from before it: each part is shown by itself.
+A part begins where no action and no waiting message reaches across the cut, so that each can be shown by itself.
 """
 
 from __future__ import annotations

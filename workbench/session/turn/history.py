@@ -1,4 +1,4 @@
-"""The arguments of a call as a provider takes them back; used by `history`."""
+"""The messages to the model, derived from the log event by event, and the part of them that a summary can replace."""
 
 from __future__ import annotations
 

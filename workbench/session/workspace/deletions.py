@@ -68,7 +68,7 @@ class DeletionSurvey:
         return Explained(assessment._replace(parts=parts, reasons=reasons), doubt)
 
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
-        """Keep a copy of what the command takes away; None where there is nothing. Raises VersionsFail."""
+        """Keep a copy of what the command takes away; None where there is nothing. Raises SnapshotError."""
         deletions = self._found(assessment)
         failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
         if failed:
@@ -85,7 +85,7 @@ class DeletionSurvey:
         return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
     def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
-        """Keep files that `version` holds and a command has deleted unforeseen; raises VersionsFail."""
+        """Keep files that `version` holds and a command has deleted unforeseen; raises SnapshotError."""
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))

@@ -1,6 +1,6 @@
-"""What the person's own repository says of files that git deletes or writes over: which of them it does not keep.
+"""Snapshots in a git repository of our own, and what the user's repository keeps or ignores.
 
-Used where the losses of a command are looked up; nothing of the repository is executed.
+Nothing that a repository configures is ever executed.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Change:
 
 
 class SnapshotRepository:
-    """Versions of one workspace; its paths are relative to it. Every method raises VersionsFail."""
+    """Versions of one workspace; its paths are relative to it. Every method raises SnapshotError."""
 
     def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
@@ -267,7 +267,7 @@ class SnapshotRepository:
         return self._metadata.now
 
     def version_named(self, name: str) -> str:
-        """The whole id of a version by how it begins; raises VersionsFail."""
+        """The whole id of a version by how it begins; raises SnapshotError."""
         if not _NAME.fullmatch(name):
             raise SnapshotError(f"{name!r} is no version")
         if not (self.folder / "HEAD").exists():
@@ -394,7 +394,7 @@ class SnapshotRepository:
     def git(
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
     ) -> bytes:
-        """The output of git on the versions; raises VersionsFail, GitRefused."""
+        """The output of git on the versions; raises SnapshotError, GitRefused."""
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))

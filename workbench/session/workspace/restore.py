@@ -1,6 +1,7 @@
-"""Puts files of a workspace back as a version holds them: bytes, permissions, links and empty directories.
+"""Puts files of the workspace back: as a snapshot holds them, or as the user reverts them.
 
-Only what differs is written, and never through a link that leads out of the workspace.
+Only what differs is written, never through a link that leads out of the workspace, and only while the file still holds
+what was shown.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class RestoredCount:
 
 
 def restore(repository: SnapshotRepository, version: str) -> list[Change]:
-    """Make the workspace hold what the version holds; the files that were changed. Raises VersionsFail."""
+    """Make the workspace hold what the version holds; the files that were changed. Raises SnapshotError."""
     changes = repository.difference(repository.take(), version)
     now, then = repository.metadata, repository.metadata_of(version)
     write(repository, changes, then)
@@ -97,7 +98,7 @@ def write(
     metadata: Metadata,
     before: Mapping[str, bytes] = _UNKNOWN,
 ) -> None:
-    """Carry changes out in the workspace: what has to go first, then what has to be there. Raises VersionsFail.
+    """Carry changes out in the workspace: what has to go first, then what has to be there. Raises SnapshotError.
 
     A file that is named in `before` and holds anything else by now stays as it is.
     """
@@ -114,7 +115,7 @@ def write(
 
 
 def set_permissions(repository: SnapshotRepository, path: str, mode: int) -> None:
-    """Give a file these permissions; raises VersionsFail."""
+    """Give a file these permissions; raises SnapshotError."""
     _change(repository, path, lambda entry: entry.chmod(mode))
 
 
@@ -168,7 +169,7 @@ def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> 
 
 
 def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
-    """Do something to what is at the path; raises VersionsFail."""
+    """Do something to what is at the path; raises SnapshotError."""
 
     def changed() -> None:
         with repository.root.entry(repository.root.path / path, make=True) as entry:
@@ -329,7 +330,7 @@ def _blob_of(raw: bytes) -> str:
 
 
 def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored | None:
-    """What the version holds of the file, where it is what is wanted; raises VersionsFail, ValueError."""
+    """What the version holds of the file, where it is what is wanted; raises SnapshotError, ValueError."""
     path = Path(file.path)
     if repository is None or not file.version or file.after is None:
         return None

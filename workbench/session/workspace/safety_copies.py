@@ -54,12 +54,12 @@ class SafetyCopies:
         self._file = repository.folder / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
-        """Keep these files; of those `held` the last version has the bytes already. Raises VersionsFail."""
+        """Keep these files; of those `held` the last version has the bytes already. Raises SnapshotError."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
     def keep_deleted(self, deleted: Sequence[Change], version: str, what: CopyDetails) -> SafetyCopy:
-        """Keep files that `version` holds and that are gone since; raises VersionsFail."""
+        """Keep files that `version` holds and that are gone since; raises SnapshotError."""
         return self._note(tree_of_deleted(self._repository, deleted, version), len(deleted), what)
 
     def _note(self, version: str, count: int, what: CopyDetails, copied: int = 0) -> SafetyCopy:
@@ -113,7 +113,7 @@ class SafetyCopies:
             raise SnapshotError(f"the copy cannot be kept: {error.strerror}") from error
 
     def paths_of(self, copy: SafetyCopy) -> frozenset[str]:
-        """The files of a copy; raises VersionsFail."""
+        """The files of a copy; raises SnapshotError."""
         return frozenset(change.path for change in self._repository.files_of(copy.version))
 
     def named(self, name: str) -> SafetyCopy | None:
