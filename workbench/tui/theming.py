@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.tui.settings.book import SettingsBook
 
 EVERY = 1.5
-"""Seconds between two looks at the folder."""
+"""Seconds between two checks of the directory."""
 
 
 class ThemeFolder:

@@ -1,4 +1,4 @@
-"""The free text of a question's card: one line, whose keys the card looks at first."""
+"""The line for a free answer to a question; the card sees its keys first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.text import visible
 
 
 class AnswerLine(Input):
-    """Takes what the card lets through; a paste never sends."""
+    """Accepts what the card lets through; a paste never sends."""
 
     def __init__(self, takes: Callable[[events.Key | events.Paste], bool], placeholder: str) -> None:
         super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)
         self._takes = takes
 
     async def on_key(self, event: events.Key) -> None:
-        """What is not text here is not handled here; own keys run at once, so that no later letter overtakes them."""
+        """Pass on keys that are not for this line; run its own at once, so that no later letter overtakes them."""
         if not self._takes(event):
             event.prevent_default()
             event.stop()

@@ -1,4 +1,4 @@
-"""What may follow a command of the prompt, for the list above it; the app makes it for its main screen."""
+"""The arguments that the list above the prompt offers for each command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.view.prompt.completion import Names
 
 
 def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
-    """By the name of the command."""
+    """Return functions that list names with descriptions, by command."""
     return {
         "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
         "model": lambda: [(name, settings().profile(name).model) for name in settings().models],

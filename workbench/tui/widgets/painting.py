@@ -1,4 +1,4 @@
-"""Pieces turned into what Textual paints: strips for line-API widgets, content for the others."""
+"""Turns pieces into what Textual paints: strips for line-API widgets, content for the others."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ STYLES: Final = {
     "diff-added": "on $diff-added",
     "diff-removed": "on $diff-removed",
 }
-"""What the other names of a piece look like; they stand on the background of their line."""
+"""The styles of the other names of a piece, on the background of its line."""
 
 
 def as_content(lines: Iterable[Line]) -> Content:
-    """Lines of pieces as content; nothing in them is read as markup."""
+    """Return lines of pieces as content; nothing in them is parsed as markup."""
     return Content("\n").join(
         Content.assemble(*((piece.text, STYLES.get(piece.style, "")) for piece in line)) for line in lines
     )
 
 
 def say(widget: Static, content: Content) -> None:
-    """Let it show this; where it does already, nothing is laid out or painted."""
+    """Set the content of a widget; nothing is laid out or painted when it shows that already."""
     shown = widget.content
     if not (isinstance(shown, Content) and shown.is_same(content)):
         widget.update(content)
 
 
 def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
-    """Write this on its border, `below` on the lower one; where it stands there already, nothing is painted."""
+    """Set the title of a border, of the lower one with `below`; nothing is painted when it is the same."""
     current = widget.border_subtitle if below else widget.border_title
     if current == title.markup:
         return
@@ -67,14 +67,14 @@ def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
 
 
 def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -> Strip:
-    """One line as a strip of exactly `width` cells that paints its own background."""
+    """Return one line as a strip of exactly `width` cells that paints its own background."""
     plain = Style()
     segments = [Segment(piece.text, base + styles.get(piece.style, plain)) for piece in line if piece.text]
     return Strip(segments).adjust_cell_length(width, base)
 
 
 def style_of(app: App[Any], words: str) -> Style:
-    """What the words of a style mean in the theme there is now, as a part of a style: what they leave out stays."""
+    """Return the Rich style that the words describe in the current theme; what they do not name stays unset."""
     return app.stylesheet.parse_style(words).rich_style
 
 
@@ -85,5 +85,5 @@ def line_styles(widget: Widget) -> dict[str, Style]:
 
 
 def css_beside(module: str) -> str:
-    """The style sheet that lies beside a widget's module."""
+    """Return the style sheet beside a widget's module."""
     return Path(module).with_suffix(".tcss").read_text(encoding="utf-8")

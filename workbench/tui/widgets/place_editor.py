@@ -1,4 +1,4 @@
-"""A text edited in its place inside a question: the new text of a hunk, a command, arguments. Used by QuestionBox."""
+"""An editor inside a question, for the new text of a hunk, a command or arguments. Used by QuestionBox."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.tui.widgets.painting import css_beside
 
 
 class PlaceEditor(TextArea):
-    """Keeps or discards what was written; nothing else happens by its keys."""
+    """Keeps or discards the edited text; its keys do nothing else."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -23,20 +23,20 @@ class PlaceEditor(TextArea):
     ]
 
     class Kept(Message):
-        """The text is to be taken."""
+        """The text is to be used."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Discarded(Message):
-        """Nothing is to be taken."""
+        """The edit is to be dropped."""
 
     def __init__(self) -> None:
         super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False)
 
     def open(self, text: str, title: str) -> None:
-        """Show this text, from its top, and take the keys."""
+        """Show this text from its top, and take the focus."""
         self.indent_type = "tabs" if "\t" in text else "spaces"
         self.border_title = Content(visible(title, lines=False))
         self.border_subtitle = ""
@@ -45,20 +45,20 @@ class PlaceEditor(TextArea):
         self.screen.set_focus(self)  # at once: the next key is text
 
     def complain(self, why: str) -> None:
-        """The text cannot be taken, and why."""
+        """Show why the text cannot be used."""
         self.border_subtitle = Content(visible(why, lines=False))
 
     def action_keep(self) -> None:
-        """Hand the text over, with the letters that are still on their way here: this key comes before them."""
+        """Post the text, after the letters that are still on their way here: this key is handled before them."""
         self.call_later(lambda: self.post_message(self.Kept(self.text)))
 
     def action_discard(self) -> None:
-        """Leave everything as it was."""
+        """Drop the edit."""
         self.post_message(self.Discarded())
 
 
 def can_edit(text: str) -> bool:
-    """Whether the editor shows every sign of the text and gives it back as it was."""
+    """Whether the editor shows every character of the text and returns it unchanged."""
     body = text.replace("\r\n", "\n")
     is_even = "\r\n" not in text or text.count("\n") == text.count("\r\n")
-    return is_even and all(sign.isprintable() or sign in "\n\t" for sign in body)
+    return is_even and all(char.isprintable() or char in "\n\t" for char in body)

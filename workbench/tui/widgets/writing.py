@@ -26,15 +26,15 @@ from workbench.view.state import UserItem
 
 
 class Writing(Vertical):
-    """Everything about what is being written; the main screen hears of what is sent."""
+    """The prompt, its list, the queue and the attachments; posts what is sent to the main screen."""
 
     DEFAULT_CSS = css_beside(__file__)
 
     class ListChanged(Message):
-        """The list was opened, closed, or shows something else."""
+        """The list was opened or closed, or shows other rows."""
 
     class FilesFound(Message):
-        """The thread has found files for a query."""
+        """A thread found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
@@ -72,37 +72,37 @@ class Writing(Vertical):
         return VimPrompt
 
     def compose(self) -> ComposeResult:
-        """The list, what waits, the images, then the prompt."""
+        """Mount the list, the queue, the images and the prompt."""
         yield Suggestions(self._completer)
         yield QueueList()
         yield Attachments()
         yield self._kind_of_prompt()(self.past, self._completer, self._folder)
 
     def on_mount(self) -> None:
-        """Read the history behind the first frame."""
+        """Read the history after the first frame."""
         self.query_one(Prompt).leave_upwards = self.query_one(QueueList).enter
         self.call_after_refresh(self.run_worker, self._read)
 
     def on_unmount(self) -> None:
-        """Nobody looks for files any more."""
+        """Stop searching for files."""
         self._files.close()
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """The files and resources that a text mentions."""
+        """Return the files and resources that a text mentions."""
         return mentioned(text, self._folder, self.offers.is_resource(text))
 
     def recall(self, texts: Iterable[str]) -> None:
-        """Texts of this session, for up and down; they are in the file already if they were written here."""
+        """Add texts of this session to the history; they are in its file already if they were written here."""
         for text in texts:
             self.past.remember(text, keep=False)
 
     def show_queue(self, items: Sequence[UserItem]) -> None:
-        """These messages wait for the agent."""
+        """Show the messages that wait for the agent."""
         self.query_one(QueueList).show(items)
 
     @on(Prompt.Changed)
     def on_prompt_changed(self, event: Prompt.Changed) -> None:
-        """Other images may go with the message."""
+        """Show the images that the text names now."""
         text = event.text_area.text
         paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
         if paths != self._images:
@@ -126,17 +126,17 @@ class Writing(Vertical):
 
     @on(ListChanged)
     def on_list_changed(self) -> None:
-        """Show the list as it is now; the main screen shows other keys."""
+        """Show the list; the main screen shows other keys."""
         self.query_one(Suggestions).show()
 
     @on(FilesFound)
     def on_files_found(self, found: FilesFound) -> None:
-        """The thread's answer."""
+        """Pass the thread's answer on to the list."""
         self._completer.found_files(found.query, found.paths)
 
     @on(Suggestions.Picked)
     def on_picked(self, picked: Suggestions.Picked) -> None:
-        """A click takes a row."""
+        """Take the row that was clicked."""
         self._completer.at = picked.at
         self.query_one(Prompt).action_take()
         self.query_one(Prompt).focus()
