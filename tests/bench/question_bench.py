@@ -41,15 +41,14 @@ class _Bare(QuestionScreen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.painted = asyncio.Event()
+        _watch(self)
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static("?")
 
-    def appeared(self) -> None:
-        assert isinstance(self.app, _Terminal)
-        assert self.app.painted is self
-        self.painted.set()
+    def show_keys(self) -> None:
+        """There are none."""
 
 
 class _Watched(ApprovalScreen):
@@ -58,12 +57,20 @@ class _Watched(ApprovalScreen):
     def __init__(self, action: ActionItem) -> None:
         super().__init__(Asked(action))
         self.painted = asyncio.Event()
+        _watch(self)
 
-    def appeared(self) -> None:
-        assert isinstance(self.app, _Terminal)
-        assert self.app.painted is self
-        super().appeared()
-        self.painted.set()
+
+def _watch(screen: _Bare | _Watched) -> None:
+    """Set its event when its quiet time begins, which is when it has been painted."""
+    begin = screen.quiet.begin
+
+    def begin_and_tell() -> None:
+        assert isinstance(screen.app, _Terminal)
+        assert screen.app.painted is screen
+        begin()
+        screen.painted.set()
+
+    screen.quiet.begin = begin_and_tell  # type: ignore[method-assign]
 
 
 def measures() -> list[Measure]:

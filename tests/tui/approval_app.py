@@ -43,7 +43,7 @@ def ask(
         Asked(action, position, total, waiting=waiting),
         changed=changed,
         clock=clock,
-        typed=lambda text: app.typed.append(text),
+        type_in_prompt=lambda text: app.typed.append(text),
     )
     app = ScreenApp(screen)
     return app, clock
@@ -58,7 +58,7 @@ def shown(app: ScreenApp, part: str) -> str:
 
 
 async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
-    await until(pilot, lambda: question(app).arming._quiet_since is not None, "visible")
+    await until(pilot, lambda: question(app).quiet.arming._quiet_since is not None, "visible")
     await until(pilot, lambda: app.pushed.query_one("#what").size.height > 0 and shown(app, "#what") != "", "painted")
 
 

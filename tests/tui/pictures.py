@@ -59,7 +59,7 @@ def is_settled(app: WorkbenchApp, events: Sequence[Any]) -> bool:
         return False
     if not app.state.waiting:
         return True
-    return isinstance(app.screen, ApprovalScreen) and app.screen.is_armed
+    return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
 async def shown(pilot: Pilot[Any], link: FakeLink, events: Sequence[Any]) -> None:

@@ -255,7 +255,7 @@ async def test_a_withdrawn_question_takes_all_that_was_opened_on_it_along(keys: 
         question(app).withdraw()
         await until(pilot, lambda: app.screen is main, "everything is gone")
         assert app.results == [Later(aside=True)]
-        await until(pilot, lambda: any("nothing was decided" in note.message for note in app._notifications))
+        await until(pilot, lambda: any("nothing was approved" in note.message for note in app._notifications))
         clock.now += 60
         await pilot.press("Y", "y", "q", "escape")
         assert app.results == [Later(aside=True)]

@@ -27,7 +27,7 @@ def said(app: ScreenApp) -> str:
 async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: str) -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(100, 40)) as pilot:
-        question(app)._tried = lambda rule: Trial((TESTS,), 2)
+        question(app)._above._try_rule = lambda rule: Trial((TESTS,), 2)
         await arm(pilot, app, clock)
         await until(pilot, lambda: "a always" in keys_shown(app))
         await pilot.press("a")

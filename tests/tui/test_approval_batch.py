@@ -96,7 +96,8 @@ async def test_what_does_not_fit_must_be_scrolled_before_all_are_approved() -> N
         await arm(pilot, app, clock)
         await pilot.press("Y")
         await until(pilot, lambda: isinstance(app.screen, ApproveAllScreen), "the list")
-        await until(pilot, lambda: app.screen.is_armed is False and app.screen.arming._quiet_since is not None)  # type: ignore[attr-defined]
+        quiet = app.screen.quiet  # type: ignore[attr-defined]
+        await until(pilot, lambda: quiet.is_armed is False and quiet.arming._quiet_since is not None)
         clock.now += 60
         await until(pilot, lambda: "scroll to the end" in str(app.screen.query_one("#keys").render()))
         await pilot.press("Y")
@@ -147,7 +148,7 @@ async def test_nothing_is_left_to_approve_together_when_the_person_changed_all_o
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         await pilot.press("space", "Y")
-        await until(pilot, lambda: any("each is approved by itself" in note.message for note in app._notifications))
+        await until(pilot, lambda: any("approve each one with y" in note.message for note in app._notifications))
         assert app.screen is app.pushed
 
 
@@ -156,7 +157,7 @@ async def test_one_that_comes_to_wait_beside_it_enters_the_list() -> None:
     async with app.run_test(size=(100, 40)) as pilot:
         await arm(pilot, app, clock)
         assert "Y all" not in keys_shown(app)
-        question(app).stands_beside(WAITING)
+        question(app).update_waiting(WAITING)
         await until(pilot, lambda: "Y all" in keys_shown(app))
         assert batch(app).splitlines()[0].startswith("▌ 1")
         assert "1 of 3" in str(app.pushed.query_one(QuestionBox).border_title)

@@ -125,7 +125,7 @@ async def test_in_every_text_the_cursors_keys_keep_their_place_among_the_letters
         burst(app, "escape")
         await wait_until(pilot, lambda: not app.screen.is_modal)
         app.push_screen(ApprovalScreen(Asked(command("touch abc"), 1, 1), clock=lambda: next(ticks)))
-        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed)
         burst(app, "e", "home", *"ZZ", "end", "Q", "left", "left", "x", "ctrl+s")
         await wait_until(pilot, lambda: app.screen.proposal.arguments == {"command": "ZZtouch abxcQ"})
         burst(app, "tab", "n", "home", *"yes", "end", "o")

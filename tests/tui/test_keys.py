@@ -115,7 +115,7 @@ async def test_a_question_tells_the_keys_one_has_chosen():
     script.ask("execute_bash", command="make")
     app = workbench_app(FakeLink(script.events), set={"keys": {"approval.full": "t", "approval.edit": "w"}})
     async with app.run_test(size=(120, 40)) as pilot:
-        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "w edit" in text_on(app))
         assert "t full text" in text_on(app)
         await wait_until(pilot, lambda: "y approve" in text_on(app))

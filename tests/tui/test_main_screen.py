@@ -34,7 +34,7 @@ def asked() -> Script:
 
 async def arm(pilot):
     """Wait until the question takes answers: its first hint names the key."""
-    await wait_until(pilot, lambda: pilot.app.screen.is_armed)
+    await wait_until(pilot, lambda: pilot.app.screen.quiet.is_armed)
 
 
 async def test_the_status_line_says_folder_mode_model_context_and_cost():

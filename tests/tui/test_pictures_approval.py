@@ -171,7 +171,7 @@ def test_question(one, look, folder, picture):
     async def show(pilot):
         await shown(pilot, link, events)
         for key in one.keys:
-            await wait_until(pilot, lambda: app.screen.is_armed)
+            await wait_until(pilot, lambda: app.screen.quiet.is_armed)
             await pilot.press(key)
         await wait_until(pilot, lambda: one.words in text_on(app) and getattr(app.screen, "is_armed", True))
 
@@ -188,6 +188,6 @@ def test_side_by_side(look, folder, picture):
         diff = app.screen.box.diff
         await pilot.press("j", "j", *("s" * (not diff.geometry.look.beside)), "k", "k", "space", "j")
         await wait_until(pilot, lambda: diff.geometry.look.beside and "2 of 3 hunks taken" in text_on(app))
-        await wait_until(pilot, lambda: app.screen.is_armed)
+        await wait_until(pilot, lambda: app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -67,7 +67,7 @@ def test_never_ask(look, folder, picture):
     async def show(pilot):
         await shown(pilot, link, events)
         await app.run_action("mode('never')", app.screen)
-        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await wait_until(pilot, lambda: "y never ask" in text_on(app))
 
     assert picture(app, look, show)
@@ -88,6 +88,6 @@ def test_trust(look, folder, picture, monkeypatch):
 
     async def show(pilot):
         await shown(pilot, link, events)
-        await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -23,7 +23,7 @@ def question(tmp_path):
 async def asked(pilot, question, answers, typed):
     await wait_until(pilot, lambda: pilot.app.state.session_id)
     pilot.app.push_screen(TrustScreen(question, typed.append), answers.append)
-    await wait_until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen) and pilot.app.screen._ticks)
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen) and pilot.app.screen.quiet.has_begun)
 
 
 @pytest.mark.parametrize("keys", [("up", "enter"), ("down", "down", "enter", "left"), ("up", "x", "enter", "enter")])
@@ -45,7 +45,7 @@ async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
         await asked(pilot, question, answers, typed)
         await pilot.press("up", "enter")
         assert answers == []
-        await wait_until(pilot, lambda: app.screen.is_armed)
+        await wait_until(pilot, lambda: app.screen.quiet.is_armed)
         await pilot.press("enter")
         await wait_until(pilot, lambda: answers == [True])
 

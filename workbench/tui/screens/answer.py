@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
-from workbench.tui.screens.question import QuestionScreen
+from workbench.tui.screens.question import QuestionScreen, behind_bindings
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed
@@ -56,8 +56,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
         Binding("up", "move(-1)", "Up", show=False, priority=True, id="answer.up"),
         Binding("pagedown", "move(10)", "Page down", show=False, priority=True, id="answer.page-down"),
         Binding("pageup", "move(-10)", "Page up", show=False, priority=True, id="answer.page-up"),
-        Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id="answer.behind-down"),
-        Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id="answer.behind-up"),
+        *behind_bindings("answer"),
     ]
 
     def __init__(
@@ -94,7 +93,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
             yield self._line
             yield self._keys
 
-    def unanswered(self) -> Later:
+    def no_answer(self) -> Later:
         """Left open, with what was written so far; nobody put it off."""
         return Later(self._line.value, aside=True)
 
@@ -106,12 +105,12 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
         self.set_class(is_small, "-small")
         room = self.size.height - (_AROUND - 1 if is_small else _AROUND + _BELOW)
         self._asked.styles.max_height = max(1, room)
-        self.tell()
+        self.show_keys()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:
         """Whether the event is text of the answer; what chooses or sends is carried out here."""
-        armed = self.heard(event)
-        self.call_after_refresh(self.tell)
+        armed = self.quiet.accepts(event)
+        self.call_after_refresh(self.show_keys)
         if not armed:
             return not self._passes_on(event)
         self._early.clear()
@@ -151,15 +150,15 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
 
     def _answer(self, text: str) -> None:
         if text.strip():
-            self.leave(Answer(text.strip()))
+            self.finish(Answer(text.strip()))
 
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now; once nobody types any more, make room for what was passed on."""
-        if self.has_left:
+        if self.is_finished:
             return
-        armed = self.is_armed
+        armed = self.quiet.is_armed
         if armed and self._passed_on and self.is_current:
-            self.leave(Later(self._line.value, aside=True))
+            self.finish(Later(self._line.value, aside=True))
             return
         lines = packed(self._hints(armed), self._width - 4)
         self._keys.update(Content("\n").join(lines))
@@ -172,12 +171,12 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
 
     def on_click(self, event: events.Click) -> None:
         """A click on an option chooses it."""
-        if isinstance(event.widget, Choice) and self.is_armed:
+        if isinstance(event.widget, Choice) and self.quiet.is_armed:
             self._chosen(event.widget.number)
 
     def action_later(self) -> None:
         """Leave it open."""
-        self.leave(Later(self._line.value))
+        self.finish(Later(self._line.value))
 
     def action_move(self, lines: int) -> None:
         """Scroll the question."""

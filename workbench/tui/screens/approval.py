@@ -1,40 +1,43 @@
-"""The approval modal: one waiting action, whole, and the keys that decide it. Pushed by the main screen."""
+"""The approval screen: one waiting action, whole, and the keys that decide it. Opened by `QuestionOpener`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from workbench.tui.key_names import key_of
-from workbench.tui.screens.approval_parts import open_text
-from workbench.tui.screens.reviewing import ReviewScreen
-from workbench.tui.textual_seam.screen import own_bindings
+from workbench.text import visible
+from workbench.tui.screens.approval_parts import (
+    Batch,
+    DecisionKeys,
+    ProposalEditor,
+    ScreensAbove,
+    decision_of,
+    proposal_of,
+)
+from workbench.tui.screens.question import QuestionScreen, behind_bindings, scroll_bindings
+from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.approval.proposal import Proposal
-from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Overheard, Scope, Turn, together
+from workbench.tui.widgets.place_editor import PlaceEditor
+from workbench.tui.widgets.question_box import QuestionBox
+from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Turn
 from workbench.view.approval.rule_trial import Trial
-from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
 from workbench.view.state import ActionItem
 
-ANSWERS = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
-"""Keys that do nothing before the quiet time is over."""
-_LETTERS = frozenset("ynavdsjkeE ")
-"""Keys of the question that are letters: pressed too early, one alone is not the beginning of a word."""
-_ALL_CHANGED = "you changed what these would do: each is approved by itself, with y"
-_NOTE_ASKED = "a note to the model, sent with your answer"
-_REASON_ASKED = "why not? goes to the model, may stay empty"
+_NOTE_HINT: Final = "Note for the agent (sent with your decision)"
+_REASON_HINT: Final = "Reason for the agent (optional)"
+_PAGE: Final = 10
+"""Lines that space scrolls where there is no diff."""
 
 
-class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
-    """Asks about one action; dismisses with the decision, or how it was left: for later, for another, withdrawn."""
+class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
+    """Asks about one action; dismisses with the decision or how it was left. `proposal` is what the user made of it."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,8 +49,17 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         Binding("right", "turn(1)", "Next action", show=False, id="approval.next-action"),
         Binding("left", "turn(-1)", "Previous action", show=False, id="approval.previous-action"),
         Binding("escape", "later", "Later", id="approval.later"),
-        Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id="approval.behind-down"),
-        Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id="approval.behind-up"),
+        Binding("e", "edit", "Edit", id="approval.edit"),
+        Binding("E", "edit_outside", "Edit in your editor", id="approval.edit-outside"),
+        Binding("space", "toggle_hunk", "Skip or include the hunk", id="approval.take"),
+        Binding("v", "full", "Details", id="approval.full"),
+        Binding("d", "viewer", "Diff viewer", id="approval.viewer"),
+        Binding("s", "diff('split')", "Side by side", id="approval.split"),
+        Binding("j", "diff('step(1)')", "Next hunk", id="approval.next"),
+        Binding("k", "diff('step(-1)')", "Previous hunk", id="approval.previous"),
+        Binding("enter", "diff('fold')", "Expand context", id="approval.fold"),
+        *scroll_bindings("approval"),
+        *behind_bindings("approval"),
     ]
 
     def __init__(
@@ -56,171 +68,165 @@ class ApprovalScreen(ReviewScreen[Decision | Later | Turn | All | Always]):
         *,
         changed: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
-        typed: Callable[[str], None] = lambda text: None,
-        tried: Callable[[str], Trial] = lambda rule: Trial(),
+        type_in_prompt: Callable[[str], None] = lambda text: None,
+        try_rule: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`typed` takes the letters that were meant for the prompt, `tried` says what a rule would have matched.
-
-        `changed` are those that wait (by id) of which the person has changed something.
-        """
-        super().__init__(asked, clock)
-        self._waiting = tuple(asked.waiting)
-        self._changed = frozenset(changed)
-        self._rejecting = False
-        self._overheard = Overheard(_letters(asked.waiting))
-        self._typed = typed
-        self._tried = tried
+        """`changed`: ids of the other actions that the user has edited; `try_rule` returns what a rule would match."""
+        super().__init__(clock)
+        self.item = asked.action
+        self.proposal = asked.proposal or proposal_of(asked.action)
+        self.box = QuestionBox(asked, self.proposal)
+        self._editor = ProposalEditor(self.item, self.proposal, self.box)
+        self._batch = Batch(self.item, asked.waiting, changed)
+        put_off = partial(self.finish, Later())
+        self._keys = DecisionKeys(
+            self.item, self.proposal, self.box, self._batch, self.quiet, type_in_prompt=type_in_prompt, put_off=put_off
+        )
+        self._fields = self._keys.fields
+        self._above = ScreensAbove(self, self.item, self.proposal, self._batch, try_rule)
+        self._is_rejecting = False
 
     def compose(self) -> ComposeResult:
-        """The box, with the keys that work, so that it is laid out once."""
-        self.box.show_keys(self._answers())
-        yield from super().compose()
+        """Yield the box; it has its keys already, so that it is laid out once."""
+        self.show_keys()
+        yield self.box
 
-    def unanswered(self) -> Later:
-        """Nobody put it off."""
+    def no_answer(self) -> Later:
+        """Return that the question only made room; the user has not put it off."""
         return Later(aside=True)
 
-    def stands_beside(self, waiting: Sequence[ActionItem]) -> None:
-        """The list of what waits is another one now."""
-        if tuple(waiting) != self._waiting and not self.has_left:
-            self._waiting = tuple(waiting)
-            self._overheard.own = _letters(waiting)
+    def update_waiting(self, waiting: Sequence[ActionItem]) -> None:
+        """Show another list of waiting actions."""
+        if tuple(waiting) != self._batch.waiting and not self.is_finished:
+            self._batch.waiting = tuple(waiting)
+            self._keys.update_batch()
             self.box.show_batch(waiting)
-            self.tell()
+            self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys that work now."""
+        if not self.is_finished:
+            self.box.show_keys(self._keys.hints(self.app, is_rejecting=self._is_rejecting))
+
+    def on_resize(self) -> None:
+        """Use the space there is now."""
+        self.box.fit(self.size)
+        self.call_after_refresh(self.show_keys)
 
     def on_key(self, event: events.Key) -> None:
-        """Each key before the quiet time is over begins it anew; none of those answers, and words go to the prompt."""
-        if self.has_left and event.is_printable and event.character:
-            self._type(event.character)  # it came in one burst with the letter that closed the question
+        """Let a key decide only after the quiet time; letters typed before it or after the answer go to the prompt."""
+        if self.is_finished and event.is_printable and event.character:
+            self._keys.pass_on(event.character)
             return
-        if self.heard(event):
-            self._overheard.forget()
-            if self.early.take(event, open_text(self.box)):
-                event.stop()
-            elif not self.is_busy and self._opens_text(event.key):
-                self.early.begin()
-            return
-        if event.key in ANSWERS:
-            event.stop()
-        if event.is_printable and event.character and (text := self._overheard.hear(event.character)):
-            event.stop()
-            self._type(text)
-        self.call_after_refresh(self.tell)
-
-    def _opens_text(self, key: str) -> bool:
-        bound = own_bindings(self).get(key, ())
-        return any(binding.action in ("edit", "note(True)", "note(False)") for binding in bound)
+        bound = self.active_bindings.get(event.key)
+        if not self._keys.handle(event, bound.binding.action if bound is not None else ""):
+            self.call_after_refresh(self.show_keys)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste is text for the prompt."""
+        """Put pasted text into the prompt."""
         event.stop()
-        self._type(event.text)
+        self._keys.pass_on(event.text)
 
-    def _type(self, text: str) -> None:
-        """Text meant for the prompt goes there, and the question waits until it is called for."""
-        self._overheard.forget()
-        self._typed(text)
-        self.leave(Later())
-
-    def tell(self) -> None:
-        """Show the keys that work now."""
-        if self.has_left:
-            return
-        if self.box.is_writing:
-            self.box.show_keys(writing_keys(rejecting=self._rejecting))
-        elif self.box.editor is not None:
-            self.box.show_keys(EDITING)
-        else:
-            self.box.show_keys(self._answers())
-
-    def _answers(self) -> tuple[Hint, ...]:
-        """The keys that work while nothing is written; also before the box is in sight."""
-        diff = self.box.diff
-        now = Moment(self.box.look(), self.is_armed, diff.current if diff else -1, len(self._waiting))
-        now = replace(now, may_always=self._may_always, may_edit=self.may_edit, key=partial(key_of, self.app))
-        return answer_keys(self.proposal, now, has_diff=bool(self.item.preview))
+    @on(DiffView.Stepped)
+    def on_stepped(self) -> None:
+        """Show the keys for another hunk."""
+        self.box.fit(self.size)
+        self.show_keys()
 
     def action_approve(self) -> None:
         """Approve what is shown, if it was seen to its end."""
-        if self.box.look() and not self.is_busy and not self.proposal.is_empty:
-            self.leave(decision_of(self.proposal, self.box.note))
-
-    @property
-    def _may_always(self) -> bool:
-        """Whether a rule can be saved: there is one, and all of the action was seen as it was proposed."""
-        return bool(self.item.always) and self.box.look() and not self.proposal.is_changed
+        if self._keys.may_approve:
+            self.finish(decision_of(self.proposal, self.box.note))
 
     def action_always(self) -> None:
-        """Show the rule that would be saved; that screen saves it."""
-        from workbench.tui.screens.confirmations import AlwaysScreen
-
-        if self._may_always and not self.is_busy:
-            rule = self.item.always
-            screen = AlwaysScreen(rule, self._tried(rule), clock=self.clock)
-            self.app.push_screen(screen, lambda scope: self._allowed(rule, scope))
-
-    def _allowed(self, rule: str, scope: Scope | None) -> None:
-        if scope is not None:
-            self.leave(Always(rule, scope))
+        """Show the rule that would be saved, on a screen that saves it."""
+        if self._keys.may_always:
+            self._above.show_rule()
 
     def action_approve_all(self) -> None:
-        """Show all that is at or below this risk; that screen approves it."""
-        from workbench.tui.screens.confirmations import ApproveAllScreen
-
-        if self.is_busy or len(self._waiting) < 2:
-            return
-        changed = {*self._changed, *([self.item.action_id] if self.proposal.is_changed else [])}
-        actions = together(self._waiting, self.item, changed)
-        left_out = len(together(self._waiting, self.item)) - len(actions)
-        if not actions:
-            self.say(_ALL_CHANGED)
-            return
-        shown = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
-        screen = ApproveAllScreen(actions, left_out, clock=self.clock)
-        self.app.push_screen(screen, lambda approved: self.leave(All(shown)) if approved else None)
+        """Show every waiting action up to this risk, on a screen that approves them."""
+        if not self._fields.is_open:
+            self._above.show_batch()
 
     def action_turn(self, by: int) -> None:
-        """Show another of the actions that wait."""
-        names = [action.action_id for action in self._waiting]
-        if len(names) > 1 and not self.is_busy and self.item.action_id in names:
-            self.leave(Turn(names[(names.index(self.item.action_id) + by) % len(names)]))
+        """Show another of the waiting actions."""
+        other = self._batch.neighbor(by)
+        if other and not self._fields.is_open:
+            self.finish(Turn(other))
 
     async def action_note(self, rejecting: bool) -> None:
         """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
-        if not self.is_busy:
-            self._rejecting = rejecting
-            await self.box.open_note(_REASON_ASKED if rejecting else _NOTE_ASKED)
-            self.early.end(open_text(self.box))
-            self.tell()
+        if not self._fields.is_open:
+            self._is_rejecting = rejecting
+            await self.box.open_note(_REASON_HINT if rejecting else _NOTE_HINT)
+            self._fields.release()
+            self.show_keys()
 
     @on(Input.Submitted)
     def on_note_written(self, written: Input.Submitted) -> None:
-        """Enter in the note: keeps it, or rejects with it."""
+        """Keep the note, or reject with it."""
         self.box.close_note(written.value.strip())
-        if self._rejecting:
-            self.leave(Decision("rejected", self.box.note))
-        self.tell()
+        if self._is_rejecting:
+            self.finish(Decision("rejected", self.box.note))
+        self.show_keys()
 
     def action_later(self) -> None:
-        """Out of the note, or out of the question without an answer."""
+        """Leave the note, or the question without an answer."""
         if self.box.is_writing:
             self.box.close_note(None)
-            self.tell()
+            self.show_keys()
         else:
-            self.leave(Later())
+            self.finish(Later())
 
+    async def action_edit(self) -> None:
+        """Edit the new text of the chosen hunk, or the arguments, inside the question."""
+        if not self._fields.is_open:
+            if problem := await self._editor.open():
+                self.notify(visible(problem), severity="warning", markup=False)
+            self._fields.release()
+            self.show_keys()
 
-def _letters(waiting: Sequence[ActionItem]) -> frozenset[str]:
-    return _LETTERS | {"Y"} if len(waiting) > 1 else _LETTERS
+    def action_edit_outside(self) -> None:
+        """Edit the same text in the user's own editor."""
+        if not self._fields.is_open:
+            if problem := self._editor.edit_outside(self.app):
+                self.notify(visible(problem), severity="warning", markup=False)
+            self.on_text_discarded()
 
+    @on(PlaceEditor.Kept)
+    def on_text_saved(self, saved: PlaceEditor.Kept) -> None:
+        """Take over the edited text, if it is valid."""
+        if self._editor.save(saved.text):
+            self.on_text_discarded()
 
-def decision_of(proposal: Proposal, note: str) -> Decision:
-    """The approval of what the person made of the proposal."""
-    if not proposal.is_changed:
-        return Decision("approved", note)
-    if proposal.arguments is not None:
-        return Decision("edited", note, edited=proposal.arguments)
-    from workbench.protocol.events import FileText  # pydantic is loaded only when it is needed
+    @on(PlaceEditor.Discarded)
+    def on_text_discarded(self) -> None:
+        """Go back to the question, which takes answers only after a quiet time again."""
+        self.box.close_editor()
+        self.box.show_proposal()
+        self.quiet.begin()
 
-    written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
-    return Decision("edited", note, hunks=proposal.accepted, written=written)
+    def action_toggle_hunk(self) -> None:
+        """Skip the chosen hunk or include it again; without a diff, scroll one page."""
+        if self._fields.is_open or self.box.diff is None:
+            self.action_move(_PAGE)
+        elif self._editor.toggle_hunk():
+            self.on_stepped()
+
+    async def action_diff(self, command: str) -> None:
+        """Run an action of the diff."""
+        if self.box.diff is not None and not self._fields.is_open:
+            await self.box.diff.run_action(command)
+            self.box.fit(self.size)
+
+    def action_move(self, lines: int) -> None:
+        """Scroll the question."""
+        self.box.scroll_on(lines)
+
+    def action_full(self) -> None:
+        """Show everything as one text that can be searched."""
+        self._above.show_details()
+
+    def action_viewer(self) -> None:
+        """Show the diff over the whole screen, as it would be written now."""
+        self._above.show_diff()

@@ -1,47 +1,366 @@
-"""Keys typed right behind the one that opens a text to write: they are that text's, also before it has the focus."""
+"""The parts of the approval screen: its text fields, the editing of the proposal, the batch, and the keys that decide.
+
+No key decides by itself here: the screen's actions do, and `DecisionKeys` says which of them are possible.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, Final
+
 from textual import events
+from textual.app import App
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
+from workbench.errors import WorkbenchError
+from workbench.mcp.requests import SAMPLING
+from workbench.protocol.events import FileText
+from workbench.tui.key_names import key_of
+from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.screens.question import QuestionScreen, QuietTime
+from workbench.tui.widgets.place_editor import can_edit
 from workbench.tui.widgets.question_box import QuestionBox
+from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
+from workbench.view.approval.questions import All, Always, Decision, Overheard, Scope, together
+from workbench.view.approval.rule_trial import Trial
+from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, files_written, writing_keys
+from workbench.view.formatting.detail import full_text
+from workbench.view.state import ActionItem, FileState
+
+ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
+"""Keys that do nothing before the quiet time is over."""
+_LETTERS: Final = frozenset("ynavdsjkeE ")
+"""Keys of the question that are letters: one alone, pressed too early, is not the start of a word."""
+_OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
+"""Actions that open a text field."""
+_NOT_EDITABLE: Final = "what a server asks of the model is sent unchanged, or not at all"
+_ALL_EDITED: Final = "You edited these; approve each one with y"
+_HIDDEN_CHARACTERS: Final = "it contains characters this editor would hide or change; press E for your own editor"
 
 
-class EarlyKeys:
-    """Holds such keys for one question, in order."""
+class TextFields:
+    """The note and the editor of a question, of which at most one is open.
 
-    def __init__(self) -> None:
+    Keys pressed right after the one that opens a field are text for it, also before it exists and has the focus.
+    """
+
+    def __init__(self, box: QuestionBox) -> None:
+        self._box = box
         self._held: list[events.Key] | None = None
 
-    def begin(self) -> None:
-        """A text is about to open."""
+    @property
+    def open_field(self) -> Widget | None:
+        """The field in which keys are text now, if any."""
+        return self._box.query_one("#note", Input) if self._box.is_writing else self._box.editor
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the keys are text: a note or an edit is being written."""
+        return self._box.is_writing or self._box.editor is not None
+
+    def expect(self) -> None:
+        """Hold the keys from now on: a field is about to open."""
         self._held = []
 
-    def take(self, event: events.Key, text: Widget | None) -> bool:
-        """Whether the key is for the text that opens, or is open but had no focus when the key was pressed."""
+    def claim(self, event: events.Key) -> bool:
+        """Take a key that is meant for a field, and return whether it was.
+
+        A field that has the focus lets no printable key get here, so such a key was pressed before it had it.
+        """
+        field = self.open_field
         if self._held is not None:
             self._held.append(event)
-        elif text is not None and event.is_printable:  # a text that has the focus lets no such key pass
-            pass_on(event, text)
+        elif field is not None and event.is_printable:
+            _press(event, field)
         else:
             return False
         return True
 
-    def end(self, text: Widget | None) -> None:
-        """It is open, or will not be."""
+    def release(self) -> None:
+        """Press the held keys in the field that is open now; drop them where none has opened."""
         held, self._held = self._held or [], None
-        if text is not None:
+        field = self.open_field
+        if field is not None:
             for event in held:
-                pass_on(event, text)
+                _press(event, field)
 
 
-def open_text(box: QuestionBox) -> Widget | None:
-    """Where keys are text in a question: the note or the editor, while one is open."""
-    return box.query_one("#note", Input) if box.is_writing else box.editor
+def _press(event: events.Key, field: Widget) -> None:
+    field.post_message(events.Key(event.key, event.character))
 
 
-def pass_on(event: events.Key, text: Widget) -> None:
-    """Press the key there."""
-    text.post_message(events.Key(event.key, event.character))
+class ProposalEditor:
+    """Changes what an action would do: skips a hunk, edits its new text or the arguments, here or in `$EDITOR`."""
+
+    def __init__(self, item: ActionItem, proposal: Proposal, box: QuestionBox) -> None:
+        self._item = item
+        self._proposal = proposal
+        self._box = box
+        self._hunk = -1
+        """The hunk whose text is edited; -1 for the arguments."""
+
+    def toggle_hunk(self) -> bool:
+        """Skip the chosen hunk or include it again; return whether there was one."""
+        hunk = self._chosen_hunk()
+        if hunk >= 0:
+            self._proposal.toggle(hunk)
+            if self._box.diff is not None:
+                self._box.diff.refresh()
+        return hunk >= 0
+
+    async def open(self) -> str:
+        """Open the editor in the question; return why it cannot be opened, or an empty text."""
+        if not may_edit(self._item):
+            return _NOT_EDITABLE
+        title, text = self._select()
+        if not can_edit(text):
+            return _HIDDEN_CHARACTERS
+        await self._box.open_editor(text, title)
+        return ""
+
+    def edit_outside(self, app: App[Any]) -> str:
+        """Edit the text in the user's own editor; return why that failed, or an empty text."""
+        from workbench.tui.outside_editor import edit_outside
+
+        if not may_edit(self._item):
+            return _NOT_EDITABLE
+        _, text = self._select()
+        name = self._proposal.where(self._hunk)[0] if self._hunk >= 0 else "text.sh"
+        try:
+            self._apply(edit_outside(app, text, name))
+        except WorkbenchError as error:
+            return str(error)
+        return ""
+
+    def save(self, text: str) -> bool:
+        """Take over the edited text; where it is not valid, the editor says why and stays open."""
+        try:
+            self._apply(text)
+        except WorkbenchError as error:
+            if self._box.editor is not None:
+                self._box.editor.complain(str(error))
+            return False
+        return True
+
+    def _chosen_hunk(self) -> int:
+        """Return the hunk that keys act on: the chosen one, else the first in sight, which is chosen then; else -1."""
+        diff = self._box.diff
+        if diff is None or not self._proposal.count:
+            return -1
+        if diff.current < 0:
+            diff.action_step(1)
+        return diff.current
+
+    def _select(self) -> tuple[str, str]:
+        """Select what is edited, the chosen hunk or else the arguments, and return a title and its text."""
+        self._hunk = self._chosen_hunk()
+        if self._hunk < 0:
+            return argument_text(self._item.tool, self._proposal.arguments or self._item.arguments)
+        path, first, last = self._proposal.where(self._hunk)
+        lines = f"lines {first}–{last}" if last > first else f"line {first}"
+        return f"{path}, new text for {lines}", self._proposal.text(self._hunk)
+
+    def _apply(self, text: str) -> None:
+        if self._hunk >= 0:
+            self._proposal.edit(self._hunk, text)
+            return
+        arguments = arguments_from(self._item.tool, self._item.arguments, text)
+        self._proposal.arguments = None if arguments == self._item.arguments else arguments
+
+
+class Batch:
+    """The actions that wait, in order, the one in question among them."""
+
+    def __init__(self, item: ActionItem, waiting: Sequence[ActionItem], changed: Collection[str]) -> None:
+        """`changed` are the ids of the others whose proposal the user has changed."""
+        self._item = item
+        self._changed = frozenset(changed)
+        self.waiting = tuple(waiting)
+
+    def neighbor(self, by: int) -> str:
+        """Return the id of the action so many places on, around the ends; empty where no other one waits."""
+        ids = [action.action_id for action in self.waiting]
+        if len(ids) < 2 or self._item.action_id not in ids:
+            return ""
+        return ids[(ids.index(self._item.action_id) + by) % len(ids)]
+
+    def up_to_this_risk(self, *, is_changed: bool) -> tuple[list[ActionItem], int]:
+        """Return the actions to approve together, and how many are not among them as the user has changed them.
+
+        `is_changed` says so of the one in question.
+        """
+        changed = {*self._changed, *([self._item.action_id] if is_changed else [])}
+        actions = together(self.waiting, self._item, changed)
+        return actions, len(together(self.waiting, self._item)) - len(actions)
+
+
+class DecisionKeys:
+    """The keys of one question: which decisions are possible now, how the keys are shown, and where early keys go."""
+
+    def __init__(
+        self,
+        item: ActionItem,
+        proposal: Proposal,
+        box: QuestionBox,
+        batch: Batch,
+        quiet: QuietTime,
+        *,
+        type_in_prompt: Callable[[str], None],
+        put_off: Callable[[], None],
+    ) -> None:
+        """`put_off` closes the question without an answer."""
+        self._item = item
+        self._proposal = proposal
+        self._box = box
+        self._batch = batch
+        self._quiet = quiet
+        self._type_in_prompt = type_in_prompt
+        self._put_off = put_off
+        self._overheard = Overheard(self._letters())
+        self.fields = TextFields(box)
+
+    @property
+    def may_approve(self) -> bool:
+        """Whether the action can be approved: it was seen to its end, and at least one hunk is included."""
+        return self._box.look() and not self.fields.is_open and not self._proposal.is_empty
+
+    @property
+    def may_always(self) -> bool:
+        """Whether a rule can be saved: there is one, and all of the action was seen as it was proposed."""
+        is_unchanged = self._box.look() and not self._proposal.is_changed
+        return bool(self._item.always) and is_unchanged and not self.fields.is_open
+
+    def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
+        """Return the keys that work now, each with what it does."""
+        if self._box.is_writing:
+            return writing_keys(rejecting=is_rejecting)
+        if self._box.editor is not None:
+            return EDITING
+        diff = self._box.diff
+        now = Moment(
+            self._box.look(),
+            self._quiet.is_armed,
+            diff.current if diff else -1,
+            len(self._batch.waiting),
+            may_always=self.may_always,
+            may_edit=may_edit(self._item),
+            key=partial(key_of, app),
+        )
+        return answer_keys(self._proposal, now, has_diff=bool(self._item.preview))
+
+    def handle(self, event: events.Key, action: str) -> bool:
+        """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
+
+        Each key before the end of the quiet time starts it again. None of those decides anything, and words go to the
+        prompt. `action` is what the key is bound to.
+        """
+        if self._quiet.accepts(event):
+            self._overheard.forget()
+            if self.fields.claim(event):
+                event.stop()
+            elif not self.fields.is_open and action in _OPEN_FIELD:
+                self.fields.expect()
+            return True
+        if event.key in ANSWERS:
+            event.stop()
+        if event.is_printable and event.character and (text := self._overheard.hear(event.character)):
+            event.stop()
+            self.pass_on(text)
+        return False
+
+    def pass_on(self, text: str) -> None:
+        """Put text into the prompt, for which it was meant; the question waits until the user asks for it."""
+        self._overheard.forget()
+        self._type_in_prompt(text)
+        self._put_off()
+
+    def update_batch(self) -> None:
+        """Adapt to another number of waiting actions: `Y` is a key of the question only where several wait."""
+        self._overheard.own = self._letters()
+
+    def _letters(self) -> frozenset[str]:
+        return _LETTERS | {"Y"} if len(self._batch.waiting) > 1 else _LETTERS
+
+
+class ScreensAbove:
+    """The screens that open above a question: to save a rule, to approve several actions, to read, to see the diff."""
+
+    def __init__(
+        self,
+        question: QuestionScreen[Any],
+        item: ActionItem,
+        proposal: Proposal,
+        batch: Batch,
+        try_rule: Callable[[str], Trial],
+    ) -> None:
+        """`try_rule` returns what a rule would match."""
+        self._question = question
+        self._item = item
+        self._proposal = proposal
+        self._batch = batch
+        self._try_rule = try_rule
+
+    def show_rule(self) -> None:
+        """Show the rule that fits the action; saving it approves the action too."""
+        rule = self._item.always
+
+        def save(scope: Scope | None) -> None:
+            if scope is not None:
+                self._question.finish(Always(rule, scope))
+
+        screen = AlwaysScreen(rule, self._try_rule(rule), clock=self._question.quiet.clock)
+        self._question.app.push_screen(screen, save)
+
+    def show_batch(self) -> None:
+        """Show every waiting action up to this risk that the user has not edited; all of them can be approved."""
+        if len(self._batch.waiting) < 2:
+            return
+        actions, edited = self._batch.up_to_this_risk(is_changed=self._proposal.is_changed)
+        if not actions:
+            self._question.notify(_ALL_EDITED, severity="warning", markup=False)
+            return
+        answers = tuple((action.action_id, action.fingerprint, action.asked) for action in actions)
+
+        def approve(is_approved: bool | None) -> None:
+            if is_approved:
+                self._question.finish(All(answers))
+
+        screen = ApproveAllScreen(actions, edited, clock=self._question.quiet.clock)
+        self._question.app.push_screen(screen, approve)
+
+    def show_details(self) -> None:
+        """Show all that is known of the action as one text."""
+        text = full_text(self._item, self._proposal)
+        self._question.app.push_screen(PagerScreen(Content("Action details"), text))
+
+    def show_diff(self) -> None:
+        """Show the files as they would be written now in the diff viewer."""
+        if self._item.preview:
+            texts = dict(self._proposal.written())
+            files = [FileState(delta.path, delta.before, texts[delta.path]) for delta in self._item.preview]
+            self._question.app.push_screen(DiffViewerScreen(files, self._item.working_dir))
+
+
+def may_edit(action: ActionItem) -> bool:
+    """Return whether the arguments are the agent's; what a server asks of the model is never changed on its way."""
+    return action.tool != SAMPLING
+
+
+def proposal_of(action: ActionItem) -> Proposal:
+    """Return the action as it was proposed."""
+    return Proposal(files_written(action), [delta.path for delta in action.preview])
+
+
+def decision_of(proposal: Proposal, note: str) -> Decision:
+    """Return the approval of what the user made of the proposal."""
+    if not proposal.is_changed:
+        return Decision("approved", note)
+    if proposal.arguments is not None:
+        return Decision("edited", note, edited=proposal.arguments)
+    written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
+    return Decision("edited", note, hunks=proposal.accepted, written=written)

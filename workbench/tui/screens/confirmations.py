@@ -57,13 +57,13 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
             yield self._said
             yield self._keys
 
-    def unanswered(self) -> None:
+    def no_answer(self) -> None:
         """Nothing is saved."""
 
     def on_resize(self) -> None:
         """Take the room there is now."""
         self._show()
-        self.call_after_refresh(self.tell)
+        self.call_after_refresh(self.show_keys)
 
     def _show(self) -> None:
         width = min(_RULE_WIDTH, self.size.width - 2)
@@ -73,13 +73,13 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
 
     def on_key(self, event: events.Key) -> None:
         """A key before the quiet time is over begins it anew, and saves nothing."""
-        if not self.heard(event) and event.key == "y":
+        if not self.quiet.accepts(event) and event.key == "y":
             event.stop()
-        self.call_after_refresh(self.tell)
+        self.call_after_refresh(self.show_keys)
 
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now."""
-        save: Hint = ("y", "save the rule and approve") if self.is_armed else ("", "y in a moment…")
+        save: Hint = ("y", "save the rule and approve") if self.quiet.is_armed else ("", "y in a moment…")
         keys = (save, ("1 2 3", "where"), ("esc", "back"))
         self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
 
@@ -94,11 +94,11 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
 
     def action_save(self) -> None:
         """Save it, and approve what was asked."""
-        self.leave(SCOPES[self._scope][0])
+        self.finish(SCOPES[self._scope][0])
 
     def action_back(self) -> None:
         """Nothing is saved."""
-        self.leave(None)
+        self.finish(None)
 
 
 _AROUND = 5  # border, gap and keys
@@ -138,7 +138,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
             yield self._text
             yield self._keys
 
-    def unanswered(self) -> bool:
+    def no_answer(self) -> bool:
         """Nothing is approved."""
         return False
 
@@ -149,31 +149,31 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self._box.styles.width = width
         self._text.styles.height = self._rows
         self._text.lay_out(width - 6)
-        self.call_after_refresh(self.tell)
+        self.call_after_refresh(self.show_keys)
 
     def on_key(self, event: events.Key) -> None:
         """A key before the quiet time is over begins it anew, and answers nothing."""
-        if not self.heard(event) and event.key == "Y":
+        if not self.quiet.accepts(event) and event.key == "Y":
             event.stop()
-        self.call_after_refresh(self.tell)
+        self.call_after_refresh(self.show_keys)
 
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now."""
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._seen = True
-        lines = packed(all_keys(self._count, seen=self._seen, armed=self.is_armed), self.size.width - 8)
+        lines = packed(all_keys(self._count, seen=self._seen, armed=self.quiet.is_armed), self.size.width - 8)
         self._keys.update(Content("\n").join(lines))
 
     def action_approve(self) -> None:
         """Approve all of them, when all was seen."""
-        self.tell()
+        self.show_keys()
         if self._seen:
-            self.leave(True)
+            self.finish(True)
 
     def action_back(self) -> None:
         """Nothing is approved."""
-        self.leave(False)
+        self.finish(False)
 
     def action_move(self, lines: int) -> None:
         """Scroll."""
@@ -203,21 +203,21 @@ class NeverAskScreen(QuestionScreen[bool]):
             yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
             yield self._keys
 
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now."""
-        self._keys.update(Content(_ARMED if self.is_armed else _QUIET))
+        self._keys.update(Content(_ARMED if self.quiet.is_armed else _QUIET))
 
-    def unanswered(self) -> bool:
+    def no_answer(self) -> bool:
         """The mode stays."""
         return False
 
     def on_key(self, event: events.Key) -> None:
         """`y` confirms once the quiet time is over, `n` never waits; words are for the prompt."""
-        may_answer = self.heard(event)
+        may_answer = self.quiet.accepts(event)
         if event.key == "n":
-            self.leave(False)
+            self.finish(False)
         elif event.key == "y" and may_answer:
-            self.leave(True)
+            self.finish(True)
         elif event.is_printable and event.character:
             self._pass_on(event.character)
         else:
@@ -231,9 +231,9 @@ class NeverAskScreen(QuestionScreen[bool]):
 
     def _pass_on(self, text: str) -> None:
         self._typed(text)
-        self.arming.shown(self.clock())
-        self.tell()
+        self.quiet.restart()
+        self.show_keys()
 
     def action_refuse(self) -> None:
         """Keep asking."""
-        self.leave(False)
+        self.finish(False)

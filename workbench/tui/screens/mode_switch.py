@@ -1,6 +1,6 @@
-"""Changes the mode of a session from the screen: one key steps through the modes, a name chooses one of them.
+"""Changes the approval mode of a session: one key steps through the modes, a name chooses one of them.
 
-A step counts once no other followed for `SETTLE` seconds, so that no mode on the way to another is ever in force. The
+A step takes effect once no other followed for `SETTLE` seconds, so no mode that is only passed is ever in force. The
 mode that never asks is not among the steps: it is chosen by its name, and confirmed.
 """
 
@@ -9,73 +9,76 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, cast
 
+from textual.screen import Screen
+
+from workbench.client.client import Client
 from workbench.config.modes import MODE_CYCLE, NEVER
 from workbench.protocol.commands import ChangeSettings
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from workbench.protocol.risk import Mode
-    from workbench.tui.screens.main import MainScreen
 
 SETTLE: Final = 0.8
-"""Seconds without another press after which a mode counts."""
+"""Seconds without another press after which a mode takes effect."""
 _STALL: Final = 0.3
-"""Seconds that the pause may be late before the screen must have stood still: another press may wait to be heard."""
+"""Seconds of delay of the timer after which the screen must have stood still: another press may be unread."""
 
 
 class ModeSwitch:
-    """The mode of one main screen's session; `state.next_mode` is shown until it counts."""
+    """The mode of one session; the status line of `screen` shows `state.next_mode` until it takes effect."""
 
-    def __init__(self, screen: MainScreen) -> None:
+    def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
         self._screen = screen
+        self._client = client
+        self._state = state
         self._timer: Timer | None = None
-        self._since = 0.0
+        self._pressed_at = 0.0
 
     def step(self) -> None:
-        """To the next mode of the cycle, a moment from now."""
-        state = self._screen.state
-        now = state.next_mode or state.mode
+        """Switch to the next mode of the cycle after the pause."""
+        now = self._state.next_mode or self._state.mode
         at = MODE_CYCLE.index(now) + 1 if now in MODE_CYCLE else 0
-        self._wait_for(MODE_CYCLE[at % len(MODE_CYCLE)])
+        self._schedule(MODE_CYCLE[at % len(MODE_CYCLE)])
 
     def choose(self, mode: str) -> None:
-        """To this mode at once; the one that never asks is confirmed first."""
-        self._wait_for("")
+        """Switch to this mode at once; the one that never asks is confirmed first."""
+        self._schedule("")
         if mode == NEVER:
             from workbench.tui.screens.confirmations import NeverAskScreen
 
-            self._screen.app.push_screen(NeverAskScreen(self._type), self._confirmed)
+            self._screen.app.push_screen(NeverAskScreen(self._type_in_prompt), self._confirmed)
         else:
-            self._screen.link.send(ChangeSettings(mode=cast("Mode", mode)))
+            self._client.send(ChangeSettings(mode=cast("Mode", mode)))
 
-    def _type(self, text: str) -> None:
-        """Put letters into the prompt that were meant for it."""
+    def _type_in_prompt(self, text: str) -> None:
         self._screen.query_one(Prompt).type_in(text)
 
-    def _confirmed(self, confirmed: bool | None) -> None:
-        if confirmed:
-            self._screen.link.send(ChangeSettings(mode="never", confirmed=True))
+    def _confirmed(self, is_confirmed: bool | None) -> None:
+        if is_confirmed:
+            self._client.send(ChangeSettings(mode="never", confirmed=True))
 
-    def _wait_for(self, mode: str) -> None:
-        """Have this mode count after the pause; an empty one drops what waits."""
+    def _schedule(self, mode: str) -> None:
+        """Let this mode take effect after the pause; an empty one cancels the pending one."""
         if self._timer is not None:
             self._timer.stop()
-        self._since = time.monotonic()
-        self._timer = self._screen.set_timer(SETTLE, self._settle) if mode else None
+        self._pressed_at = time.monotonic()
+        self._timer = self._screen.set_timer(SETTLE, self._apply) if mode else None
         self._show(mode)
 
-    def _settle(self) -> None:
-        mode = self._screen.state.next_mode
-        if time.monotonic() - self._since > SETTLE + _STALL:
-            self._wait_for(mode)
+    def _apply(self) -> None:
+        mode = self._state.next_mode
+        if time.monotonic() - self._pressed_at > SETTLE + _STALL:
+            self._schedule(mode)
             return
         self._show("")
-        if mode and mode != self._screen.state.mode:
-            self._screen.link.send(ChangeSettings(mode=cast("Mode", mode)))
+        if mode and mode != self._state.mode:
+            self._client.send(ChangeSettings(mode=cast("Mode", mode)))
 
     def _show(self, mode: str) -> None:
-        self._screen.state.next_mode = mode
+        self._state.next_mode = mode
         self._screen.query_one(StatusLine).show()

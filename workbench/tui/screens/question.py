@@ -1,13 +1,14 @@
-"""What the modals that ask have in common: the quiet time, leaving once, going away when the question is settled."""
+"""The base of modals that ask: a quiet time before a key answers, one answer, withdrawal once the question is moot."""
 
 from __future__ import annotations
 
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.timer import Timer
 
@@ -18,9 +19,74 @@ from workbench.view.state import ActionItem
 
 ResultT = TypeVar("ResultT")
 _TICK: Final = 0.1
+"""Seconds between two checks of the quiet time."""
 _STALL: Final = 0.4
-"""Seconds between two ticks after which the screen, and with it whoever reads the keys, must have stood still."""
-_GONE = "the question was settled, or what it asked about has changed; nothing was decided here"
+"""Seconds between two ticks after which the process, and with it the reader of keys, must have stood still."""
+_WITHDRAWN: Final = "This request is no longer current; nothing was approved."
+
+
+class QuietTime:
+    """Whether a key may answer: only one pressed `QUIET` seconds after the question was painted and after any other.
+
+    What counts is when a key was read from the terminal, not when the screen handles it.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        every: Callable[[float, Callable[[], None]], Timer],
+        show_keys: Callable[[], None],
+    ) -> None:
+        """`every` starts a timer; `show_keys` is called on each tick, as the keys that work depend on the time."""
+        self.clock = clock
+        self.arming = Arming()
+        self._every = every
+        self._show_keys = show_keys
+        self._timer: Timer | None = None
+        self._ticked_at = 0.0
+        self._was_armed = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the question was in sight before."""
+        return self._timer is not None
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key pressed now may answer."""
+        return self.arming.is_armed(self.clock())
+
+    def begin(self) -> None:
+        """Start the quiet time: the question is in sight from now on, for the first time or again."""
+        self.restart()
+        self._ticked_at, self._was_armed = time.monotonic(), False
+        if self._timer is None:
+            self._timer = self._every(_TICK, self._tick)
+        self._show_keys()
+
+    def restart(self) -> None:
+        """Start the quiet time again, as nothing that was pressed before may answer."""
+        self.arming.shown(self.clock())
+
+    def accepts(self, event: events.Event) -> bool:
+        """Record a key, a click or a paste and return whether it may answer."""
+        self._check_stall()
+        return self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
+
+    def _tick(self) -> None:
+        self._check_stall()
+        self._show_keys()
+
+    def _check_stall(self) -> None:
+        """Start the quiet time again where the process stood still during it.
+
+        A key's time is when it was read. A process that stood still read none, so a key may have been pressed before
+        its user saw the question. A clock that a test sets does not stand still.
+        """
+        now = time.monotonic()
+        if now - self._ticked_at > _STALL and not self._was_armed and self.clock is time.monotonic:
+            self.arming.shown(now)
+        self._ticked_at, self._was_armed = now, self.is_armed
 
 
 class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
@@ -32,95 +98,82 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self.arming = Arming()
-        self.clock = clock
-        self.has_left = False
-        self._ticks: Timer | None = None
-        self._ticked_at = 0.0
-        self._is_ready = False
-        self._withdrawn = False
+        self.quiet = QuietTime(clock, self.set_interval, self.show_keys)
+        self.is_finished = False
+        self._is_withdrawn = False
 
     @abstractmethod
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now."""
 
     @abstractmethod
-    def unanswered(self) -> ResultT:
-        """What the screen is dismissed with when nobody answered."""
+    def no_answer(self) -> ResultT:
+        """Return what the screen is dismissed with when nobody answered."""
 
     def on_mount(self) -> None:
-        """A click that brings the window to the front is no answer: it begins the quiet time anew."""
-        self.watch(self.app, "app_focus", self.appeared, init=False)
+        """Start the quiet time again when the window gets the focus: the click that does so is no answer."""
+        self.watch(self.app, "app_focus", self.quiet.begin, init=False)
 
     def on_screen_resume(self) -> None:
-        """Visible (again): the quiet time begins when it has been painted.
-
-        The first frame is painted before this event is through, the one after a screen above is gone comes later.
-        """
-        if self._withdrawn:
-            self.leave(self.unanswered())
-        elif self._ticks is None and not is_batching(self.app):
-            self.call_later(self.appeared)
+        """Start the quiet time once the question is painted, for the first time or after a screen above it is gone."""
+        if self._is_withdrawn:
+            self.finish(self.no_answer())
+        elif not self.quiet.has_begun and not is_batching(self.app):
+            # The first frame is painted before this event is through, unless frames are held back.
+            self.call_later(self.quiet.begin)
         else:
-            self.call_after_refresh(self.appeared)
+            self.call_after_refresh(self.quiet.begin)
 
-    def appeared(self) -> None:
-        """In sight from now on: the quiet time begins."""
-        self.arming.shown(self.clock())
-        self._ticked_at, self._is_ready = time.monotonic(), False
-        if self._ticks is None:
-            self._ticks = self.set_interval(_TICK, self._tick)
-        self.tell()
-
-    def _tick(self) -> None:
-        self._check_stall()
-        self.tell()
-
-    def _check_stall(self) -> None:
-        """Begin the quiet time anew where the process stood still during it.
-
-        When a key was pressed is known from when it was read, and in a process that stood still nobody read it: it may
-        have been pressed before its user saw the question. A clock that a test sets does not stand still.
-        """
-        now = time.monotonic()
-        if now - self._ticked_at > _STALL and not self._is_ready and self.clock is time.monotonic:
-            self.arming.shown(now)
-        self._ticked_at, self._is_ready = now, self.is_armed
-
-    @property
-    def is_armed(self) -> bool:
-        """Whether a key pressed now may answer."""
-        return self.arming.is_armed(self.clock())
-
-    def heard(self, event: events.Event) -> bool:
-        """A key was pressed or text pasted; whether that may answer. When it happened counts, not when it came here."""
-        self._check_stall()
-        return self.arming.key(self.clock() - max(0.0, time.monotonic() - event.time))
-
-    def stands_beside(self, waiting: Sequence[ActionItem]) -> None:
-        """These wait now, the one that is asked about among them; for screens that show that."""
+    def update_waiting(self, waiting: Sequence[ActionItem]) -> None:
+        """Show that these actions wait now, the one in question among them; screens without a list ignore it."""
 
     def withdraw(self) -> None:
-        """The question was settled elsewhere or has ended: go away, with all that was opened on top of it."""
-        self._withdrawn = True
-        stack = self.app.screen_stack
-        above = stack[stack.index(self) + 1 :] if self in stack else []
-        for screen in reversed(above):
-            if isinstance(screen, QuestionScreen):
-                screen.leave(screen.unanswered())
-            else:
-                screen.dismiss(None)
+        """Close without an answer, with every screen above: the question was settled elsewhere or has ended."""
+        self._is_withdrawn = True
+        had_screens_above = _close_above(self)
         if self.is_current:
-            self.leave(self.unanswered())
-        if above:
-            self.app.notify(_GONE, markup=False)
+            self.finish(self.no_answer())
+        if had_screens_above:
+            self.app.notify(_WITHDRAWN, markup=False)
 
-    def leave(self, result: ResultT) -> None:
-        """Close, once: what comes after the first answer is not heard."""
-        if not self.has_left:
-            self.has_left = True
+    def finish(self, result: ResultT) -> None:
+        """Close with the first answer; any later one is ignored."""
+        if not self.is_finished:
+            self.is_finished = True
             self.dismiss(result)
 
     def action_behind(self, lines: int) -> None:
-        """Scroll the conversation behind."""
+        """Scroll the conversation behind the question."""
         self.post_message(BehindScrolled(lines))
+
+
+def _close_above(question: QuestionScreen[Any]) -> bool:
+    """Close every screen above a question without an answer; return whether there was one."""
+    stack = question.app.screen_stack
+    above = stack[stack.index(question) + 1 :] if question in stack else []
+    for screen in reversed(above):
+        if isinstance(screen, QuestionScreen):
+            screen.finish(screen.no_answer())
+        else:
+            screen.dismiss(None)
+    return bool(above)
+
+
+def scroll_bindings(prefix: str) -> list[BindingType]:
+    """Return the keys that scroll a question by `move`; their ids start with `prefix`."""
+    return [
+        Binding("down", "move(1)", "Down", show=False, id=f"{prefix}.down"),
+        Binding("up", "move(-1)", "Up", show=False, id=f"{prefix}.up"),
+        Binding("pagedown", "move(10)", "Page down", show=False, id=f"{prefix}.page-down"),
+        Binding("pageup", "move(-10)", "Page up", show=False, id=f"{prefix}.page-up"),
+        Binding("end", "move(1000000)", "End", show=False, id=f"{prefix}.end"),
+        Binding("home", "move(-1000000)", "Top", show=False, id=f"{prefix}.home"),
+    ]
+
+
+def behind_bindings(prefix: str) -> list[BindingType]:
+    """Return the keys that scroll the conversation behind a question."""
+    return [
+        Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id=f"{prefix}.behind-down"),
+        Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id=f"{prefix}.behind-up"),
+    ]

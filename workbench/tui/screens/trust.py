@@ -63,19 +63,19 @@ class TrustScreen(QuestionScreen[bool]):
         choices.focus()
         choices.highlighted = 0
 
-    def tell(self) -> None:
+    def show_keys(self) -> None:
         """Show the keys that work now."""
         close = key_of(self.app, "trust.no", "escape")
-        now = Content(f"↑↓ enter · {close} no") if self.is_armed else Content(_QUIET)
+        now = Content(f"↑↓ enter · {close} no") if self.quiet.is_armed else Content(_QUIET)
         self.query_one("#trust-box").border_subtitle = now
 
-    def unanswered(self) -> bool:
+    def no_answer(self) -> bool:
         """Nothing is trusted."""
         return False
 
     def on_key(self, event: events.Key) -> None:
         """Words are for the prompt, and begin the quiet time anew."""
-        may_answer = self.heard(event)
+        may_answer = self.quiet.accepts(event)
         if event.is_printable and event.character:
             event.stop()
             self._pass_on(event.character)
@@ -84,11 +84,11 @@ class TrustScreen(QuestionScreen[bool]):
                 event.stop()
         else:
             self._has_moved = True
-        self.tell()
+        self.show_keys()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """A click answers as a key does."""
-        self.heard(event)
+        self.quiet.accepts(event)
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is for the prompt too."""
@@ -97,7 +97,7 @@ class TrustScreen(QuestionScreen[bool]):
 
     def _pass_on(self, text: str) -> None:
         self._typed(text)
-        self.arming.shown(self.clock())
+        self.quiet.restart()
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
@@ -106,12 +106,12 @@ class TrustScreen(QuestionScreen[bool]):
             return  # a second enter, behind the one that answered
         if chosen.option_index == 1:
             self._read()
-        elif chosen.option_index == 0 or self.arming.is_over:
-            self.leave(chosen.option_index == 2)
+        elif chosen.option_index == 0 or self.quiet.arming.is_over:
+            self.finish(chosen.option_index == 2)
 
     def action_refuse(self) -> None:
         """Not now."""
-        self.leave(False)
+        self.finish(False)
 
     def _read(self) -> None:
         from workbench.tui.screens.pager import PagerScreen

@@ -23,7 +23,7 @@ from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, Submitter
 from workbench.tui.screens.mode_switch import ModeSwitch
-from workbench.tui.screens.question_opener import Asking
+from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.draft import Draft
@@ -70,8 +70,8 @@ class MainScreen(LowLatencyScreen):
             self, opened, link, state, writing=writing, begin_shell=begin_shell, show_pending=self.view.show_pending
         )
         self._review = Review(link, state, opened.workspace, self.submitter.send, opened.keep)
-        self._asking = Asking(self, link, state)
-        self._modes = ModeSwitch(self)
+        self._questions = QuestionOpener(self, link, state)
+        self._modes = ModeSwitch(self, link, state)
         self._draft = Draft(self, state, opened.keep, opened.unsent)
 
     def compose(self) -> ComposeResult:
@@ -103,7 +103,7 @@ class MainScreen(LowLatencyScreen):
             self._draft.restore(self.query_one(Prompt))
         self._status.update(changed)
         self.refresh_status()
-        self._asking.look(changed)
+        self._questions.refresh(changed)
         self._review.look(changed)
 
     def refresh_status(self) -> None:
@@ -132,7 +132,7 @@ class MainScreen(LowLatencyScreen):
         """Save the draft; a question may open once the prompt is empty."""
         self._draft.note(self.query_one(Prompt))
         self.refresh_status()
-        self._asking.look()
+        self._questions.refresh()
 
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
@@ -147,7 +147,7 @@ class MainScreen(LowLatencyScreen):
     @on(ActionChosen)
     def on_action_chosen(self, event: ActionChosen) -> None:
         """Ask about an action that waits; show all details of any other."""
-        if not self._asking.open(event.action_id):
+        if not self._questions.open(event.action_id):
             open_action(self.app, self.state, event.action_id, self.link, self.view.search.words)
 
     @on(DiffChosen)
@@ -196,7 +196,7 @@ class MainScreen(LowLatencyScreen):
 
     def action_question(self) -> None:
         """Open the question that waits."""
-        self._asking.ask_again()
+        self._questions.open_next()
 
     def action_compact(self, undo: bool = False) -> None:
         """Have the history condensed, or the last condensation undone."""
