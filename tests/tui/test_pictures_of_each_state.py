@@ -70,7 +70,7 @@ TABLE = {
     "diff viewer": ("main/diff_viewer", ["test_negative"]),
     "diff viewer: by whom a file was changed": ("nested/whose_changes", ["src/calc.py", "hunk 1 of 2"]),
     "diff viewer: comments": ("viewer/reviewing", ["hunk"]),
-    "diff viewer: a hunk taken back": ("viewer/taken_back", ["took back"]),
+    "diff viewer: a hunk taken back": ("viewer/taken_back", ["Reverted hunk"]),
     "diff viewer: no text": ("viewer/not_text", ["binary: 51,204 bytes"]),
     "sessions": ("sessions/list", ["Sessions", "waits for you", "price ?"]),
     "sessions: words searched in all of them": ("sessions/tests_pass", ["6 found", "enter open"]),

@@ -89,7 +89,7 @@ async def taken_back(pilot, link, view):
     await wait_until(pilot, lambda: link.commands)
     (_, delta) = link.commands[-1]
     link.bring(ev.FilesChanged(seq=pilot.app.state.last_seq + 1, files=(delta,), by="person"))
-    await wait_until(pilot, lambda: "took back hunk 2" in text_on(pilot.app))
+    await wait_until(pilot, lambda: "Reverted hunk 2" in text_on(pilot.app))
 
 
 async def not_text(pilot, link, view):

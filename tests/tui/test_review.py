@@ -141,7 +141,7 @@ def test_what_cannot_be_taken_back_says_why(desk: Desk) -> None:
     shown = FileState(desk.path, BEFORE, AFTER)
     assert refusal(desk.state, shown) == ""
     assert "changed since" in refusal(desk.state, FileState(desk.path, BEFORE, MIDDLE))
-    assert "no lines" in refusal(desk.state, FileState(desk.path, None, None, note="binary"))
+    assert "Nothing to revert" in refusal(desk.state, FileState(desk.path, None, None, note="binary"))
     desk.state.running["x"] = next(iter(desk.state.actions.values()))
     assert "running" in refusal(desk.state, shown)
 
@@ -210,7 +210,7 @@ async def test_a_search_goes_through_all_files_opens_folds_and_ends(desk: Desk) 
         await pilot.press("slash", *"line 25", "tab", "enter")
         await until(pilot, lambda: "match 1 of 1" in desk.said("status") and "line 25" in painted(desk.view))
         await pilot.press("escape")
-        await until(pilot, lambda: not desk.screen.matches)
+        await until(pilot, lambda: not desk.screen._search.matches)
         assert desk.app.screen is desk.screen
 
 
@@ -243,7 +243,7 @@ async def test_where_nothing_has_changed_only_the_keys_that_do_something_are_nam
     screen = DiffViewerScreen((), str(tmp_path), review=review, scope="whole session")
     async with ScreenApp(screen).run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: screen.query(KeyHints) and "close" in screen.query_one(KeyHints).render().plain)
-        assert "take back" not in screen.query_one(KeyHints).render().plain
+        assert "revert" not in screen.query_one(KeyHints).render().plain
 
 
 async def test_a_comment_can_be_dropped_and_a_fold_takes_none(desk: Desk) -> None:
@@ -257,7 +257,7 @@ async def test_a_comment_can_be_dropped_and_a_fold_takes_none(desk: Desk) -> Non
         await pilot.press("d")
         await until(pilot, lambda: "✎" not in painted(desk.view))
         await pilot.press("end", "c")
-        await until(pilot, lambda: "needs a line" in desk.said("status"))
+        await until(pilot, lambda: "Move to a line first" in desk.said("status"))
 
 
 async def test_a_hunk_is_taken_back_and_that_is_undone(desk: Desk) -> None:
@@ -268,13 +268,13 @@ async def test_a_hunk_is_taken_back_and_that_is_undone(desk: Desk) -> None:
         asked = ev.FileDelta(path=desk.path, before=AFTER, after=without)
         await until(pilot, lambda: desk.link.commands == [("take_back", asked)], "asked for")
         desk.written(AFTER, without)
-        await until(pilot, lambda: "took back hunk 1 of a.txt · u undoes that" in desk.said("status"))
+        await until(pilot, lambda: "Reverted hunk 1 of a.txt · u to undo" in desk.said("status"))
         await until(pilot, lambda: "five" not in painted(desk.view), "it is gone from the diff")
         await pilot.press("u")
         back = ev.FileDelta(path=desk.path, before=without, after=AFTER)
         await until(pilot, lambda: desk.link.commands[1:] == [("take_back", back)], "asked back")
         desk.written(without, AFTER)
-        await until(pilot, lambda: "brought back hunk 1 of a.txt" in desk.said("status"))
+        await until(pilot, lambda: "Restored hunk 1 of a.txt" in desk.said("status"))
         assert await until(pilot, lambda: "five" in painted(desk.view))
 
 
@@ -284,10 +284,10 @@ async def test_a_file_is_taken_back_or_it_is_said_why_not(desk: Desk) -> None:
         await pilot.press("X")
         await until(pilot, lambda: len(desk.link.commands) == 1)
         desk.tell(CommandRefused("a.txt has changed since it was shown"))
-        await until(pilot, lambda: "not done: a.txt has changed since" in desk.said("status"))
+        await until(pilot, lambda: "Not done: a.txt has changed since" in desk.said("status"))
         desk.state.running["x"] = next(iter(desk.state.actions.values()))
         await pilot.press("x")
-        await until(pilot, lambda: "not done: an action is running" in desk.said("status"))
+        await until(pilot, lambda: "An action is running" in desk.said("status"))
         assert len(desk.link.commands) == 1
 
 
@@ -316,7 +316,7 @@ async def test_a_huge_file_is_compared_without_holding_up_the_screen() -> None:
     before = "".join(f"value_{number} = {number}\n" for number in range(60_000))
     screen = DiffViewerScreen([FileState("/w/big.txt", before, before.replace("9 =", "8 ="))], "/w")
     async with ScreenApp(screen).run_test(size=(100, 20)) as pilot:
-        await until(pilot, lambda: screen.query("#viewer-empty") and screen._shown is not None, "compared")
+        await until(pilot, lambda: screen.query("#viewer-empty") and screen._diff is not None, "compared")
         assert await until(pilot, lambda: "value_8" in painted(screen.query_one(ReviewView)))
 
 

@@ -62,7 +62,7 @@ async def test_all_are_listed_but_those_of_sub_agents_and_damaged_ones_as_such()
         await on_screen(pilot, "Sessions · 3 · 1 damaged", "● mend the parser", "price ?", "notes", "damaged:")
         assert "look at tests" not in text_on(app)
         await pilot.press("down", "down", "enter")
-        await on_screen(pilot, "it cannot be opened")
+        await on_screen(pilot, "Cannot be opened")
         await pilot.press("x")
         await on_screen(pilot, "can only be deleted")
 
@@ -98,7 +98,7 @@ async def test_words_are_searched_in_all_sessions_and_escape_goes_back_step_by_s
         await pilot.press("enter", "s")
         assert await wait_until(pilot, lambda: app.screen.query_one("Input").value == "sign")
         await pilot.press(*" xyz")
-        await on_screen(pilot, "Nothing found")
+        await on_screen(pilot, "No match")
         await pilot.press("escape")
         await on_screen(pilot, "Sessions · 3", "write a README")
         await pilot.press("escape")
@@ -112,7 +112,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
         await opened(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("r", *" again", "enter")
-        await on_screen(pilot, "saved", "mend the parser again")
+        await on_screen(pilot, "Saved", "mend the parser again")
         assert link.commands == [("title", "mend the parser again")]
         await pilot.press("down", "r", *"!", "enter")
         await on_screen(pilot, "write a README!")
@@ -129,16 +129,16 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         await opened(pilot)
         await on_screen(pilot, "write a README", "in use")
         await pilot.press("d")
-        await on_screen(pilot, "this is the session on the screen")
+        await on_screen(pilot, "This session is open")
         await pilot.press("down", "d")
-        await on_screen(pilot, "another process works in this session")
+        await on_screen(pilot, "Another process is working in this session")
         await pilot.press("down", "d")
-        await on_screen(pilot, "d again deletes for good: write a README")
+        await on_screen(pilot, 'Delete "write a README" permanently?')
         await pilot.press("d")  # too quick: it may have been typed ahead
         assert len(list(path.parent.glob("*.session"))) == 5
         monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
         await pilot.press("d")
-        await on_screen(pilot, "Sessions · 3", "deleted")
+        await on_screen(pilot, "Sessions · 3", "Deleted")
         left = sorted(each.name for each in path.parent.glob("*.session"))
         assert left == ["s1.session", "s3.session", "s4.session", "s5.session"]
     lock.release()
@@ -151,14 +151,14 @@ async def test_what_was_typed_while_the_screen_stood_still_deletes_nothing():
         await opened(pilot)
         await on_screen(pilot, "write a README")
         await pilot.press("down", "d")
-        await on_screen(pilot, "d again deletes for good")
+        await on_screen(pilot, "permanently? Press d again.")
         type_while_it_stands_still(app, "d", "d", "z")
-        await on_screen(pilot, "d again deletes for good")
+        await on_screen(pilot, "permanently? Press d again.")
         await pilot.pause(0.1)
-        assert len(app.screen.shelf.rows("")) == 3
+        assert len(app.screen._shelf.rows("")) == 3
         await armed(pilot)
         await pilot.press("d")
-        await on_screen(pilot, "deleted")
+        await on_screen(pilot, "Deleted")
 
 
 async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_told_apart():
@@ -184,7 +184,7 @@ async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_t
         await pilot.press("down", "down")
         await on_screen(pilot, "20260301-other-3333 · began 2026-03-01 10:00")
         await pilot.press("up", "r", *"!", "enter")
-        await on_screen(pilot, "saved", "mend the parser!")
+        await on_screen(pilot, "Saved", "mend the parser!")
         assert "· 1111" not in text_on(app)
         await pilot.press("up", "down")
         await on_screen(pilot, "said first: mend the parser")
@@ -200,7 +200,7 @@ async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path)
         await pilot.press("x")
         app.screen.query_one("Input").value = str(file)
         await pilot.press("enter")
-        await on_screen(pilot, "written:")
+        await on_screen(pilot, "Exported to")
         assert "mend the parser" in file.read_text()
         await pilot.press("x")
         app.screen.query_one("Input").value = str(tmp_path / "no" / "out.md")
@@ -218,7 +218,7 @@ async def test_nothing_of_a_title_becomes_markup_or_reaches_the_terminal_raw():
         assert "\x1b" not in text_on(app)
         assert "\u202e" not in text_on(app)
         await pilot.press("enter", "d")
-        await on_screen(pilot, "again deletes for good: [b]x[/b] \\e[31m")
+        await on_screen(pilot, 'Delete "[b]x[/b] \\e[31m')
 
 
 async def test_keys_are_answered_while_very_many_sessions_are_read(monkeypatch):

@@ -1,12 +1,8 @@
-"""The diff viewer over the whole screen: files on the left, the chosen one's changes on the right. Opened by F5.
-
-Searching, comments and taking back are in the classes it inherits from, one on the other.
-"""
+"""The diff viewer over the whole screen: files on the left, the chosen one's changes on the right. Opened by F5."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from textual import on
@@ -14,31 +10,27 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
-from workbench.diff.hunks import FileDiff, compare
+from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
-from workbench.text import visible
-from workbench.tui.screens.viewer_taking_back import ViewerTakingBack
+from workbench.text import counted, visible
+from workbench.tui.screens.viewer_parts import ChangedFiles, Reverter, ViewerComments, ViewerSearch, ViewerStatus
 from workbench.tui.widgets.diff_view import DiffView
-from workbench.tui.widgets.file_list import FileList, FileRow
-from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.viewer_lines import viewer_title
-from workbench.view.formatting.actions import short_path
-from workbench.view.formatting.rows import whose, whose_sign
+from workbench.view.formatting.rows import whose
 from workbench.view.review.review import Review, Scope
-from workbench.view.state import FileState
-
-_AT_ONCE = 300_000
-"""Characters that are compared without leaving the screen's own thread."""
+from workbench.view.state import Changed, FileState
 
 
-class DiffViewerScreen(ViewerTakingBack):
-    """The changed files of a scope; without a `review` nothing can be done but look."""
+class DiffViewerScreen(ModalScreen[None]):
+    """Shows the changed files of a scope; without a `review` they can only be read."""
 
     DEFAULT_CSS = css_beside(__file__)
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  (as Textual)
@@ -46,6 +38,15 @@ class DiffViewerScreen(ViewerTakingBack):
         Binding("right_square_bracket,f", "file(1)", "Next file", id="viewer.next-file"),
         Binding("left_square_bracket,F", "file(-1)", "Previous file", id="viewer.previous-file"),
         Binding("full_stop", "scope", "Scope", id="viewer.scope"),
+        Binding("slash", "search", "Search", id="viewer.search"),
+        Binding("N", "again(-1)", "Previous match", id="viewer.previous-match"),
+        Binding("c", "comment", "Comment on the line", id="viewer.comment"),
+        Binding("d", "drop", "Delete the comment", id="viewer.drop-comment"),
+        Binding("ctrl+s", "send", "Send the comments", id="viewer.send-comments"),
+        Binding("x", "revert(False)", "Revert the hunk", id="viewer.take-back"),
+        Binding("X", "revert(True)", "Revert the file", id="viewer.take-back-file"),
+        Binding("u", "undo", "Undo the revert", id="viewer.undo"),
+        Binding("escape,q,f5", "close", "Close", id="viewer.close"),
     ]
 
     def __init__(
@@ -59,36 +60,57 @@ class DiffViewerScreen(ViewerTakingBack):
         action_id: str = "",
     ) -> None:
         """`files` are shown where there is no `review`; with one, the scope of that name (or its first) is shown."""
-        super().__init__(review)
-        self._workspace = workspace
-        self._wanted = chosen
-        self._action_id = action_id
+        super().__init__()
+        self._review = review
+        self._path = chosen
+        """The file to choose when the first ones are there."""
         self._scopes = review.scopes(action_id) if review else [Scope("", lambda: files)]
-        self._scope = next((at for at, found in enumerate(self._scopes) if found.name == scope), 0)
-        self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
-        self._shown: FileDiff | None = None
+        self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
+        self._diff: FileDiff | None = None
+        """What is shown now."""
+        self._title = Static(id="viewer-title")
+        self._list = FileList([])
+        self._view = ReviewView(id="viewer-diff")
+        self._empty = Static(id="viewer-empty")
+        self._files = ChangedFiles(workspace)
+        self._status = ViewerStatus(self, self._files, review)
+        self._search = ViewerSearch(self._files, self._view, self._status, self._open_file)
+        self._comments = ViewerComments(review, self._files, self._view, self._status)
+        self._reverter = Reverter(review, self._files, self._view, self._status)
 
     def compose(self) -> ComposeResult:
-        """Title, list and diff, what is said, keys."""
-        yield Static(id="viewer-title")
+        """Yield title, list and diff, the line to write in, status and keys."""
+        yield self._title
         with Horizontal(id="viewer-body"):
-            yield FileList([])
-            yield ReviewView(id="viewer-diff")
-            yield Static(id="viewer-empty")
-        yield ReviewLine()
-        yield Static(id="viewer-status")
-        yield KeyHints()
+            yield self._list
+            yield self._view
+            yield self._empty
+        yield self._status.entry
+        yield self._status.line
+        yield self._status.hints
 
     def on_mount(self) -> None:
-        """The chosen file is open and the diff has the keys; from now on the session is followed."""
-        if self.review is not None:
-            self.review.watching = self
+        """Load the files and follow the session from now on."""
+        if self._review is not None:
+            self._review.watching = self
         self.call_after_refresh(self._load)
+
+    def on_unmount(self) -> None:
+        """Stop following the session, however the viewer was closed."""
+        if self._review is not None and self._review.watching is self:
+            self._review.watching = None
+
+    def follow(self, changed: Changed, refused: str) -> None:
+        """Show what the session has changed; `refused` is why the engine did not do what was asked."""
+        if changed.changes:
+            self._search.matches = []
+            self._load()
+        self._reverter.follow(changed, refused)
 
     def _load(self) -> None:
         scope = self._scopes[self._scope]
         if scope.is_slow:
-            if self._shown is None:
+            if self._diff is None:
                 self._show_nothing("Asking git …")
             self.run_worker(self._load_slow(scope), exclusive=True, group="scope")
         else:
@@ -99,125 +121,142 @@ class DiffViewerScreen(ViewerTakingBack):
         try:
             files = await in_daemon(scope.files)
         except WorkbenchError as error:
-            self.files = []
+            self._files.update((), None)
             self._show_nothing(visible(str(error)))
         else:
             self.update_files(files)
 
     def update_files(self, files: Sequence[FileState]) -> None:
-        """Other contents, the same file stays chosen when it is still there."""
-        path = self._wanted or (self.files[self.chosen].path if self.files else None)
-        self._wanted = None
-        self.files = [replace(file) for file in files if file.before != file.after or file.note]
-        self.chosen = next((place for place, file in enumerate(self.files) if file.path == path), 0)
-        listed = self.query_one(FileList)
-        listed.display = len(self.files) > 1
-        listed.show([self._row(file) for file in self.files])
-        if self.files:
+        """Show other contents; the same file stays chosen if it is still there."""
+        current = self._files.current
+        path, self._path = self._path or (current.path if current is not None else None), None
+        self._files.update(files, path)
+        self._list.display = len(self._files.files) > 1
+        self._list.show(self._files.rows())
+        if self._files.files:
             self._show_file()
         else:
             self._show_nothing("No changes yet." if not self._scopes[self._scope].name else "No changes here.")
 
-    def _show_nothing(self, why: str) -> None:
-        self._shown = None
-        empty = self.query_one("#viewer-empty", Static)
-        empty.update(Content(why))
-        empty.display, self.query_one(ReviewView).display = True, False
-        self.tell_title()
+    def _show_nothing(self, reason: str) -> None:
+        self._diff = None
+        self._empty.update(Content(reason))
+        self._empty.display, self._view.display = True, False
+        self._show_title()
 
     def _show_file(self) -> None:
-        file = self.files[self.chosen]
-        diff = self.known_diff(file)
-        self.query_one(FileList).choose(self.chosen)
+        file = self._files.files[self._files.chosen]
+        diff = self._files.quick_diff(file)
+        self._list.choose(self._files.chosen)
         if diff is None:
             self._show_nothing("Comparing …")
-            self.run_worker(self._compare_later(file), exclusive=True, group="compare")
+            self.run_worker(self._compare(file), exclusive=True, group="compare")
             return
-        view = self.query_one(ReviewView)
-        self.query_one("#viewer-empty").display, view.display = False, True
-        before, self._shown = self._shown, diff
+        self._empty.display, self._view.display = False, True
+        before, self._diff = self._diff, diff
         if before is not None and before is not diff and before.path == diff.path:
-            view.update(diff)
+            self._view.update(diff)
         elif before is not diff:
-            view.show([diff])
+            self._view.show([diff])
         if self.focused is None:
-            view.focus()
-        self.file_shown(file, diff)
-        self.tell_title()
+            self._view.focus()
+        self._search.mark()
+        self._comments.refresh()
+        self._show_title()
 
-    async def _compare_later(self, file: FileState) -> None:
-        await in_daemon(lambda: self.compared(file))
-        if self.files and self.files[self.chosen] is file:
+    async def _compare(self, file: FileState) -> None:
+        await in_daemon(lambda: self._files.diff(file))
+        if self._files.current is file:
             self._show_file()
 
-    def known_diff(self, file: FileState) -> FileDiff | None:
-        """What is known already, or found at once; None where it would take longer than a frame or two."""
-        known = self._diffs.get(file.path)
-        is_known = known is not None and (known[0].before, known[0].after) == (file.before, file.after)
-        if is_known or len(file.before or "") + len(file.after or "") < _AT_ONCE:
-            return self.compared(file)
-        return None
+    def _show_title(self) -> None:
+        """Show scope, file, hunk, and who changed the file."""
+        file = self._files.current if self._diff is not None else None
+        hunk = self._view.current if file is not None else -1
+        files = self._files
+        title = viewer_title(self._scopes[self._scope].name, self._diff, hunk, files.chosen, len(files.files))
+        author = whose(file) if file is not None else ""
+        self._title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
 
-    def compared(self, file: FileState) -> FileDiff:
-        """The difference of a file, kept until the file changes; safe to call in a thread."""
-        known = self._diffs.get(file.path)
-        if known is None or (known[0].before, known[0].after, known[0].note) != (file.before, file.after, file.note):
-            path = short_path(file.path, self._workspace)
-            diff = unshown(path, file) if file.note else compare(path, file.before, file.after)
-            known = self._diffs[file.path] = (file, diff)
-        return known[1]
+    def _open_file(self, number: int) -> None:
+        self._files.chosen = number
+        self._show_file()
 
-    def _row(self, file: FileState) -> FileRow:
-        sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
-        added, removed = (-1, -1) if file.note else (file.added, file.removed)
-        return FileRow(sign, short_path(file.path, self._workspace), added, removed, whose_sign(file))
-
-    def tell_title(self) -> None:
-        """Scope, file, hunk."""
-        hunk = self.query_one(ReviewView).current if self._shown is not None else -1
-        title = viewer_title(self._scopes[self._scope].name, self._shown, hunk, self.chosen, len(self.files))
-        by = whose(self.files[self.chosen]) if self._shown is not None else ""
-        said = Content.assemble(title, ("   " + by, "$dim")) if by else title
-        self.query_one("#viewer-title", Static).update(said)
+    def on_descendant_focus(self) -> None:
+        """Show the keys of what has the focus."""
+        self._status.show_keys()
 
     @on(DiffView.Stepped)
     def on_stepped(self) -> None:
-        """The title says which hunk is chosen."""
-        self.tell_title()
+        """Show in the title which hunk is chosen."""
+        self._show_title()
 
     @on(FileList.Chosen)
     def on_file_chosen(self, chosen: FileList.Chosen) -> None:
-        """A click on a file."""
-        self.go_to(chosen.place)
+        """Show the file that was clicked."""
+        self._open_file(chosen.place)
+
+    @on(ReviewLine.Written)
+    def on_line_written(self, written: ReviewLine.Written) -> None:
+        """Search for what was written, or save it as a comment."""
+        self._view.focus()
+        if written.asked == "search":
+            search = self._search.run(written.text, in_all_files=written.whole)
+            self.run_worker(search, exclusive=True, group="search")
+        else:
+            self._comments.write(written.text)
+
+    @on(ReviewLine.Left)
+    def on_line_left(self) -> None:
+        """Go back to the diff."""
+        self._view.focus()
+        self._status.show("")
 
     def action_file(self, by: int) -> None:
-        """The next or previous file, round the ends."""
-        if self.files:
-            self.go_to((self.chosen + by) % len(self.files))
-
-    def go_to(self, place: int) -> None:
-        """Show a file of the list."""
-        self.chosen = place
-        self._show_file()
+        """Show the next or previous file, around the ends."""
+        if self._files.files:
+            self._open_file((self._files.chosen + by) % len(self._files.files))
 
     def action_scope(self) -> None:
-        """The next scope; the same file stays chosen when it is in that one too."""
+        """Show the next scope; the same file stays chosen if it is in that one too."""
         if len(self._scopes) > 1:
             self._scope = (self._scope + 1) % len(self._scopes)
-            self._shown, self.said, self.matches = None, "", []
+            self._diff, self._status.text, self._search.matches = None, "", []
             self._load()
 
-    def fixed(self) -> str:
-        """Why nothing of the scope can be taken back."""
-        return self._scopes[self._scope].fixed
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        self._search.ask()
 
-    def reload(self) -> None:
-        """The session went on: show what the scope holds now."""
-        self._load()
+    def action_again(self, by: int) -> None:
+        """Go to the next or previous match, or hunk."""
+        self._search.step(by)
 
+    def action_comment(self) -> None:
+        """Ask for a comment on the line under the cursor."""
+        self._comments.ask()
 
-def unshown(path: str, file: FileState) -> FileDiff:
-    """A file whose lines cannot be shown: why, and what is known of it before and after."""
-    known = [text.strip() for text in (file.before, file.after) if text]
-    note = ": ".join(filter(None, (file.note, " → ".join(known))))
-    return replace(compare(path, None, None), note=note)
+    def action_drop(self) -> None:
+        """Delete the comment under the cursor."""
+        self._comments.drop()
+
+    def action_send(self) -> None:
+        """Send every comment to the agent."""
+        self._comments.send()
+
+    def action_revert(self, whole_file: bool) -> None:
+        """Revert the hunk under the cursor, or the whole file."""
+        self._reverter.revert(whole_file=whole_file, fixed=self._scopes[self._scope].fixed)
+
+    def action_undo(self) -> None:
+        """Restore what was reverted last."""
+        self._reverter.undo()
+
+    def action_close(self) -> None:
+        """End the search, then close; unsent comments are kept."""
+        if self._search.end():
+            return
+        count = len(self._review.comments) if self._review is not None else 0
+        if count:
+            self.app.notify(f"{counted(count, 'unsent comment')} kept in the diff viewer", markup=False)
+        self.dismiss(None)

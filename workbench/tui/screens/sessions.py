@@ -1,51 +1,50 @@
-"""The Sessions screen: all of them, filtered by a few letters or searched through; opened, named, exported, deleted."""
+"""The Sessions screen: every session, filtered by a few letters or searched; opened, renamed, exported, deleted."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.catalog import SearchMatch
-from workbench.tui.screens.sessions_doing import SessionsDoing
+from workbench.text import visible
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.session_list import SessionList
 from workbench.view.approval.questions import Confirmation
-from workbench.view.formatting.sessions import SessionRow, title
+from workbench.view.formatting.sessions import SessionRow, details, title
 from workbench.view.sessions import Shelf
 
-_HINTS = {
-    "filter": "letters of a title, a folder or an id",
-    "search": "words that were said, run or answered in any session",
-    "rename": "a title; empty for what was said first",
-    "export": "a file: .md .html .jsonl .svg .cast",
+_PLACEHOLDERS: Final = {
+    "filter": "Filter by title, folder or ID",
+    "search": "Search messages, commands and results",
+    "rename": "New title (empty = first message)",
+    "export": "File: .md .html .jsonl .svg .cast",
 }
-_NEXT = {"rename": "enter saves the title · esc leaves it", "export": "enter writes the file · esc does not"}
-_KEYS = "enter open · / filter · s search · r rename · x export · d delete · esc close"
-_SHORT_KEYS = "enter open · / s find · r x d · esc"
+"""What the line takes, by what it is for."""
+_SUBMIT_HINTS: Final = {
+    "rename": "enter saves the title · esc cancels",
+    "export": "enter writes the file · esc cancels",
+}
+_KEYS: Final = "enter open · / filter · s search · r rename · x export · d delete · esc close"
+_SHORT_KEYS: Final = "enter open · / filter · s search · F1 help"
 
 
-class SessionsScreen(SessionsDoing):
-    """Dismisses with the id of the session to open; `set_title` tells the engine of the one on screen its title."""
-
-    DEFAULT_CSS = css_beside(__file__)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", id="sessions.close"),
-        Binding("slash", "ask('filter')", "Filter", id="sessions.filter"),
-        Binding("s", "ask('search')", "Search in all of them", id="sessions.search"),
-        Binding("down", "rows", "To the rows", show=False, id="sessions.rows"),
-    ]
+class SessionQuery:
+    """Reads the sessions and searches them, both in threads; what they find comes as messages to the screen."""
 
     class Read(Message):
         """A thread has read some sessions; `is_last` when that is all."""
@@ -57,151 +56,333 @@ class SessionsScreen(SessionsDoing):
     class Searched(Message):
         """A thread has found words; `number` is that of its search."""
 
-        def __init__(self, number: int, places: list[SearchMatch], is_last: bool = False) -> None:
+        def __init__(self, number: int, matches: list[SearchMatch], is_last: bool = False) -> None:
             super().__init__()
-            self.number, self.places, self.is_last = number, places, is_last
+            self.number, self.matches, self.is_last = number, matches, is_last
+
+    def __init__(self, shelf: Shelf, post: Callable[[Message], object]) -> None:
+        self._shelf = shelf
+        self._post = post
+        self._matches: list[SearchMatch] = []
+        self._number = 0
+        """Counts the queries, so that the thread of an earlier one stops; -1 once the screen is closed."""
+        self.kind = "filter"
+        self.text = ""
+        self.is_reading, self.is_searching = True, False
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the rows are what a search found."""
+        return self.kind == "search" and bool(self.text.strip())
+
+    def rows(self) -> Sequence[SessionRow]:
+        """Return the sessions that fit, as far as they are read."""
+        return self._shelf.found(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
+
+    def begin(self, kind: str, text: str) -> Callable[[], None] | None:
+        """Ask for other sessions; return the work for a thread, if it takes one. An earlier search stops."""
+        self.kind, self.text, self._matches = kind, text, []
+        self._number += 1
+        self.is_searching = self.is_search
+        return partial(self._search, text, self._number) if self.is_searching else None
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self._number = -1
+
+    def add_rows(self, read: Read) -> None:
+        """Take what was read."""
+        self._shelf.add(read.rows)
+        self.is_reading = not read.is_last
+
+    def add_matches(self, searched: Searched) -> bool:
+        """Take what was found, unless it belongs to an earlier search; return whether it was taken."""
+        if searched.number != self._number:
+            return False
+        self._matches += searched.matches
+        self.is_searching = not searched.is_last
+        return True
+
+    def read(self) -> None:
+        """Read every session; called in a thread."""
+        problem = ""
+        try:
+            self._shelf.read(lambda rows: self._send(self.Read(rows)), lambda: self._number < 0)
+        except WorkbenchError as error:
+            problem = str(error)
+        self._send(self.Read([], True, problem))
+
+    def _search(self, text: str, number: int) -> None:
+        def report(matches: list[SearchMatch]) -> None:
+            self._send(self.Searched(number, matches))
+
+        # Where the directory cannot be read, reading the list has reported it.
+        with suppress(WorkbenchError):
+            self._shelf.search(text, report, lambda: self._number != number)
+        self._send(self.Searched(number, [], is_last=True))
+
+    def _send(self, message: Message) -> None:
+        if self._number >= 0:
+            self._post(message)
+
+
+class SessionNote:
+    """The line below the rows: a message about one session until the cursor leaves it, else that session's details."""
+
+    def __init__(self, rows: SessionList) -> None:
+        self.line = Static(id="sessions-note")
+        self._rows = rows
+        self._message = ""
+        self._about: SessionRow | None = None
+
+    def show(self, message: str) -> None:
+        """Show a message about the session under the cursor."""
+        self._message, self._about = message, self._rows.current
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the message, or else the details."""
+        row = self._rows.current
+        text = self._message or (details(row) if row else "")
+        self.line.update(Content(visible(text, lines=False)))
+
+    def cursor_moved(self) -> bool:
+        """Drop a message about another session; return whether the cursor is on another one."""
+        row = self._rows.current
+        is_other = self._about is None or row is None or self._about.entry.id != row.entry.id
+        if is_other:
+            self._message = ""
+        self.refresh()
+        return is_other
+
+
+class SessionActions:
+    """Renames, exports and deletes the session under the cursor; a delete needs a second press."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        rows: SessionList,
+        note: SessionNote,
+        confirmation: Confirmation,
+        *,
+        set_title: Callable[[str], None],
+        refresh: Callable[[], None],
+    ) -> None:
+        """`set_title` has the engine of the open session change its title; `refresh` shows the rows again."""
+        self._shelf = shelf
+        self._rows = rows
+        self._note = note
+        self._confirmation = confirmation
+        self._set_title = set_title
+        self._refresh = refresh
+
+    def refusal(self, kind: str) -> str:
+        """Return why the session under the cursor cannot be renamed or exported; empty when it can."""
+        row = self._rows.current
+        if kind not in _SUBMIT_HINTS:
+            return ""
+        if row is None:
+            return "No session selected"
+        is_damaged = bool(row.entry.damaged)
+        return "A damaged session can only be deleted, or repaired: `ohw sessions repair`" if is_damaged else ""
+
+    async def rename(self, row: SessionRow, text: str) -> None:
+        """Save a title; the engine of the open session writes its own."""
+        if row.is_current:
+            self._set_title(text)
+            self._shelf.retitle(row.entry.id, text)
+            await self._run(lambda: None, "Saved")
+        else:
+            await self._run(partial(self._shelf.rename, row.entry.id, text), "Saved")
+
+    async def export(self, row: SessionRow, text: str) -> None:
+        """Write a session to a file, whose name was typed."""
+        if text:
+            file = Path(text).expanduser().absolute()
+            self._note.show("Writing …")
+            await self._run(partial(self._shelf.export, row.entry.id, file), f"Exported to {file}")
+
+    async def delete(self) -> None:
+        """Delete the session under the cursor, or ask for a second press."""
+        row = self._rows.current
+        if row is None:
+            return
+        if row.is_current:
+            self._note.show("This session is open; open another one to delete it")
+        elif row.is_busy:
+            self._note.show("Another process is working in this session; end it first")
+        elif not self._confirmation.is_answered(row.entry.id):
+            self._confirmation.ask(row.entry.id)
+            self._note.show(f'Delete "{title(row.entry)}" permanently? Press d again.')
+        else:
+            await self._run(partial(self._shelf.delete, row.entry.id), "Deleted")
+
+    async def _run(self, work: Callable[[], None], message: str) -> None:
+        try:
+            await in_daemon(work)
+        except WorkbenchError as error:
+            message = str(error)
+        self._confirmation.forget()
+        if self._rows.is_running:
+            self._refresh()
+            self._note.show(message)
+
+
+class SessionsScreen(ModalScreen[str | None]):
+    """Dismisses with the id of the session to open; `set_title` has the engine rename the one on screen."""
+
+    DEFAULT_CSS = css_beside(__file__)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", id="sessions.close"),
+        Binding("slash", "ask('filter')", "Filter", id="sessions.filter"),
+        Binding("s", "ask('search')", "Search in all of them", id="sessions.search"),
+        Binding("r", "ask('rename')", "Rename", id="sessions.rename"),
+        Binding("x", "ask('export')", "Export", id="sessions.export"),
+        Binding("d", "delete", "Delete", id="sessions.delete"),
+        Binding("down", "rows", "To the rows", show=False, id="sessions.rows"),
+    ]
 
     def __init__(self, shelf: Shelf, set_title: Callable[[str], None], search: str = "") -> None:
+        """`search` is searched for at once."""
         super().__init__(id="sessions")
-        self.shelf = shelf
-        self.set_title = set_title
+        self._shelf = shelf
+        self._initial_search = search
+        self._line_kind = "filter"
+        """What the line is for."""
+        self._rows = SessionList(shelf.is_twin, id="sessions-list")
+        self._note = SessionNote(self._rows)
+        self._query = SessionQuery(shelf, self._post)
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
-        self._begin = search
-        self._line = self._shown = "filter"  # what the line is for, and what the rows are
-        self._query = ""
-        self._found: list[SearchMatch] = []
-        self._number = 0
-        self._is_reading, self._is_searching = True, False
+        """Of the session that is to be deleted."""
+        self._actions = SessionActions(
+            shelf, self._rows, self._note, self.confirmation, set_title=set_title, refresh=self.refresh_rows
+        )
 
     def compose(self) -> ComposeResult:
-        """A line to write in, the rows, and what there is to say."""
+        """Yield the line to write in, the rows, and the note."""
         with Vertical(id="sessions-box"):
             yield Input(id="sessions-line", select_on_focus=False)
-            yield SessionList(self.shelf.is_twin, id="sessions-list")
-            yield Static(id="sessions-note")
+            yield self._rows
+            yield self._note.line
 
     def on_mount(self) -> None:
-        """Read them beside the screen; the first rows are there at once."""
+        """Read the sessions in a thread; the first rows are there at once."""
         self.query_one(Input).display = False
-        self.set_focus(self.query_one(SessionList))
-        self.run_worker(in_daemon(self._read))
+        self.set_focus(self._rows)
+        self.run_worker(in_daemon(self._query.read))
         self.refresh_rows()
-        if self._begin:
+        if self._initial_search:
             self.action_ask("search")
-            self.query_one(Input).value = self._begin
+            self.query_one(Input).value = self._initial_search
 
     def on_resize(self) -> None:
-        """The keys that fit."""
+        """Show the keys that fit."""
         keys = _KEYS if self.size.width >= len(_KEYS) + 10 else _SHORT_KEYS
         self.query_one("#sessions-box").border_subtitle = Content(keys)
 
     def on_unmount(self) -> None:
-        """The threads stop."""
-        self._number = -1
+        """Stop the threads."""
+        self._query.close()
 
-    def _read(self) -> None:
-        problem = ""
-        try:
-            self.shelf.read(lambda rows: self._tell(self.Read(rows)), lambda: self._number < 0)
-        except WorkbenchError as error:
-            problem = str(error)
-        self._tell(self.Read([], True, problem))
-
-    def _tell(self, message: Message) -> None:
-        if self._number >= 0 and self.is_running:
+    def _post(self, message: Message) -> None:
+        if self.is_running:
             self.post_message(message)
 
-    @on(Read)
-    def on_read(self, read: Read) -> None:
-        """More rows."""
-        self.shelf.add(read.rows)
-        self._is_reading = not read.is_last
+    @on(SessionQuery.Read)
+    def on_read(self, read: SessionQuery.Read) -> None:
+        """Show more rows."""
+        self._query.add_rows(read)
         self.refresh_rows()
         if read.problem:
-            self.say(read.problem)
+            self._note.show(read.problem)
 
-    @on(Searched)
-    def on_searched(self, searched: Searched) -> None:
-        """More places, if it is still what is searched."""
-        if searched.number == self._number:
-            self._found += searched.places
-            self._is_searching = not searched.is_last
+    @on(SessionQuery.Searched)
+    def on_searched(self, searched: SessionQuery.Searched) -> None:
+        """Show more matches."""
+        if self._query.add_matches(searched):
             self.refresh_rows()
 
-    def action_ask(self, line: str) -> None:
-        """Write in the line: what to filter or search by, a title, a file."""
-        if why := self.refused(line):
-            self.say(why)
+    def action_ask(self, kind: str) -> None:
+        """Ask what to filter or search by, or for a title or a file."""
+        if refusal := self._actions.refusal(kind):
+            self._note.show(refusal)
             return
-        row, self._line = self.row, line
-        begin = {line: self._query if self._shown == line else ""}
-        begin |= {"rename": title(row.entry), "export": f"{row.entry.id}.md"} if row else {}
-        entry = self.query_one(Input)
-        entry.placeholder, entry.display = _HINTS[line], True
+        row, self._line_kind = self._rows.current, kind
+        texts = {kind: self._query.text if self._query.kind == kind else ""}
+        texts |= {"rename": title(row.entry), "export": f"{row.entry.id}.md"} if row else {}
+        line = self.query_one(Input)
+        line.placeholder, line.display = _PLACEHOLDERS[kind], True
         with self.prevent(Input.Changed):
-            entry.value = begin[line]
-        entry.cursor_position = len(entry.value)
-        self.set_focus(entry)  # now: what is typed next is meant for it
-        self.say(_NEXT.get(line, ""))
+            line.value = texts[kind]
+        line.cursor_position = len(line.value)
+        self.set_focus(line)  # at once: the next key is text
+        self._note.show(_SUBMIT_HINTS.get(kind, ""))
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
-        """Other letters to filter or search by."""
-        if self._line in ("filter", "search"):
-            self._find(self._line, event.value)
+        """Filter or search by what is written now."""
+        if self._line_kind not in _SUBMIT_HINTS:
+            self._find(self._line_kind, event.value)
 
-    def _find(self, how: str, text: str) -> None:
-        """Show what fits; words are looked for in a thread, and whoever looked for others stops."""
-        self._shown, self._query, self._found = how, text, []
-        self._number += 1
-        self._is_searching = how == "search" and bool(text.strip())
-        if self._is_searching:
-            self.run_worker(in_daemon(partial(self._look, text, self._number)))
+    def _find(self, kind: str, text: str) -> None:
+        work = self._query.begin(kind, text)
+        if work is not None:
+            self.run_worker(in_daemon(work))
         self.refresh_rows()
-
-    def _look(self, text: str, number: int) -> None:
-        try:
-            give = lambda places: self._tell(self.Searched(number, places))  # noqa: E731
-            self.shelf.search(text, give, lambda: self._number != number)
-        except WorkbenchError:
-            pass  # the folder cannot be read: the list has said so
-        self._tell(self.Searched(number, [], is_last=True))
 
     @on(Input.Submitted)
     def on_submitted(self, event: Input.Submitted) -> None:
-        """Back to the rows; a title is saved, a file written."""
+        """Go back to the rows; save a title, write a file."""
         event.stop()
-        line, row = self._line, self.row
+        kind, row = self._line_kind, self._rows.current
         self.action_rows()
-        if row is not None and line in _NEXT:
-            self.run_worker(self.carry_out(line, row, event.value.strip()))
+        if row is not None and kind in _SUBMIT_HINTS:
+            run = self._actions.rename if kind == "rename" else self._actions.export
+            self.run_worker(run(row, event.value.strip()))
 
     @on(SessionList.Chosen)
     def on_chosen(self, chosen: SessionList.Chosen) -> None:
-        """Open it; one that is damaged says why not."""
+        """Open a session, or say why it cannot be opened."""
         entry = chosen.row.entry
         if entry.damaged:
-            self.say(f"it cannot be opened: {entry.damaged}")
+            self._note.show(f"Cannot be opened: {entry.damaged}")
         else:
             self.dismiss(entry.id)
 
+    @on(SessionList.Moved)
+    def on_moved(self) -> None:
+        """Show the details of another session; a delete that was asked about another one is not confirmed."""
+        if self._note.cursor_moved():
+            self.confirmation.forget()
+
+    def on_key(self, event: events.Key) -> None:
+        """Stop a key that was pressed before the question was in sight: it deletes nothing."""
+        if not self.confirmation.hears(event.key, time.monotonic() - event.time):
+            event.stop()
+
+    async def action_delete(self) -> None:
+        """Delete the session under the cursor."""
+        if not isinstance(self.focused, Input):
+            await self._actions.delete()
+
     def action_rows(self) -> None:
-        """From the line to the rows; it stays while it says what they are."""
-        entry = self.query_one(Input)
-        if self._line in _NEXT:
-            self._line = self._shown
+        """Go from the line to the rows; the line stays while the rows depend on it."""
+        line = self.query_one(Input)
+        if self._line_kind in _SUBMIT_HINTS:
+            self._line_kind = self._query.kind
             with self.prevent(Input.Changed):
-                entry.value = self._query
-        entry.display = bool(self._query.strip())
-        self.set_focus(self.query_one(SessionList))
-        self.say("")
+                line.value = self._query.text
+        line.display = bool(self._query.text.strip())
+        self.set_focus(self._rows)
+        self._note.show("")
 
     def action_leave(self) -> None:
-        """Out of the line, then back to all sessions, then out of the screen."""
+        """Leave the line, then the filter, then the screen."""
         is_writing = isinstance(self.focused, Input)
-        if is_writing and self._line in _NEXT:
+        if is_writing and self._line_kind in _SUBMIT_HINTS:
             self.action_rows()
-        elif is_writing or self._query:
+        elif is_writing or self._query.text:
             self._find("filter", "")
             self.action_rows()
         else:
@@ -209,14 +390,12 @@ class SessionsScreen(SessionsDoing):
 
     def refresh_rows(self) -> None:
         """Show what fits, and in the border how many there are."""
-        is_search = self._shown == "search" and self._query.strip()
-        rows = self.shelf.found(self._found, self._query) if is_search else self.shelf.rows(self._query)
-        goes_on = self._is_searching or self._is_reading
-        none = "No session yet" if not self._query else "Nothing fits" if not is_search else "Nothing found"
-        self.query_one(SessionList).show(rows, "…" if goes_on else none)
-        count, damaged = self.shelf.count()
-        parts = ["Sessions", f"{len(rows)} found" if is_search else f"{count:,}{' …' if self._is_reading else ''}"]
-        parts += [f"{damaged} damaged"] if damaged else []
-        parts += ["searching …"] if self._is_searching else []
-        self.query_one("#sessions-box").border_title = Content(" · ".join(parts))
-        self.tell_note()
+        query, rows = self._query, self._query.rows()
+        is_working = query.is_searching or query.is_reading
+        empty = "No sessions yet" if not query.text else "No match"
+        self._rows.show(rows, "…" if is_working else empty)
+        count, damaged = self._shelf.count()
+        total = f"{len(rows)} found" if query.is_search else f"{count:,}{' …' if query.is_reading else ''}"
+        parts = [total, f"{damaged} damaged" if damaged else "", "searching …" if query.is_searching else ""]
+        self.query_one("#sessions-box").border_title = Content(" · ".join(["Sessions", *filter(None, parts)]))
+        self._note.refresh()

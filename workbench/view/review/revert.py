@@ -20,7 +20,7 @@ class TakeBack:
     now: str | None
     wanted: str | None
     what: str
-    verb: str = "took back"
+    verb: str = "Reverted"
     note: str = ""
     """Why its contents are not texts but lines about them."""
     version: str = ""
@@ -30,7 +30,7 @@ class TakeBack:
     @property
     def undone(self) -> TakeBack:
         """The way back."""
-        verb = "brought back" if self.verb == "took back" else "took back"
+        verb = "Restored" if self.verb == "Reverted" else "Reverted"
         return replace(
             self, now=self.wanted, wanted=self.now, verb=verb, version=self.version_now, version_now=self.version
         )
@@ -65,12 +65,12 @@ def held_now(state: SessionState, take: TakeBack) -> str | None:
 def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str:
     """Why this file cannot be taken back from what is shown; empty when it can be tried."""
     if file.note and not whole:
-        return "this file has no lines that could be taken back; X takes the whole file back"
+        return "Nothing to revert line by line here; X reverts the whole file"
     if file.note and file.before is not None and not file.version:
-        return "no version of this file is known here; `ohw restore --versions` lists them"
+        return "No version of this file is known here; `ohw restore --versions` lists them"
     if state.running:
-        return "an action is running: wait until it has ended, or stop it"
+        return "An action is running: wait until it has ended, or stop it"
     known = state.changes.get(file.path)
     if known is not None and known.after != file.after:
-        return "the file has changed since: take it back from the whole session"
+        return "The file has changed since; revert it from the session view"
     return ""

@@ -166,7 +166,7 @@ def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Sc
     if item is not None:
         deltas = item.files or item.preview
         files = [_of_delta(delta, state) for delta in deltas]
-        fixed = "" if item.files else "this action has not written anything"
+        fixed = "" if item.files else "This action has not written anything"
         scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
     if is_repository(folder):
         scopes.append(Scope("against HEAD", partial(files_against_head, folder), is_slow=True))

@@ -1,0 +1,310 @@
+"""The parts of the diff viewer: changed files with their differences, status line, search, comments, reverting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from workbench.client.threads import in_daemon
+from workbench.diff.hunks import FileDiff, compare
+from workbench.text import counted, visible
+from workbench.tui.widgets.file_list import FileRow
+from workbench.tui.widgets.key_hints import KeyHints, bound_keys
+from workbench.tui.widgets.review_line import ReviewLine
+from workbench.tui.widgets.review_view import ReviewView
+from workbench.tui.widgets.viewer_lines import comments_waiting
+from workbench.view.diff.search import MOST_MATCHES, Match, find
+from workbench.view.formatting.actions import short_path
+from workbench.view.formatting.rows import whose_sign
+from workbench.view.review.revert import TakeBack, held_now, of_file, of_hunk, refusal
+from workbench.view.review.review import Comment, Review
+from workbench.view.state import Changed, FileState
+
+_COMPARED_AT_ONCE: Final = 300_000
+"""Characters of a file that are compared without a thread."""
+_HINTS: Final = (
+    *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
+    *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
+    *(("viewer.take-back-file", "revert file"), ("diff.split", "split"), ("diff.fold", "expand context")),
+    ("diff.wrap", "wrap"),
+)
+_NEED_REVIEW: Final = ("viewer.scope", "viewer.comment", "viewer.take-back", "viewer.take-back-file")
+_NEED_NO_FILE: Final = ("viewer.scope", "viewer.close")
+_LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
+    ("viewer.line-keep", "keep"),
+    ("viewer.line-leave", "cancel"),
+    ("viewer.search-width", "all or this file"),
+)
+
+
+class ChangedFiles:
+    """The files of a scope, the chosen one, and their differences, compared once for each content."""
+
+    def __init__(self, workspace: str) -> None:
+        self.workspace = workspace
+        self.files: list[FileState] = []
+        self.chosen = 0
+        self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
+
+    @property
+    def current(self) -> FileState | None:
+        """The chosen file, if there is any."""
+        return self.files[self.chosen] if self.chosen < len(self.files) else None
+
+    def update(self, files: Sequence[FileState], path: str | None) -> None:
+        """Take other contents; the file at `path` is chosen, else the first one. Unchanged files are left out."""
+        self.files = [replace(file) for file in files if file.before != file.after or file.note]
+        self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
+
+    def quick_diff(self, file: FileState) -> FileDiff | None:
+        """Return the difference if it is known or found within a frame or two."""
+        cached = self._diffs.get(file.path)
+        is_cached = cached is not None and (cached[0].before, cached[0].after) == (file.before, file.after)
+        if is_cached or len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE:
+            return self.diff(file)
+        return None
+
+    def diff(self, file: FileState) -> FileDiff:
+        """Return the difference of a file; safe to call in a thread."""
+        cached, content = self._diffs.get(file.path), (file.before, file.after, file.note)
+        if cached is None or (cached[0].before, cached[0].after, cached[0].note) != content:
+            path = short_path(file.path, self.workspace)
+            diff = _without_lines(path, file) if file.note else compare(path, file.before, file.after)
+            cached = self._diffs[file.path] = (file, diff)
+        return cached[1]
+
+    def rows(self) -> list[FileRow]:
+        """Return the rows of the list."""
+        return [self._row(file) for file in self.files]
+
+    def _row(self, file: FileState) -> FileRow:
+        sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
+        added, removed = (-1, -1) if file.note else (file.added, file.removed)
+        return FileRow(sign, short_path(file.path, self.workspace), added, removed, whose_sign(file))
+
+
+def _without_lines(path: str, file: FileState) -> FileDiff:
+    """Return a difference that says why the lines cannot be shown, and what is known of the file before and after."""
+    facts = [text.strip() for text in (file.before, file.after) if text]
+    note = ": ".join(filter(None, (file.note, " → ".join(facts))))
+    return replace(compare(path, None, None), note=note)
+
+
+class ViewerStatus:
+    """The line below the diff with the unsent comments, and the keys that work now."""
+
+    def __init__(self, screen: Screen[None], files: ChangedFiles, review: Review | None) -> None:
+        self._screen = screen
+        self._files = files
+        self._review = review
+        self.line = Static(id="viewer-status")
+        self.hints = KeyHints()
+        self.entry = ReviewLine()
+        self.text = ""
+
+    def show(self, text: str) -> None:
+        """Show one line, then the keys that work now."""
+        self.text = text
+        count = len(self._review.comments) if self._review else 0
+        unsent = comments_waiting(count, bound_keys(self._screen).get("viewer.send-comments", "ctrl+s"))
+        line = "   ".join(filter(None, (visible(text, lines=False), unsent)))
+        self.line.update(Content(line))
+        self.line.display = bool(line)
+        self.show_keys()
+
+    def show_keys(self) -> None:
+        """Show the keys that work now."""
+        keys = bound_keys(self._screen)
+        self.hints.show([(keys[name], label) for name, label in self._hints_now() if name in keys])
+
+    def _hints_now(self) -> list[tuple[str, str]]:
+        if self.entry.display:
+            is_search = self.entry.asked == "search"
+            return [hint for hint in _LINE_HINTS if is_search or hint[0] != "viewer.search-width"]
+        hints = [hint for hint in _HINTS if self._review or hint[0] not in _NEED_REVIEW]
+        return hints if self._files.files else [hint for hint in hints if hint[0] in _NEED_NO_FILE]
+
+
+class ViewerSearch:
+    """The search through the lines of all files or of the chosen one, and the match that is shown."""
+
+    def __init__(
+        self, files: ChangedFiles, view: ReviewView, status: ViewerStatus, open_file: Callable[[int], None]
+    ) -> None:
+        self._files = files
+        self._view = view
+        self._status = status
+        self._open_file = open_file
+        self.matches: list[Match] = []
+        self._current = -1
+
+    def ask(self) -> None:
+        """Ask what to search for."""
+        self._status.entry.ask("search")
+        self._status.show("")
+
+    async def run(self, needle: str, *, in_all_files: bool) -> None:
+        """Find every match and go to the first one from the cursor on."""
+        numbers = range(len(self._files.files)) if in_all_files else [self._files.chosen]
+        files = [(number, self._files.files[number]) for number in numbers if number < len(self._files.files)]
+
+        def search() -> list[Match]:
+            return [match for number, file in files for match in find(needle, self._files.diff(file), number)]
+
+        self.matches = (await in_daemon(search))[:MOST_MATCHES]
+        self._current = self._first_from_cursor() - 1
+        if self.matches:
+            self.step(1)
+        else:
+            self._view.mark_found([], None)
+            self._status.show(f'No match for "{needle}"' if needle else "")
+
+    def step(self, by: int) -> None:
+        """Go to the next or previous match; without a search to the next or previous hunk."""
+        if not self.matches:
+            self._view.action_step(by)
+            return
+        self._current = (self._current + by) % len(self.matches)
+        match = self.matches[self._current]
+        if match.file != self._files.chosen:
+            self._open_file(match.file)
+        self._view.mark_found([other for other in self.matches if other.file == match.file], match)
+        more = "+" if len(self.matches) >= MOST_MATCHES else ""
+        self._status.show(f"match {self._current + 1} of {len(self.matches)}{more} · n/N next, previous · esc ends")
+
+    def mark(self) -> None:
+        """Mark the matches of the chosen file."""
+        self._view.mark_found([match for match in self.matches if match.file == self._files.chosen], None)
+
+    def end(self) -> bool:
+        """Drop the matches; return whether there were any."""
+        had_matches, self.matches = bool(self.matches), []
+        if had_matches:
+            self._view.mark_found([], None)
+            self._status.show("")
+        return had_matches
+
+    def _first_from_cursor(self) -> int:
+        old, new = self._view.geometry.lines_from(self._view.marks.cursor)
+        for index, match in enumerate(self.matches):
+            is_after = match.file == self._files.chosen and match.line >= (old if match.side == "old" else new)
+            if is_after or match.file > self._files.chosen:
+                return index
+        return 0
+
+
+class ViewerComments:
+    """Comments on lines, which are sent to the agent together."""
+
+    def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
+        self._review = review
+        self._files = files
+        self._view = view
+        self._status = status
+        self._edited: Comment | None = None
+
+    def ask(self) -> None:
+        """Ask for a comment on the line under the cursor, or for another text of the one there is."""
+        comment = self._here()
+        if comment is not None:
+            self._edited = comment
+            self._status.entry.ask("comment", f"comment on line {comment.line + 1}", comment.text)
+            self._status.show("")
+
+    def write(self, text: str) -> None:
+        """Save what was written; an empty text removes the comment."""
+        if self._edited is not None and self._review is not None:
+            self._review.comments.write(self._edited, text)
+            self.refresh()
+
+    def drop(self) -> None:
+        """Delete the comment under the cursor."""
+        comment = self._here()
+        if comment is not None and comment.text and self._review is not None:
+            self._review.comments.drop(comment)
+            self.refresh()
+
+    def send(self) -> None:
+        """Send every comment to the agent, as one message."""
+        count = self._review.send_comments() if self._review else 0
+        if count:
+            self._status.text = f"Sent {counted(count, 'comment')} to the agent"
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Show the comments of the chosen file below their lines, and how many are not sent."""
+        file = self._files.current
+        if file is not None:
+            diff = self._files.diff(file)
+            placed = self._review.comments.placed(diff.path, diff) if self._review else {}
+            self._view.remark({(0, side, line): comment.text for (side, line), comment in placed.items()})
+        self._status.show(self._status.text)
+
+    def _here(self) -> Comment | None:
+        """Return the comment of the line under the cursor, or a new empty one; None without a line."""
+        line, file = self._view.line, self._files.current
+        if self._review is None or file is None:
+            return None
+        if line is None:
+            self._status.show("Move to a line first (↑/↓)")
+            return None
+        _, side, number = line
+        diff = self._files.diff(file)
+        quoted = (diff.old if side == "old" else diff.new)[number].removesuffix("\n")
+        existing = self._review.comments.placed(diff.path, diff).get((side, number))
+        return existing or Comment(diff.path, side, number, quoted, "")
+
+
+class Reverter:
+    """Has the engine revert a hunk or a file, and restores what was reverted last."""
+
+    def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
+        self._review = review
+        self._files = files
+        self._view = view
+        self._status = status
+        self._requested: TakeBack | None = None
+        self._undo: TakeBack | None = None
+
+    def revert(self, *, whole_file: bool, fixed: str) -> None:
+        """Revert the hunk under the cursor or the whole file; `fixed` is why nothing of the scope can be reverted."""
+        review, file = self._review, self._files.current
+        if review is None or file is None:
+            return
+        hunk = self._view.current
+        problem = fixed or refusal(review.state, file, whole=whole_file)
+        if not problem and not whole_file and hunk < 0:
+            problem = "Move to a hunk first (j/k)"
+        if problem:
+            self._status.show(problem)
+            return
+        diff, version = self._files.diff(file), review.state.version
+        self._send(of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version))
+
+    def undo(self) -> None:
+        """Restore what was reverted last."""
+        if self._undo is not None:
+            self._send(self._undo)
+
+    def follow(self, changed: Changed, refused: str) -> None:
+        """Report what came of the request; `refused` is why the engine did not do it."""
+        request, review = self._requested, self._review
+        if request is None or review is None:
+            return
+        if changed.changes and held_now(review.state, request) == request.wanted:
+            self._requested, self._undo = None, request.undone
+            self._status.show(f"{request.verb} {request.what} · u to undo")
+        elif refused:
+            self._requested = None
+            self._status.show(f"Not done: {refused}")
+
+    def _send(self, request: TakeBack) -> None:
+        if self._review is not None:
+            self._requested = request
+            self._status.show(f"{request.what} …")
+            self._review.take_back(request)
