@@ -19,7 +19,7 @@ class ActionChosen(Message):
 
 
 class DiffChosen(Message):
-    """What an action changed is to be shown."""
+    """The user asked for the diff of an action."""
 
     def __init__(self, action_id: str) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class TextChosen(Message):
 
 
 class RowWanted(Message):
-    """The row of an item is to be shown on the timeline."""
+    """The user asked for the row of an item on the timeline."""
 
     def __init__(self, item: Item) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class RowWanted(Message):
 
 
 class PlaceWanted(Message):
-    """An item is to be shown where it stands in the conversation."""
+    """The user asked for an item in the conversation."""
 
     def __init__(self, item: Item) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class PlaceWanted(Message):
 
 
 class StepWanted(Message):
-    """The row of action `number` is to be shown on the timeline."""
+    """The user asked for the row of action `number` on the timeline."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class StepWanted(Message):
 
 
 class EarlierWanted(Message):
-    """The part of the session before what is shown is to be read, or all that there is."""
+    """The part of the session before what is loaded is needed, or all parts."""
 
     def __init__(self, *, all_of_it: bool = False) -> None:
         super().__init__()
@@ -76,11 +76,11 @@ class FileChosen(Message):
 
 
 class QuestionRang(Message):
-    """A question waits that the person may not see."""
+    """A question waits that the user may not see."""
 
 
 class BehindScrolled(Message):
-    """The person scrolls the conversation behind a question; `lines` is negative for up."""
+    """The user scrolls the conversation behind a question; `lines` is negative for up."""
 
     def __init__(self, lines: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Opens the screens that lie over the main one: a whole output, a diff, the help."""
+"""Opens the screens over the main one; each module is imported with the first use of its screen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
-    """Everything known about an action, in a pager that searches, and has searched for `words`."""
+    """Show all details of an action in a pager that has searched for `words`."""
     from workbench.tui.screens.pager import ActionPage
     from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
 
@@ -47,7 +47,7 @@ def open_text(app: App[Any], title: str, text: str) -> None:
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
-    """The diff viewer on everything that changed; False when there is nothing to show."""
+    """Show everything that changed in the diff viewer, at the file `chosen` first."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
     state = review.state
@@ -61,14 +61,14 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
 
 
 def open_spending(app: App[Any], state: SessionState) -> None:
-    """What the session took and what fills the model's window, in a pager."""
+    """Show the cost of the session and what fills the context window."""
     from workbench.view.formatting.sessions import spending_page
 
     open_text(app, "Cost and context", spending_page(state))
 
 
 def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
-    """The diff viewer on what one action changed, or would change; False when that is nothing."""
+    """Show what one action changed, or would change, in the diff viewer."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
     item = review.state.actions.get(action_id)
@@ -79,7 +79,7 @@ def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
 
 
 def open_help(app: App[Any]) -> None:
-    """Keys of the focused panel and the guides; not twice."""
+    """Show the keys of the focused panel and the guides, unless they are shown already."""
     from workbench.tui.screens.help import HelpScreen
 
     if not isinstance(app.screen, HelpScreen):
@@ -89,7 +89,7 @@ def open_help(app: App[Any]) -> None:
 def open_rules(
     app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
 ) -> None:
-    """The rules and what they fit; not twice."""
+    """Show the rules and what they match, unless they are shown already."""
     from workbench.config.locations import Locations
     from workbench.rules.book import RuleBook
     from workbench.tools.trust import is_trusted
@@ -102,7 +102,7 @@ def open_rules(
 
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
-    """The MCP servers of the person and of the folder; not twice."""
+    """Show the MCP servers of the user and of the workspace, unless they are shown already."""
     from workbench.config.locations import Locations
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import find_servers
@@ -117,7 +117,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
 
 
 def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
-    """The tools the agent has; not twice."""
+    """Show the tools of the agent, unless they are shown already."""
     from workbench.tui.screens.tools import ToolsScreen
     from workbench.view.tools import tools_here
 
@@ -149,7 +149,7 @@ def open_sessions(
     set_title: Callable[[str], None],
     chosen: Callable[[str | None], Awaitable[None]],
 ) -> None:
-    """All sessions, or those in which these words stand; not twice."""
+    """Show all sessions, or those that hold these words, unless they are shown already."""
     from workbench.config.locations import Locations
     from workbench.tui.screens.sessions import SessionsScreen
     from workbench.view.sessions import Shelf
@@ -161,7 +161,7 @@ def open_sessions(
 def open_first_run(
     app: App[Any], look: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
 ) -> None:
-    """What there is to begin with; not twice."""
+    """Offer the models to begin with, unless that is shown already."""
     from workbench.tui.screens.first_run import FirstRunScreen
     from workbench.tui.widgets.prompt import Prompt
 
@@ -171,7 +171,7 @@ def open_first_run(
 
 
 def open_settings(app: App[Any], book: SettingsBook) -> None:
-    """Every setting; not twice."""
+    """Show every setting, unless they are shown already."""
     from workbench.tui.screens.settings import SettingsScreen
 
     if not isinstance(app.screen, SettingsScreen):
@@ -196,7 +196,7 @@ async def export_session(app: App[Any], session_id: str, file: str) -> None:
 
 
 def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None]]) -> None:
-    """Everything there is to do on this screen, and on the main one with its sessions and files; not twice."""
+    """Show everything there is to do on this screen; on the main one also its sessions and files."""
     from workbench.tui.palette.entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
@@ -209,7 +209,7 @@ def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None
 
 
 def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:
-    """Ask whether to trust the folder; what is answered holds before anything of it is read."""
+    """Ask whether to trust the directory; the answer is in force before anything in it is read."""
     from workbench.tui.screens.trust import TrustScreen
 
     def answered(trusts: bool | None) -> None:
