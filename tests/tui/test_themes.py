@@ -121,8 +121,8 @@ def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one
         ('name = "x"\nprimry = "#fff"', "bad.toml:2: there is no 'primry' in a theme; did you mean 'primary'?; "),
         ('\nnaem = "x"\nprimary = "#fff"', "bad.toml:2: there is no 'naem' in a theme; did you mean 'name'?; "),
         ('name = 3\nprimary = "#fff"', "bad.toml:1: a theme needs a name"),
-        ('name = "x"\nprimary = = 3', "bad.toml:2: no value can be read here"),
-        ("name = ", "bad.toml:1: no value can be read here"),
+        ('name = "x"\nprimary = = 3', "bad.toml:2: this is not a value"),
+        ("name = ", "bad.toml:1: this is not a value"),
     ],
 )
 def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
