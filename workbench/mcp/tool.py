@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from workbench.mcp.definitions import Definition
 from workbench.text import visible
+from workbench.tools.effects import AssessmentContext, CallsServer, Effect
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.json_schema import for_models
 from workbench.tools.schema import Action, Observation
@@ -76,16 +77,19 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
             self._schema = for_models(self.definition["inputSchema"])
         return self._schema
 
-    def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the call as the risk rating of foreign tools expects it."""
-        call = {
-            "tool": self.definition["name"],
-            "description": self.definition.get("description"),
-            "args": dict(arguments),
-            "server": self.server,
-        }
-        call["call"] = f"{self.definition['name']} of the MCP server {self.server}"
-        return {**call, "annotations": self.definition.get("annotations") or {}, "pinned": self.is_approved}
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the call of the server, with what the server says of the tool."""
+        name = self.definition["name"]
+        call = CallsServer(
+            name,
+            self.server,
+            dict(arguments),
+            f"{name} of the MCP server {self.server}",
+            self.definition.get("annotations") or {},
+            self.definition.get("description") or "",
+            self.is_approved,
+        )
+        return (call,)
 
 
 def annotations_of(hints: Mapping[str, Any], *, is_approved: bool) -> ToolAnnotations:

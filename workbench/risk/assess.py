@@ -1,15 +1,28 @@
-"""The local rating of an action of the agent: commands, files, code, and other tools by their annotations."""
+"""The local rating of a tool's call, by the effects that the tool declares; else by its annotations and arguments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeGuard
 
+from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_address, assess_file, assess_foreign, assess_reading
-from workbench.risk.assessment import Assessment, Part, one, summed
+from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
 from workbench.risk.paths import Places
+from workbench.tools.effects import (
+    AssessmentContext,
+    CallsServer,
+    Effect,
+    ReadsURL,
+    RunsCommand,
+    RunsPython,
+    SelfRated,
+    TouchesFile,
+    TypesInput,
+    UsesPage,
+)
 from workbench.tools.tool import ToolDefinition
 
 _MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
@@ -22,29 +35,27 @@ _DOES: Mapping[str, str] = {
 }
 """Keys by what they do; the others move or delete what is not submitted yet, or depend on the program."""
 _KEY = re.compile(r"C-[a-zA-Z]|ENTER")
-_NOT_KNOWN = Assessment("UNKNOWN")
+_UNKNOWN = Assessment("UNKNOWN")
+_NO_RATING: Final = "the tool rates its call in a way that cannot be read"
+_HEIGHT: Final[tuple[Risk, ...]] = ("LOW", "UNKNOWN", "MEDIUM", "HIGH")
+"""Not knowing is no low risk."""
 
 
 def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> Assessment:
-    """The rating of a tool's call that would start in `folder`; UNKNOWN when nothing is known here. Never raises."""
+    """Return the rating of a call that would start in `folder`; UNKNOWN when nothing is known of it. Never raises."""
     try:
         return _assessed(tool, arguments, Places(workspace, str(Path.home())), folder)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
-def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any]) -> str:
-    """What a rating reads of the running tool besides the arguments, as text: equal texts, equal ratings."""
-    executor, foreign = tool.executor, getattr(tool, "foreign", None)
-    starts, waiting = getattr(executor, "starts", None), getattr(executor, "waiting", None)
-    return repr(
-        (
-            foreign(arguments) if foreign is not None else tool.is_read_only,
-            starts(restart=bool(arguments.get("restart"))) if starts is not None else "",
-            [*waiting()] if waiting is not None and arguments.get("is_input") else (),
-            (getattr(executor, "url", ""), getattr(executor, "elements", {})) if tool.name == "browser" else (),
-        )
-    )
+def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> str:
+    """Return what a rating reads of the tool besides the arguments, as text: equal texts, equal ratings.
+
+    Raises whatever the code of the tool raises.
+    """
+    effects = tuple(tool.assess(arguments, AssessmentContext(workspace, folder)))
+    return repr((_is_ours(tool), tool.is_read_only, tool.annotations, effects))
 
 
 def executed_by(
@@ -56,84 +67,145 @@ def executed_by(
     folder: str,
     beneath: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """The files that a call, `rated` so, would execute or read as code, each with a hash of what it holds.
+    """Return the files that a call, `rated` so, would execute or read as code, each with a hash of its content.
 
     Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
     """
-    if tool.name not in {"execute_bash", "python_execute", "execute_ipython_cell"}:
+    effects = _effects(tool, arguments, workspace, folder)
+    lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]
+    code = [each.code for each in effects if isinstance(each, RunsPython)]
+    if not lines and not code:
         return {}
     from workbench.risk.executed import executed_files
 
-    text, code = str(arguments.get("command", "")), str(arguments.get("code", ""))
-    return executed_files(rated.parts, workspace, folder, text=text, code=code, beneath=beneath)
+    return executed_files(rated.parts, workspace, folder, text="\n".join(lines), code="\n".join(code), beneath=beneath)
+
+
+def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> Sequence[Effect]:
+    """Return what the tool says its call does; nothing where its own code fails, which `assess_action` rates."""
+    try:
+        return tuple(tool.assess(arguments, AssessmentContext(workspace, folder)))
+    except Exception:  # noqa: BLE001 - code of a tool
+        return ()
+
+
+def _is_command(effect: Effect) -> TypeGuard[RunsCommand | TypesInput]:
+    return isinstance(effect, RunsCommand | TypesInput)
 
 
 def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
-    foreign = getattr(tool, "foreign", None)  # tools of other programs describe their calls
-    if foreign is not None:
-        return assess_foreign(foreign(arguments))
-    if tool.is_read_only:
-        is_web = tool.name == "web_read"
-        return assess_address(str(arguments.get("url", ""))) if is_web else assess_reading(arguments, places)
-    if tool.name == "execute_bash":
-        command = str(arguments.get("command", ""))
-        return _typed(tool, command, places, folder) if arguments.get("is_input") else _shell(command, places, folder)
-    if tool.name in {"str_replace_editor", "edit_file"}:
-        return assess_file(str(arguments.get("command", "edit")), str(arguments.get("path", "")), places)
-    if tool.name in {"python_execute", "execute_ipython_cell"}:
-        rated = _code(str(arguments.get("code", "")), places, folder, is_cell=tool.name == "execute_ipython_cell")
-        return _with_program(rated, tool, arguments)
-    return _browser(tool, str(arguments.get("code", "")), places) if tool.name == "browser" else _by_its_hints(tool)
+    effects = tuple(tool.assess(arguments, AssessmentContext(places.workspace, folder)))
+    declared = _highest(_rated(effect, places, folder) for effect in effects) if effects else None
+    if declared is not None and _is_ours(tool):
+        return declared
+    unrated = assess_reading(arguments, places) if tool.is_read_only else _by_its_hints(tool)
+    return unrated if declared is None else _raised(unrated, declared)
 
 
-def _shell(command: str, places: Places, folder: str) -> Assessment:
-    """A command line."""
+def _is_ours(tool: ToolDefinition) -> bool:
+    """Whether the tool's code is part of this program; see `workbench.tools.effects` for what follows."""
+    return type(tool).__module__.startswith("workbench.")
+
+
+def _highest(rated: Iterable[Assessment]) -> Assessment:
+    """Return one assessment of all parts, with the highest risk and the reasons for it."""
+    first, *others = rated
+    for each in others:
+        high = max(first, each, key=_height)
+        reasons = (*first.reasons, *each.reasons) if first.risk == each.risk else high.reasons
+        first = first._replace(
+            risk=high.risk, reasons=tuple(dict.fromkeys(reasons))[:MOST_REASONS], parts=(*first.parts, *each.parts)
+        )
+    return first
+
+
+def _raised(unrated: Assessment, declared: Assessment) -> Assessment:
+    """Return what a tool of somebody else says of its call, but no lower than if it had said nothing."""
+    # `max` returns the first of equals: what is known without the tool. The name of a server is dropped, because rules
+    # that allow a tool of a server go by it.
+    highest = max(unrated, declared, key=_height)
+    return Assessment(highest.risk, highest.reasons, (*unrated.parts, *declared.parts))
+
+
+def _height(rated: Assessment) -> int:
+    return _HEIGHT.index(rated.risk)
+
+
+def _rated(effect: Effect, places: Places, folder: str) -> Assessment:
+    rate = _RATERS.get(type(effect))
+    return rate(effect, places, folder) if rate else one("HIGH", _NO_RATING)
+
+
+def _command(effect: RunsCommand, places: Places, folder: str) -> Assessment:
     from workbench.risk.shell.scan import assess_command  # the parser is not loaded before the first command
 
-    return assess_command(command, places, folder)
+    return assess_command(effect.line, places, folder)
 
 
-def _typed(tool: ToolDefinition, command: str, places: Places, folder: str) -> Assessment:
-    """What is typed into the program that runs, by what that program does with it; a key by what it does."""
-    key = command.strip()
+def _typed(effect: TypesInput, places: Places, folder: str) -> Assessment:
+    """Return the rating of typing into the programs that run; a key is rated by what it does."""
+    key = effect.text.strip()
     if _MOVES.fullmatch(key):
         return Assessment("LOW")
     if _KEY.fullmatch(key):
         return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
     from workbench.risk.typed import Waiting, assess_typed
 
-    waiting = getattr(tool.executor, "waiting", None)
-    programs = [Waiting(*each) for each in waiting()] if waiting is not None else []
-    return assess_typed(command, programs, places, folder)
+    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], places, folder)
 
 
-def _code(code: str, places: Places, folder: str, *, is_cell: bool) -> Assessment:
-    """A piece of Python; in a cell there may be magics and shell lines too."""
+def _code(effect: RunsPython, places: Places, folder: str) -> Assessment:
+    """Return the rating of Python code, and of the interpreter where the workspace brings it."""
     from workbench.risk.cells import assess_cell, assess_python
 
-    return (assess_cell if is_cell else assess_python)(code, places, folder)
-
-
-def _with_program(rated: Assessment, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
-    """With the interpreter that the call starts, where the folder brings it: whoever made the folder chose it."""
-    starts = getattr(tool.executor, "starts", None)
-    program = starts(restart=bool(arguments.get("restart"))) if starts is not None else ""
-    if not program:
+    rated = (assess_cell if effect.is_cell else assess_python)(effect.code, places, folder)
+    if not effect.starts:
         return rated
-    return summed([*rated.parts, Part(program, "MEDIUM", f"starts {program}, a program that the folder brings")])
+    program = Part(effect.starts, "MEDIUM", f"starts {effect.starts}, a program that the folder brings")
+    return summed([*rated.parts, program])
 
 
-def _browser(tool: ToolDefinition, code: str, places: Places) -> Assessment:
-    """Calls for the browser, on the page that it shows now."""
+def _page(effect: UsesPage, places: Places, folder: str) -> Assessment:
     from workbench.risk.browser import assess_calls
 
-    executor = tool.executor
-    return assess_calls(code, places, str(getattr(executor, "url", "")), getattr(executor, "elements", {}))
+    return assess_calls(effect.calls, places, effect.url, effect.elements)
+
+
+def _server(effect: CallsServer, places: Places, folder: str) -> Assessment:
+    return assess_foreign(
+        {
+            "tool": effect.tool,
+            "server": effect.server,
+            "description": effect.description,
+            "args": effect.arguments,
+            "call": effect.call,
+            "annotations": effect.annotations,
+            "pinned": effect.is_approved,
+        }
+    )
+
+
+def _self_rated(effect: SelfRated, places: Places, folder: str) -> Assessment:
+    if effect.risk not in _HEIGHT:
+        return one("HIGH", _NO_RATING)
+    return one(effect.risk, f"the tool says: {effect.reason}")
+
+
+_RATERS: Final[Mapping[type, Callable[[Any, Places, str], Assessment]]] = {
+    RunsCommand: _command,
+    TypesInput: _typed,
+    RunsPython: _code,
+    TouchesFile: lambda effect, places, _: assess_file(effect.operation, effect.path, places),
+    ReadsURL: lambda effect, *_: assess_address(effect.url),
+    UsesPage: _page,
+    CallsServer: _server,
+    SelfRated: _self_rated,
+}
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:
-    """A tool says in so many words that it destroys; a default says nothing."""
+    """Return HIGH for a tool that says of itself that it destroys; a default of the protocol says nothing."""
     hints = tool.annotations
     if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
         return one("HIGH", "the tool says of itself that it destroys")
-    return _NOT_KNOWN
+    return _UNKNOWN

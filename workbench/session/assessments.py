@@ -35,7 +35,7 @@ class Assessments:
         workspace = self._state.workspace
         directory = tool.working_dir() or workspace
         try:
-            inputs = live_inputs(tool, arguments)
+            inputs = live_inputs(tool, arguments, workspace, directory)
             key = json.dumps([tool.name, arguments, workspace, directory, inputs, str(Path.home())], sort_keys=True)
         except Exception:  # noqa: BLE001 - a tool of somebody else's; rating it reports what is wrong
             return assess_action(tool, arguments, workspace, directory)

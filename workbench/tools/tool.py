@@ -18,6 +18,7 @@ from workbench.protocol.presentation import Presentation, checked_presentation
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
 from workbench.tools.context import ConversationState
+from workbench.tools.effects import AssessmentContext, Effect
 from workbench.tools.executor import ActionT, FileChange, ObservationT, ToolExecutor
 from workbench.tools.json_schema import copied
 from workbench.tools.manifest import GENERIC, manifest_of, presentation_of
@@ -126,6 +127,13 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             logger.exception("the presentation of the tool %s cannot be used", self.name)
             return None
         return None if shown == GENERIC else shown
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return what a call with these arguments would do, for its risk; nothing where only the hints are known.
+
+        Nothing is run. For the trust that a rating gets see `workbench.tools.effects`.
+        """
+        return ()
 
     def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
         """The same tool with this executor; the original stays as it was."""

@@ -247,7 +247,8 @@ class Rater:
 def _effective(model: Risk, local: Assessment) -> Risk:
     """The higher of both ratings; what was looked at here and not understood is not LOW because the model says so."""
     risk = effective(model, local.risk)
-    return "MEDIUM" if risk == "LOW" and local.risk == "UNKNOWN" and local.parts else risk
+    is_unknown = local.risk == "UNKNOWN" and any(part.risk == "UNKNOWN" for part in local.parts)
+    return "MEDIUM" if risk == "LOW" and is_unknown else risk
 
 
 def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:

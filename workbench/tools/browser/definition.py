@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, UsesPage
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -93,6 +94,11 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
             hidden_env=hidden_env,
         )
         super().__init__(executor)
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the calls, on the page that is open now."""
+        url, elements = getattr(self.executor, "url", ""), getattr(self.executor, "elements", {})
+        return (UsesPage(str(arguments.get("code", "")), str(url), elements),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

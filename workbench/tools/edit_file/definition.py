@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from workbench.text import visible
 from workbench.tools.completion import Completion
 from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -93,6 +94,10 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
         from workbench.tools.edit_file.impl import EditFileExecutor
 
         super().__init__(EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the edit of the file."""
+        return (TouchesFile("edit", str(arguments.get("path", ""))),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
 from workbench.tools.execute_bash.keep import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import ToolAnnotations
@@ -111,6 +112,14 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
         self.description = _description(no_change_timeout)
         self.short_description = _short(no_change_timeout)
         super().__init__(BashExecutor(folder, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the command line, or the input with the programs that would read it."""
+        line = str(arguments.get("command", ""))
+        if not arguments.get("is_input"):
+            return (RunsCommand(line),)
+        waiting = getattr(self.executor, "waiting", None)
+        return (TypesInput(line, tuple(waiting()) if waiting is not None else ()),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -77,6 +78,12 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
 
         folder = Path(workspace or ".").absolute()
         super().__init__(IPythonExecutor(folder, state_dir, python=python, hidden_env=hidden_env))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the cell, and the interpreter where it starts one."""
+        starts = getattr(self.executor, "starts", None)
+        program = starts(restart=bool(arguments.get("restart"))) if starts else ""
+        return (RunsPython(str(arguments.get("code", "")), is_cell=True, starts=program),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
 from workbench.text import visible
+from workbench.tools.effects import AssessmentContext, CallsServer, Effect
 from workbench.tools.json_schema import for_models
 from workbench.tools.openapi.calling import OperationExecutor, OperationObservation
 from workbench.tools.openapi.operation import Operation
@@ -83,18 +84,12 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
             self._raw = arguments_schema(self.operation, self._references, is_old=self._is_old)
         return self._raw
 
-    def foreign(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The call as the rating of other programs' tools wants it described."""
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the request to the server of the document."""
         hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
         call = f"{self.operation.method.upper()} {self.operation.base_url.rstrip('/')}{self.operation.path}"
-        return {
-            "tool": self.name,
-            "annotations": hints,
-            "pinned": self._is_settled,
-            "args": dict(arguments),
-            "call": call,
-            "server": self.server,
-        }
+        is_approved = self._is_settled
+        return (CallsServer(self.name, self.server, dict(arguments), call, hints, is_approved=is_approved),)
 
 
 def described(operation: Operation) -> str:

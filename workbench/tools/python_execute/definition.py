@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -59,6 +60,11 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
         from workbench.tools.python_execute.impl import PythonExecutor
 
         super().__init__(PythonExecutor(Path(workspace or ".").absolute(), hidden_env))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the code, and the interpreter that it is run with."""
+        starts = getattr(self.executor, "starts", None)
+        return (RunsPython(str(arguments.get("code", "")), starts=starts(restart=False) if starts else ""),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

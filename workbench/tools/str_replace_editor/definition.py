@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -105,6 +106,10 @@ class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserv
         from workbench.tools.str_replace_editor.impl import FileEditorExecutor
 
         super().__init__(FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return what is done to the file."""
+        return (TouchesFile(str(arguments.get("command", "edit")), str(arguments.get("path", ""))),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

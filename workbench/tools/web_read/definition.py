@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from rich.text import Text
 from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
+from workbench.tools.effects import AssessmentContext, Effect, ReadsURL
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations, ToolDefinition
 
@@ -81,6 +82,10 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
 
         limits = FetchLimits(int(megabytes * 1_000_000), seconds)
         super().__init__(WebReadExecutor(state_dir, Addresses(private), limits, through_proxy=proxy))
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+        """Return the request."""
+        return (ReadsURL(str(arguments.get("url", ""))),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:

@@ -1,0 +1,103 @@
+"""What a call of a tool does, in terms that the risk analysis can rate.
+
+`ToolDefinition.assess` returns effects; `workbench.risk` rates each of them and takes the highest. A tool of a package
+that the user installed, or of a directory that they trust, may describe its calls with the same effects as a built-in
+one.
+
+Trust: what such a tool says of itself can only raise the risk. A call is never rated lower than the same call would be
+if the tool said nothing: that it is harmless counts only as far as its `readOnlyHint` does, and a rating that fails or
+makes no sense is HIGH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from workbench.protocol.risk import Risk
+
+FileOperation: TypeAlias = Literal["view", "create", "str_replace", "insert", "undo_edit", "edit", "delete"]
+
+
+@dataclass(frozen=True)
+class AssessmentContext:
+    """Where a call would run: the workspace, and the directory in which a relative path of a command begins."""
+
+    workspace: str
+    working_dir: str
+
+
+@dataclass(frozen=True)
+class RunsCommand:
+    """Runs a command line in bash."""
+
+    line: str
+
+
+@dataclass(frozen=True)
+class TypesInput:
+    """Types text or a key into programs that run; `programs` are their words and directories."""
+
+    text: str
+    programs: tuple[tuple[tuple[str, ...], str], ...] = ()
+
+
+@dataclass(frozen=True)
+class RunsPython:
+    """Runs Python code; a cell may hold magics and shell lines too."""
+
+    code: str
+    is_cell: bool = False
+    starts: str = ""
+    """The interpreter that the call starts, where the workspace brings it."""
+
+
+@dataclass(frozen=True)
+class TouchesFile:
+    """Reads, writes or deletes the file at an absolute path."""
+
+    operation: FileOperation | str
+    path: str
+
+
+@dataclass(frozen=True)
+class ReadsURL:
+    """Sends a GET request."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class UsesPage:
+    """Runs calls of the `browser` tool on the page at `url`, whose elements are known by their ids."""
+
+    calls: str
+    url: str = ""
+    elements: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CallsServer:
+    """Calls a tool of another program, which is rated by what that program says of it."""
+
+    tool: str
+    server: str
+    arguments: Mapping[str, Any]
+    call: str
+    """The call in a few words, with the program it goes to."""
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    description: str = ""
+    is_approved: bool = False
+    """Whether the user approved what the tool is now; only then does its `readOnlyHint` count."""
+
+
+@dataclass(frozen=True)
+class SelfRated:
+    """A risk that the tool itself sees, with the reason in a few words."""
+
+    risk: Risk
+    reason: str
+
+
+Effect: TypeAlias = RunsCommand | TypesInput | RunsPython | TouchesFile | ReadsURL | UsesPage | CallsServer | SelfRated
