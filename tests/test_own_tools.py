@@ -82,14 +82,18 @@ def _digest(text: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    """A throw-away environment that sees this one's packages; its Python."""
-    folder = tmp_path / "environment"
+    """A throw-away environment with the package of the guide; its Python."""
+    return environment_with(tmp_path / "environment", tomllib.loads(examples("toml")[0]), examples("python")[0])
+
+
+def environment_with(folder: Path, project: dict[str, Any], code: str) -> Path:
+    """An environment in the folder that sees this one's packages, and has a package of one module; its Python."""
     venv.create(folder, symlinks=True, with_pip=False)
     paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
     site = Path(paths["purelib"])
     here = sysconfig.get_paths()["purelib"]
     (site / "below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
-    for path, text in wheel(site, tomllib.loads(examples("toml")[0]), examples("python")[0]).items():
+    for path, text in wheel(site, project, code).items():
         (site / path).parent.mkdir(exist_ok=True)
         (site / path).write_text(text)
     return Path(paths["scripts"]) / "python"

@@ -55,12 +55,13 @@ class Terminal:
         *,
         cwd: Path | None = None,
         program: Sequence[str] = ("-m", "workbench"),
+        python: str | Path = sys.executable,
     ) -> None:
         self.screen = Screen(columns, rows)
         self.raw = b""
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self.process = pexpect.spawn(
-            sys.executable,
+            str(python),
             [*program, *args],
             cwd=cwd,
             env=dict(env),

@@ -41,20 +41,20 @@ _HEIGHT: Final[tuple[Risk, ...]] = ("LOW", "UNKNOWN", "MEDIUM", "HIGH")
 """Not knowing is no low risk."""
 
 
-def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> Assessment:
-    """Return the rating of a call that would start in `folder`; UNKNOWN when nothing is known of it. Never raises."""
+def assess_action(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, directory: str) -> Assessment:
+    """Return the rating of a call that would start in that directory; UNKNOWN when nothing is known. Never raises."""
     try:
-        return _assessed(tool, arguments, Places(workspace, str(Path.home())), folder)
+        return _assessed(tool, arguments, Places(workspace, str(Path.home())), directory)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
-def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> str:
+def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, directory: str) -> str:
     """Return what a rating reads of the tool besides the arguments, as text: equal texts, equal ratings.
 
     Raises whatever the code of the tool raises.
     """
-    effects = tuple(tool.assess(arguments, AssessmentContext(workspace, folder)))
+    effects = tuple(tool.assess(arguments, AssessmentContext(workspace, directory)))
     return repr((_is_ours(tool), tool.is_read_only, tool.annotations, effects))
 
 
@@ -64,27 +64,29 @@ def executed_by(
     arguments: Mapping[str, Any],
     *,
     workspace: str,
-    folder: str,
+    directory: str,
     beneath: Mapping[str, str | None],
 ) -> dict[str, str]:
     """Return the files that a call, `rated` so, would execute or read as code, each with a hash of its content.
 
     Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
     """
-    effects = _effects(tool, arguments, workspace, folder)
+    effects = _effects(tool, arguments, workspace, directory)
     lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]
     code = [each.code for each in effects if isinstance(each, RunsPython)]
     if not lines and not code:
         return {}
     from workbench.risk.executed import executed_files
 
-    return executed_files(rated.parts, workspace, folder, text="\n".join(lines), code="\n".join(code), beneath=beneath)
+    return executed_files(
+        rated.parts, workspace, directory, text="\n".join(lines), code="\n".join(code), beneath=beneath
+    )
 
 
-def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, folder: str) -> Sequence[Effect]:
+def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], workspace: str, directory: str) -> Sequence[Effect]:
     """Return what the tool says its call does; nothing where its own code fails, which `assess_action` rates."""
     try:
-        return tuple(tool.assess(arguments, AssessmentContext(workspace, folder)))
+        return tuple(tool.assess(arguments, AssessmentContext(workspace, directory)))
     except Exception:  # noqa: BLE001 - code of a tool
         return ()
 
@@ -93,12 +95,12 @@ def _is_command(effect: Effect) -> TypeGuard[RunsCommand | TypesInput]:
     return isinstance(effect, RunsCommand | TypesInput)
 
 
-def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], places: Places, folder: str) -> Assessment:
-    effects = tuple(tool.assess(arguments, AssessmentContext(places.workspace, folder)))
-    declared = _highest(_rated(effect, places, folder) for effect in effects) if effects else None
+def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], paths: Places, directory: str) -> Assessment:
+    effects = tuple(tool.assess(arguments, AssessmentContext(paths.workspace, directory)))
+    declared = _highest(_rated(effect, paths, directory) for effect in effects) if effects else None
     if declared is not None and _is_ours(tool):
         return declared
-    unrated = assess_reading(arguments, places) if tool.is_read_only else _by_its_hints(tool)
+    unrated = assess_reading(arguments, paths) if tool.is_read_only else _by_its_hints(tool)
     return unrated if declared is None else _raised(unrated, declared)
 
 
@@ -131,18 +133,18 @@ def _height(rated: Assessment) -> int:
     return _HEIGHT.index(rated.risk)
 
 
-def _rated(effect: Effect, places: Places, folder: str) -> Assessment:
+def _rated(effect: Effect, paths: Places, directory: str) -> Assessment:
     rate = _RATERS.get(type(effect))
-    return rate(effect, places, folder) if rate else one("HIGH", _NO_RATING)
+    return rate(effect, paths, directory) if rate else one("HIGH", _NO_RATING)
 
 
-def _command(effect: RunsCommand, places: Places, folder: str) -> Assessment:
+def _command(effect: RunsCommand, paths: Places, directory: str) -> Assessment:
     from workbench.risk.shell.scan import assess_command  # the parser is not loaded before the first command
 
-    return assess_command(effect.line, places, folder)
+    return assess_command(effect.line, paths, directory)
 
 
-def _typed(effect: TypesInput, places: Places, folder: str) -> Assessment:
+def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
     """Return the rating of typing into the programs that run; a key is rated by what it does."""
     key = effect.text.strip()
     if _MOVES.fullmatch(key):
@@ -151,27 +153,27 @@ def _typed(effect: TypesInput, places: Places, folder: str) -> Assessment:
         return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
     from workbench.risk.typed import Waiting, assess_typed
 
-    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], places, folder)
+    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
 
 
-def _code(effect: RunsPython, places: Places, folder: str) -> Assessment:
+def _code(effect: RunsPython, paths: Places, directory: str) -> Assessment:
     """Return the rating of Python code, and of the interpreter where the workspace brings it."""
     from workbench.risk.cells import assess_cell, assess_python
 
-    rated = (assess_cell if effect.is_cell else assess_python)(effect.code, places, folder)
+    rated = (assess_cell if effect.is_cell else assess_python)(effect.code, paths, directory)
     if not effect.starts:
         return rated
     program = Part(effect.starts, "MEDIUM", f"starts {effect.starts}, a program that the folder brings")
     return summed([*rated.parts, program])
 
 
-def _page(effect: UsesPage, places: Places, folder: str) -> Assessment:
+def _page(effect: UsesPage, paths: Places, directory: str) -> Assessment:
     from workbench.risk.browser import assess_calls
 
-    return assess_calls(effect.calls, places, effect.url, effect.elements)
+    return assess_calls(effect.calls, paths, effect.url, effect.elements)
 
 
-def _server(effect: CallsServer, places: Places, folder: str) -> Assessment:
+def _server(effect: CallsServer, paths: Places, directory: str) -> Assessment:
     return assess_foreign(
         {
             "tool": effect.tool,
@@ -185,7 +187,7 @@ def _server(effect: CallsServer, places: Places, folder: str) -> Assessment:
     )
 
 
-def _self_rated(effect: SelfRated, places: Places, folder: str) -> Assessment:
+def _self_rated(effect: SelfRated, paths: Places, directory: str) -> Assessment:
     if effect.risk not in _HEIGHT:
         return one("HIGH", _NO_RATING)
     return one(effect.risk, f"the tool says: {effect.reason}")
@@ -195,7 +197,7 @@ _RATERS: Final[Mapping[type, Callable[[Any, Places, str], Assessment]]] = {
     RunsCommand: _command,
     TypesInput: _typed,
     RunsPython: _code,
-    TouchesFile: lambda effect, places, _: assess_file(effect.operation, effect.path, places),
+    TouchesFile: lambda effect, paths, _: assess_file(effect.operation, effect.path, paths),
     ReadsURL: lambda effect, *_: assess_address(effect.url),
     UsesPage: _page,
     CallsServer: _server,

@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.protocol.presentation import Presentation as Presentation
     from workbench.tools.arguments import ArgumentError as ArgumentError
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from workbench.tools.context import ConversationState as ConversationState
     from workbench.tools.context import ToolContext as ToolContext
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
+    from workbench.tools.effects import AssessmentContext as AssessmentContext
+    from workbench.tools.effects import Effect as Effect
+    from workbench.tools.effects import ReadsURL as ReadsURL
+    from workbench.tools.effects import RunsCommand as RunsCommand
+    from workbench.tools.effects import RunsPython as RunsPython
+    from workbench.tools.effects import SelfRated as SelfRated
+    from workbench.tools.effects import TouchesFile as TouchesFile
     from workbench.tools.execute_bash.definition import BashTool as BashTool
     from workbench.tools.execute_ipython_cell.definition import IPythonTool as IPythonTool
     from workbench.tools.executor import FileChange as FileChange
@@ -74,6 +82,15 @@ _PLACES = {
     "completion": ("Answer", "Completion", "CompletionError"),
     "context": ("ConversationState", "ToolContext"),
     "edit_file.definition": ("LLMBasedFileEditTool",),
+    "effects": (
+        "AssessmentContext",
+        "Effect",
+        "ReadsURL",
+        "RunsCommand",
+        "RunsPython",
+        "SelfRated",
+        "TouchesFile",
+    ),
     "execute_bash.definition": ("BashTool",),
     "execute_ipython_cell.definition": ("IPythonTool",),
     "executor": ("FileChange", "ToolExecutor"),
@@ -82,7 +99,7 @@ _PLACES = {
     "glob.definition": ("GlobTool",),
     "grep.definition": ("GrepTool",),
     "python_execute.definition": ("PythonExecuteTool",),
-    "manifest": ("BUILTIN_TOOLS",),
+    "manifest": ("BUILTIN_TOOLS", "Presentation"),
     "registry": (
         "Tool",
         "UnknownTool",

@@ -107,7 +107,7 @@ class Preparer:
         self, tool: ToolDefinition, arguments: dict[str, Any], directory: str, before: Mapping[str, str | None]
     ) -> dict[str, str]:
         rated = self._assessments.of(tool, arguments)
-        return executed_by(rated, tool, arguments, workspace=self._state.workspace, folder=directory, beneath=before)
+        return executed_by(rated, tool, arguments, workspace=self._state.workspace, directory=directory, beneath=before)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""
