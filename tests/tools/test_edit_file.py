@@ -361,11 +361,3 @@ def test_the_tool_is_offered_only_with_a_model(tmp_path):
 def test_missing_arguments_are_named(drafting):
     with pytest.raises(ArgumentError, match="`content` is missing"):
         drafting("").tool.action_from_arguments({"path": "/x"})
-
-
-def test_the_action_and_the_result_show_themselves_safely(drafting, file):
-    hand = drafting(merged("def \x1b[2Jg():\n    return 3"))
-    action = hand.action(file, "def \x1b[2Jg()", start=6, end=7)
-    assert action.visualize.plain == f"edit_file {file} lines 6 to 7\n+ def \\e[2Jg()"
-    assert hand.action(file, "x", start=-1).visualize.plain.splitlines()[0].endswith("at its end")
-    assert "\x1b" not in hand.tool(action).visualize.plain

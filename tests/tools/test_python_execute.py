@@ -201,8 +201,6 @@ def test_it_is_asked_about_and_made_for_a_session_by_name(tmp_path):
     assert not tool.is_read_only
     assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]
     assert len(tool.short_description) < len(tool.description)
-    action = tool.action_from_arguments({"code": "print('\x1b[1m')"})
-    assert action.visualize.plain == "print('\\e[1m')"
     with tool:
-        assert tool(action.model_copy(update={"code": "1/0", "timeout": 60.0})).visualize.style == "red"
+        assert tool(tool.action_from_arguments({"code": "1/0", "timeout": 60.0})).is_error
     assert Path(tmp_path).exists()

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.foreign_models import model_from_schema
 from workbench.tools.json_schema import for_models
 
@@ -65,12 +63,6 @@ class Action(Schema):
         """Whether this action of a tool that may write only reads: it is then possible in plan mode."""
         return False
 
-    @property
-    def visualize(self) -> Text:
-        """The action for a person, safe to print."""
-        parts = [f"{name}: {visible(str(value))}" for name, value in self if value is not None]
-        return Text("\n".join(parts))
-
 
 class Observation(Schema):
     """What came of an action."""
@@ -92,8 +84,3 @@ class Observation(Schema):
     def to_llm_content(self) -> Sequence[Content]:
         """What the model gets to read."""
         return self.content
-
-    @property
-    def visualize(self) -> Text:
-        """The observation for a person, safe to print; an error in red."""
-        return Text(visible(self.text), "red" if self.is_error else "")

@@ -299,7 +299,6 @@ def test_it_is_made_for_a_session_by_name(tmp_path):
     with tool:
         assert not tool.is_read_only
         assert "security_risk" in tool.to_openai_tool()["function"]["parameters"]["required"]
-        assert tool.action_from_arguments({"code": "noop()"}).visualize.plain == "noop()"
 
 
 def test_the_driver_is_kept_in_compiled_form_for_the_next_start(tool, site):

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations
@@ -32,11 +30,6 @@ class AskHumanAction(Action):
     options: list[_Said] = Field(
         default_factory=list, max_length=MOST_OPTIONS, description="Answers to choose from, a few words each."
     )
-
-    @property
-    def visualize(self) -> Text:
-        """The question, its options numbered below it."""
-        return Text(visible("\n".join([self.question, *(f"{n}. {text}" for n, text in enumerate(self.options, 1))])))
 
 
 class AskHumanObservation(Observation):

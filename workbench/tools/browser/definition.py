@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
-from rich.text import Text
 
 from workbench.errors import UsageError
-from workbench.text import visible
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
 from workbench.tools.context import ConversationState
@@ -43,11 +41,6 @@ class BrowserAction(Action):
     def _readable(cls, code: str) -> str:
         parse_calls(code)
         return code
-
-    @property
-    def visualize(self) -> Text:
-        """The calls."""
-        return Text(visible(self.code))
 
 
 class BrowserObservation(Observation):

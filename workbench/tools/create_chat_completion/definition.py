@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rich.text import Text
-
 from workbench.errors import UsageError
-from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations
@@ -21,11 +18,6 @@ _SHORT = "Give a structured answer in `response`, in the shape its schema descri
 
 class CreateChatCompletionAction(Action):
     """An answer; the subclasses made for a type have the field `response`."""
-
-    @property
-    def visualize(self) -> Text:
-        """The answer."""
-        return Text(visible(written(self.model_dump(mode="json", by_alias=True, exclude_unset=True).get("response"))))
 
 
 class CreateChatCompletionObservation(Observation):

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.delegation import Delegation
@@ -35,11 +33,6 @@ class AgentDelegateAction(Action):
         description="A short name for the sub-agent that says what it is for, such as `reviewer`."
     )
     inputs: _Said = Field(description="The task, complete in itself.")
-
-    @property
-    def visualize(self) -> Text:
-        """The name, the task below it."""
-        return Text(visible(f"{self.agent}\n{self.inputs}"))
 
 
 class AgentDelegateObservation(Observation):

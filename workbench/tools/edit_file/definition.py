@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.completion import Completion
 from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
@@ -43,21 +41,6 @@ class EditFileAction(Action):
     content: str = Field(description="How the lines should read; comments may stand for parts that stay.")
     start: int = Field(1, description="The first line of the range, counted from 1; -1 adds to the end of the file.")
     end: int = Field(-1, description="The last line of the range; -1 is the end of the file.")
-
-    @property
-    def visualize(self) -> Text:
-        """The file, the range, and the draft as it came."""
-        shown = Text("edit_file ", "bold").append(visible(self.path, lines=False), "cyan").append(f" {self.range_said}")
-        for line in self.content.split("\n"):
-            shown.append(f"\n+ {visible(line)}", "green")
-        return shown
-
-    @property
-    def range_said(self) -> str:
-        """The range in words."""
-        if self.start == -1:
-            return "at its end"
-        return f"from line {self.start}" if self.end == -1 else f"lines {self.start} to {self.end}"
 
 
 class EditFileObservation(Observation):

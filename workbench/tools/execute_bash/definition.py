@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
@@ -47,20 +45,6 @@ class ExecuteBashAction(Action):
     )
     reset: bool = Field(default=False, description="True: start a new shell first, without the old one's state.")
 
-    @property
-    def visualize(self) -> Text:
-        """The command as a shell would show it, or what is typed."""
-        shown = Text()
-        if self.reset:
-            shown.append("new shell" + ("\n" if self.command.strip() else ""), "italic")
-        if self.is_input and self.command:
-            shown.append("type ", "dim").append(visible(self.command))
-        elif self.command.strip():
-            shown.append("$ ", "dim").append(visible(self.command), "bold")
-        elif not self.reset:
-            shown.append("wait for the running command", "italic")
-        return shown.append(f"\nat most {self.timeout:g} s", "dim") if self.timeout else shown
-
 
 class CommandMetadata(Schema):
     """Where the command ran; pid is the shell's."""
@@ -81,13 +65,6 @@ class ExecuteBashObservation(Observation):
     timed_out: bool = False
     metadata: CommandMetadata = CommandMetadata()
     full_output: str | None = None
-
-    @property
-    def visualize(self) -> Text:
-        """What the model reads; red after a failure, yellow while the command runs."""
-        running = self.exit_code == -1
-        style = "red" if self.is_error else "yellow" if running else "red" if self.exit_code else ""
-        return Text(visible(self.text), style)
 
 
 class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
@@ -36,11 +34,6 @@ class ExecuteIPythonCellAction(Action):
     code: str = Field(description="The code of the cell.")
     timeout: float = Field(TIMEOUT, gt=0, le=3600, description="Seconds after which it is interrupted.")
     restart: bool = Field(False, description="Begin with a new interpreter; all variables are gone.")
-
-    @property
-    def visualize(self) -> Text:
-        """The code."""
-        return Text(visible(self.code))
 
 
 class ExecuteIPythonCellObservation(Observation):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pydantic import Field
-from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
@@ -21,11 +20,6 @@ class FindToolsAction(Action):
 
     query: str = Field(min_length=1, description="What the tool should do, or its name: `create an issue`.")
     most: int = Field(5, ge=1, le=20, description="How many tools to add at most.")
-
-    @property
-    def visualize(self) -> Text:
-        """The words."""
-        return Text("find tools ", "bold").append(visible(self.query, lines=False), "cyan")
 
 
 class FindToolsObservation(Observation):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations
@@ -30,12 +28,6 @@ class FinishAction(Action):
     @classmethod
     def _spelled(cls, given: Any) -> Any:
         return str(given).lower() if isinstance(given, bool) else given
-
-    @property
-    def visualize(self) -> Text:
-        """The message, and whether the task is done where that was said."""
-        shown = Text(visible(self.message))
-        return shown.append(f"\nTask completed: {self.task_completed}", "dim") if self.task_completed else shown
 
 
 class FinishObservation(Observation):

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
@@ -35,12 +33,6 @@ class GlobAction(Action):
 
     pattern: str = Field(min_length=1, description="What the path must look like, for example `**/*.py`.")
     path: str | None = Field(None, description="The folder to look in; the workspace when left out.")
-
-    @property
-    def visualize(self) -> Text:
-        """The pattern and the folder."""
-        shown = Text("find ", "bold").append(visible(self.pattern, lines=False), "cyan")
-        return shown.append(f" in {visible(self.path, lines=False)}") if self.path else shown
 
 
 class GlobObservation(Observation):

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
@@ -38,14 +36,6 @@ class GrepAction(Action):
     output: Literal["lines", "files"] = Field("lines", description="What to give back.")
     ignore_case: bool = Field(False, description="True: upper and lower case are the same.")
     context: int = Field(0, ge=0, le=20, description="Lines to show before and after each match.")
-
-    @property
-    def visualize(self) -> Text:
-        """The pattern and where it is looked for."""
-        shown = Text("search ", "bold").append(visible(self.pattern, lines=False), "cyan")
-        for word, value in (("in", self.path), ("files", self.include)):
-            shown.append(f" {word} {visible(value, lines=False)}" if value else "")
-        return shown
 
 
 class GrepObservation(Observation):

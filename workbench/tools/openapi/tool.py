@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.text import Text
-
 from workbench.text import visible
 from workbench.tools.effects import AssessmentContext, CallsServer, Effect
 from workbench.tools.json_schema import for_models
@@ -104,7 +102,7 @@ def described(operation: Operation) -> str:
 
 def _annotations(operation: Operation) -> ToolAnnotations:
     return ToolAnnotations(
-        title=Text(visible(operation.summary or operation.id, lines=False)).plain[:80],
+        title=visible(operation.summary or operation.id, lines=False)[:80],
         readOnlyHint=operation.reads_only,
         destructiveHint=operation.method == "delete",
         idempotentHint=operation.method in ("get", "head", "options", "put", "delete"),

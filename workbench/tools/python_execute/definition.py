@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
@@ -31,11 +29,6 @@ class PythonExecuteAction(Action):
 
     code: str = Field(description="The Python code; print the results.")
     timeout: float = Field(5.0, gt=0, le=600, description="Seconds after which it is ended.")
-
-    @property
-    def visualize(self) -> Text:
-        """The code."""
-        return Text(visible(self.code))
 
 
 class PythonExecuteObservation(Observation):

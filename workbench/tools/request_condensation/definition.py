@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.text import Text
-
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations
@@ -19,11 +17,6 @@ _SHORT = "Have older parts of this conversation summed up before your next step,
 
 class RequestCondensationAction(Action):
     """The wish to have the history condensed."""
-
-    @property
-    def visualize(self) -> Text:
-        """What is asked for, in words."""
-        return Text("Condense the history", "italic")
 
 
 class RequestCondensationObservation(Observation):

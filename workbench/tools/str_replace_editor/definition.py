@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState, merges_changes
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
@@ -57,19 +55,6 @@ class StrReplaceEditorAction(Action):
     def reads_only(self) -> bool:
         """A view changes nothing."""
         return self.command == "view"
-
-    @property
-    def visualize(self) -> Text:
-        """The command and its path, and the texts as they come and go."""
-        shown = Text(f"{self.command} ", "bold").append(visible(self.path, lines=False), "cyan")
-        if self.view_range:
-            shown.append(f" lines {' to '.join(map(str, self.view_range))}")
-        if self.insert_line is not None:
-            shown.append(f" after line {self.insert_line}")
-        for sign, text, style in (("-", self.old_str, "red"), ("+", self.new_str, "green"), ("+", self.file_text, "")):
-            for line in text.split("\n") if text else ():
-                shown.append(f"\n{sign} {visible(line)}", style)
-        return shown
 
 
 class StrReplaceEditorObservation(Observation):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
-from rich.text import Text
 
 from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
@@ -56,15 +55,6 @@ class TaskTrackerAction(Action):
             raise ValueError("`plan` needs `task_list`: all tasks, in order ([] empties the list)")
         return self
 
-    @property
-    def visualize(self) -> Text:
-        """The tasks with a sign each."""
-        if self.command == "view":
-            return Text("view the task list")
-        return (
-            _listed([task.model_dump() for task in self.task_list]) if self.task_list else Text("empty the task list")
-        )
-
 
 def _completed(entry: Any, number: int, taken: set[str | None]) -> Any:
     """The entry with what is missing filled in; raises ValueError that names the entry."""
@@ -103,22 +93,6 @@ class TaskTrackerObservation(Observation):
 
     command: Literal["view", "plan"] = "view"
     task_list: list[dict[str, str]] = Field(default_factory=list)
-
-    @property
-    def visualize(self) -> Text:
-        """The tasks with a sign each, or the error."""
-        if self.is_error or not self.task_list:
-            return Text(visible(self.text), "red" if self.is_error else "dim")
-        return _listed(self.task_list)
-
-
-def _listed(tasks: Sequence[dict[str, Any]]) -> Text:
-    styles = {"in_progress": "bold", "done": "dim"}
-    rows = [
-        Text(f"{SIGNS[task['status']]} {visible(task['title'], lines=False)}", styles.get(task["status"], ""))
-        for task in tasks
-    ]
-    return Text("\n").join(rows)
 
 
 class TaskTrackerTool(DeclaredTool[TaskTrackerAction, TaskTrackerObservation]):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import ToolAnnotations
@@ -19,11 +17,6 @@ class ThinkAction(Action):
     """One thought."""
 
     thought: str = Field(description="The thought.")
-
-    @property
-    def visualize(self) -> Text:
-        """The thought itself."""
-        return Text(visible(self.thought), "italic")
 
 
 class ThinkObservation(Observation):

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
-from rich.text import Text
 
-from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, ReadsURL
@@ -35,12 +33,6 @@ class WebReadAction(Action):
     page: int = Field(1, ge=1, description="Which part of a long page, from 1.")
     part: Literal["main", "all"] = Field("main", description="Its main text, or everything on it.")
     fresh: bool = Field(False, description="True: fetch it again, although it was read before.")
-
-    @property
-    def visualize(self) -> Text:
-        """The address, and the part where that is not the first."""
-        shown = Text("read ", "bold").append(visible(self.url, lines=False), "cyan")
-        return shown.append(f" (page {self.page})") if self.page > 1 else shown
 
 
 class WebReadObservation(Observation):
