@@ -110,6 +110,3 @@ def test_it_changes_nothing_and_is_made_by_name_with_its_type():
     assert tool.is_read_only
     assert not tool.ends_run
     assert len(tool.short_description) < len(tool.description)
-    action = tool.action_from_arguments({"response": {"verdict": "bad", "score": 1}})
-    assert json.loads(action.visualize.plain) == {"verdict": "bad", "score": 1}
-    assert CreateChatCompletionTool().action_from_arguments({"response": "a\x1b"}).visualize.plain == "a\\e"

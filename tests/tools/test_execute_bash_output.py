@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from workbench.processes.sweep import shell_environment
 from workbench.tools.execute_bash import answer as keys
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.definition import ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.keep import Keep
 from workbench.tools.execute_bash.marker import Mark, MarkScanner
 from workbench.tools.execute_bash.output import Cleaner, clean
@@ -34,29 +33,6 @@ def test_a_key_is_typed_as_its_bytes_and_text_with_enter(text: str, sent: bytes)
 def test_where_single_keys_are_read_enter_is_what_the_key_sends_and_other_keys_stay() -> None:
     typed = {text: keys.typed(text, by_line=False) for text in ("ENTER", "C-j", "a\nb")}
     assert typed == {"ENTER": b"\r", "C-j": b"\n", "a\nb": b"a\rb\r"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        ({"command": "ls\x1b[2J"}, "$ ls\\e[2J"),
-        ({"command": "make", "timeout": 90}, "$ make\nat most 90 s"),
-        ({"command": ""}, "wait for the running command"),
-        ({"command": "C-c", "is_input": True}, "type C-c"),
-        ({"command": "", "reset": True}, "new shell"),
-        ({"command": "ls", "reset": True}, "new shell\n$ ls"),
-    ],
-)
-def test_an_action_is_shown_for_what_it_does(arguments: dict, shown: str) -> None:
-    assert ExecuteBashAction(**arguments).visualize.plain == shown
-
-
-@pytest.mark.parametrize(
-    ("code", "is_error", "style"), [(0, False, ""), (1, False, "red"), (-1, False, "yellow"), (-1, True, "red")]
-)
-def test_a_result_is_shown_with_nothing_hidden_and_the_colour_of_its_end(code: int, is_error: bool, style: str) -> None:
-    seen = ExecuteBashObservation.from_text("text\u202e", exit_code=code, is_error=is_error)
-    assert (seen.visualize.plain, seen.visualize.style) == ("text\\u202e", style)
 
 
 @pytest.mark.parametrize("command", ["it's", "a\nb\t\\c", "\x01\x7f\x03", "ü €", "\\n", "$'x' \"y\" `z` $(w) !1"])

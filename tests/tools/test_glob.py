@@ -229,8 +229,6 @@ def test_it_is_read_only_and_made_for_a_session(tmp_path):
     assert tool.name == "glob"
     assert tool.is_read_only
     assert call(tool, pattern="*.py").found == 1
-    action = tool.action_from_arguments({"pattern": "*\x1b[2J", "path": "src"})
-    assert action.visualize.plain == "find *\\e[2J in src"
     tool.close()
 
 

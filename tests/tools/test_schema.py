@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from workbench.tools import Action, Observation, Schema
+from workbench.tools import Action, Schema
 
 
 class Point(Schema):
@@ -195,12 +195,3 @@ kinds = st.recursive(
 def test_any_plain_schema_comes_back_as_it_was(properties):
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     assert Action.from_mcp_schema("any", schema).to_mcp_schema() == schema
-
-
-def test_an_observation_shows_itself_without_control_signs():
-    assert "\x1b" not in Observation.from_text("a\x1b[31mb").visualize.plain
-
-
-def test_an_error_is_red_for_the_person():
-    assert Observation.from_text("no such file", is_error=True).visualize.style == "red"
-    assert Observation.from_text("a file").visualize.style == ""

@@ -80,17 +80,10 @@ def test_the_list_goes_on_from_what_was_answered_before(tool):
         assert run(again, command="view").task_list == answer["task_list"]
 
 
-def test_the_list_shows_itself_safely(tool):
-    action = tool.action_from_arguments({"command": "plan", "task_list": [{"title": "a\x1b[2Jb\nc"}]})
-    assert action.visualize.plain == "⏳ a\\e[2Jb\\nc"
-    assert tool(action).visualize.plain == "⏳ a\\e[2Jb\\nc"
-
-
 def test_think_answers_that_the_thought_is_logged():
     tool = ThinkTool()
     action = tool.action_from_arguments({"thought": "hm"})
     assert tool(action).text == "Your thought has been logged."
-    assert action.visualize.plain == "hm"
 
 
 @pytest.mark.parametrize("given", ["true", "false", "partial", True, None])
@@ -99,8 +92,6 @@ def test_finish_gives_its_message_back(given):
     action = tool.action_from_arguments({"message": "Done.", "task_completed": given})
     assert tool(action).text == "Done."
     assert tool.ends_run
-    said = f"\nTask completed: {str(given).lower()}" if given is not None else ""
-    assert action.visualize.plain == f"Done.{said}"
 
 
 def test_finish_knows_no_other_way_to_have_completed():
