@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Generic, Self
 
@@ -128,7 +128,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             return None
         return None if shown == GENERIC else shown
 
-    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
         """Return what a call with these arguments would do, for its risk; nothing where only the hints are known.
 
         Nothing is run. For the trust that a rating gets see `workbench.tools.effects`.
