@@ -9,10 +9,9 @@ from tests.plain.test_plain import SHAPE, answer, asked, leave, log
 from tests.terminal.terminal import Terminal
 from tests.test_own_tools import environment_with
 from tests.third_party.send_note import SendNote
-from tests.tui.looks import DARK, LIGHT, unlike
 from tests.tui.picture_sessions import assess, begun
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import WORKSPACE, Script, fold
-from tests.tui.test_pictures import SIZES, app_with, folder, shown, text_on
 from tests.tui.trial import wait_until
 from tests.world import World, finish
 from workbench.protocol import events as ev
@@ -22,8 +21,6 @@ from workbench.risk.assess import assess_action
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import SelfRated, ToolDefinition
 from workbench.view.formatting.actions import action_line, tool_sign
-
-__all__ = ["folder"]
 
 PACKAGE = Path(__file__).parents[1] / "third_party"
 EVERYONE = {"channel": "everyone", "text": "lunch at noon"}
@@ -92,17 +89,20 @@ def session(tool: ToolDefinition) -> list[ev.EventBase]:
     return [*script.events, live.EngineState(state="deciding")]
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_in_the_timeline_and_in_the_question(size, folder, picture):
+@in_each_look
+@pytest.mark.parametrize("closes", [False, True], ids=["question", "timeline"])
+def test_in_the_question_and_on_the_timeline(closes, look, folder, picture):
     events = session(SendNote(WORKSPACE))
-    link, app = app_with(events, folder, DARK)
-    async with app.run_test(size=size) as pilot:
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
         await shown(pilot, link, events)
-        await wait_until(pilot, lambda: "HIGH" in text_on(app) and app.screen.is_armed)
-        assert await unlike(pilot, picture, "question", [(size, DARK), (size, LIGHT)]) == []
-        await pilot.press("escape")
-        await wait_until(pilot, lambda: "§" in text_on(app))
-        assert await unlike(pilot, picture, "timeline", [(size, DARK), (size, LIGHT)]) == []
+        await wait_until(pilot, lambda: "§ send_note" in text_on(app))
+        if closes:
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: "Approve?" not in text_on(app))
+
+    assert picture(app, look, show)
 
 
 def test_the_presentation_survives_the_log_and_the_name_of_a_built_in_tool_keeps_its_own():
