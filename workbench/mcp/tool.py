@@ -36,6 +36,8 @@ class MCPToolObservation(Observation):
 class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
     """A tool of a server under the name that models use; the model of its arguments is built on first use."""
 
+    is_remote = True
+
     def __init__(
         self,
         name: str,

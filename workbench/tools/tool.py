@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Generic, Self
+from typing import Any, ClassVar, Generic, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -70,6 +70,9 @@ class ToolBase(ABC, Generic[ActionT, ObservationT]):
 
 class ToolDefinition(ToolBase[ActionT, ObservationT]):
     """A tool as model and session see it. Tools with a state are subclasses; the others are instances."""
+
+    is_remote: ClassVar[bool] = False
+    """Whether calls go to another program, whose own word about its tools is not relied upon."""
 
     def __init__(
         self,

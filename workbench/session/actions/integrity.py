@@ -477,5 +477,4 @@ class Protection:
 
 def may_change(tool: ToolDefinition) -> bool:
     """Whether calls of the tool may change files; what a server says of its own tools is not relied upon."""
-    is_ours = getattr(tool, "foreign", None) is None
-    return not (is_ours and (tool.is_read_only or tool.ends_run or tool.asks_person))
+    return tool.is_remote or not (tool.is_read_only or tool.ends_run or tool.asks_person)

@@ -27,6 +27,8 @@ class OperationAction(Action):
 class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
     """One operation, under the name that models call."""
 
+    is_remote = True
+
     def __init__(
         self,
         name: str,
