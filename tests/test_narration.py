@@ -2,7 +2,7 @@ import io
 
 from tests.session.conftest import desk as desk
 from tests.session.fake_agent import calls, says
-from workbench.plain.narration import Narrator
+from workbench.plain.headless import Narrator
 from workbench.protocol.events import ActionProposed
 from workbench.protocol.live import EngineState
 from workbench.session.results import not_run

@@ -6,8 +6,7 @@ from markdown_it import MarkdownIt
 
 from tests.tui.sample_session import Script, working_session
 from workbench.session.storage.store import Store
-from workbench.view.transcript.html import page_of
-from workbench.view.transcript.markdown import markdown_of
+from workbench.view.transcript.formats import markdown_of, page_of
 from workbench.view.transcript.transcript import Recorded
 
 EVIL = (

@@ -7,7 +7,7 @@ import pytest
 from tests.session.fake_agent import Desk, calls, says
 from tests.tools.test_editor_races import flipping
 from workbench.tools import FileEditorTool
-from workbench.tools.str_replace_editor.impl import FileEditorExecutor
+from workbench.tools.str_replace_editor.definition import FileEditorExecutor
 
 
 class Switching(FileEditorExecutor):

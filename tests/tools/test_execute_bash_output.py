@@ -13,8 +13,8 @@ from workbench.processes.sweep import shell_environment
 from workbench.tools.execute_bash import answer as keys
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.keep import Keep
-from workbench.tools.execute_bash.marker import Mark, MarkScanner
 from workbench.tools.execute_bash.output import Cleaner, clean
+from workbench.tools.execute_bash.prompt import Mark, MarkScanner
 from workbench.tools.execute_bash.shell import Shell
 from workbench.tools.execute_bash.stream import Stream
 from workbench.tools.execute_bash.watch import Outcome, Watch

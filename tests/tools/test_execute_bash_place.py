@@ -9,7 +9,8 @@ import pytest
 
 from tests.tools.shells import Bash
 from workbench.session.actions.fingerprint import fingerprint
-from workbench.tools.execute_bash import place, rc
+from workbench.tools.execute_bash import rc
+from workbench.tools.execute_bash import shells as place
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_names_load_only_when_they_are_used():
         "print([name for name in sys.modules if 'workbench.tools.' in name and name.endswith('.impl')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "['workbench.tools.think.impl']"
+    assert found.stdout.strip() == "['workbench.tools.think.definition']"
 
 
 def test_an_unknown_name_is_an_attribute_error():

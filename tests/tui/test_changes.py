@@ -12,8 +12,8 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.tui.widgets.changes import ChangesPanel, file_line
-from workbench.view.formatting.wrapping import line_width
 from workbench.view.state import FileState, SessionState
+from workbench.view.wrapping import line_width
 
 
 def text_of(file: FileState, width: int = 60) -> str:

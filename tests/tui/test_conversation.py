@@ -21,9 +21,9 @@ from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser
 from workbench.tui.widgets.texts import AgentText, FinalText, MoreText, UserText
 from workbench.view.formatting.cards import OUTPUT_LINES, card
-from workbench.view.formatting.wrapping import MarkdownCut, line_width
 from workbench.view.state import ActionItem, UserItem
 from workbench.view.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
+from workbench.view.wrapping import MarkdownCut, line_width
 
 
 def lines_of(item: ActionItem, width: int = 70) -> list[str]:

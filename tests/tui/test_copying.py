@@ -12,7 +12,7 @@ from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.texts import AgentText, UserText
-from workbench.view.formatting.wrapping import code_blocks
+from workbench.view.wrapping import code_blocks
 
 
 def test_code_blocks_are_copied_without_their_fences():

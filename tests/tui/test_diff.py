@@ -16,9 +16,8 @@ from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.telling import change_lines
 from workbench.secrets.masker import SecretMasker
-from workbench.view.diff.document import Document
+from workbench.view.diff.document import Document, split_rows, unified_rows
 from workbench.view.diff.geometry import Geometry, Look
-from workbench.view.diff.layout import split_rows, unified_rows
 from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, wrap_places
 from workbench.view.diff.rows import Row
 
@@ -232,7 +231,7 @@ def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
 
 def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as_it_is(monkeypatch):
     secrets = SecretMasker()
-    monkeypatch.setattr("workbench.view.diff.standing._secrets", lambda: secrets)
+    monkeypatch.setattr("workbench.view.diff.lines._secrets", lambda: secrets)
     secrets.add("SERVICE_KEY", "abcdef123456")
     old = "a=1\nSERVICE_KEY=abcdef123456\nold=abcdef123456\n"
     new = "a=2\nSERVICE_KEY=abcdef123456\nnew=abcdef123456\n"

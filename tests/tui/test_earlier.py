@@ -17,7 +17,7 @@ from workbench.tui.screens.main import feed
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
-from workbench.view.earlier import begin_after, folded, put_before, settled
+from workbench.view.follower import begin_after, folded, put_before, settled
 from workbench.view.formatting.rows import has_row
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState

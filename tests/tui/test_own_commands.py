@@ -9,9 +9,9 @@ from workbench.protocol import live
 from workbench.view.formatting.cards import card
 from workbench.view.formatting.detail import detail_text
 from workbench.view.formatting.rows import has_row, row
-from workbench.view.formatting.wrapping import line_width
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
+from workbench.view.wrapping import line_width
 
 
 def text_of(line):

@@ -13,7 +13,7 @@ from tests.tui.waiting import until
 from workbench.text import visible
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.text_lines import TextLines
-from workbench.view.formatting.wrapping import WrappedText, line_width
+from workbench.view.wrapping import WrappedText, line_width
 
 LONG = "\n".join(f"line {number}{' needle' if number % 50 == 7 else ''}" for number in range(500))
 

@@ -23,9 +23,16 @@ from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.view.diff.search import find
 from workbench.view.reducer import apply
-from workbench.view.review.against_head import files_against_head, is_repository
 from workbench.view.review.revert import of_file, of_hunk, refusal
-from workbench.view.review.review import Comment, Comments, Review, keep_comments, read_comments
+from workbench.view.review.review import (
+    Comment,
+    Comments,
+    Review,
+    files_against_head,
+    is_repository,
+    keep_comments,
+    read_comments,
+)
 from workbench.view.state import FileState, SessionState
 
 LINES = [f"line {number}\n" for number in range(60)]

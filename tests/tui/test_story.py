@@ -26,9 +26,9 @@ from workbench.protocol import live
 from workbench.view.formatting.actions import outcome
 from workbench.view.formatting.detail import detail_text, detail_title
 from workbench.view.formatting.rows import whose
-from workbench.view.formatting.wrapping import count_lines
 from workbench.view.reducer import Changed, apply
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
+from workbench.view.wrapping import count_lines
 
 
 def test_a_session_under_way_is_told_in_order():

@@ -10,8 +10,8 @@ from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.tui.widgets.tasks import TaskPanel, task_line
-from workbench.view.formatting.wrapping import line_width
 from workbench.view.state import SessionState, Task
+from workbench.view.wrapping import line_width
 
 
 def text_of(task: Task, width: int = 40) -> str:

@@ -16,8 +16,8 @@ from workbench.protocol import live
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view import clock
 from workbench.view.formatting.rows import row
-from workbench.view.formatting.wrapping import Piece, clip, line_width, pad
 from workbench.view.state import ActionItem, NoticeItem, UserItem
+from workbench.view.wrapping import Piece, clip, line_width, pad
 
 NOW = START + timedelta(seconds=60)
 

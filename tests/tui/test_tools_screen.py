@@ -8,8 +8,8 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.agent.instructions import wanted_notes
 from workbench.tui.screens.tools import ToolsScreen
-from workbench.view.formatting.wrapping import line_width
 from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows
+from workbench.view.wrapping import line_width
 
 LISTED = [
     {"name": "grep", "on": True, "why": "by default", "from": "built-in", "annotations": {"readOnlyHint": True}},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
-from workbench.tools.completion import Answer, CompletionError
+from workbench.tools.context import Answer, CompletionError
 
 
 def _ignore(response: ModelResponse) -> None:

@@ -97,10 +97,10 @@ def _written(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
     if request.form in PICTURED:
         return _pictured(recorded, request)
     if request.form == "markdown":
-        from workbench.view.transcript.markdown import markdown_of
+        from workbench.view.transcript.formats import markdown_of
 
         return markdown_of(recorded.state())
-    from workbench.view.transcript.html import page_of
+    from workbench.view.transcript.formats import page_of
 
     picture = "\n".join(_pictured(recorded, request)) if request.until is not None else ""
     return page_of(recorded.state(), picture)
@@ -113,7 +113,7 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
     size, themes = (style.columns, style.rows), Locations.from_environment().themes
     if request.form == "cast":
         from workbench.tui.recording import cast
-        from workbench.view.transcript.markdown import title_of
+        from workbench.view.transcript.formats import title_of
 
         yield from cast(events, size, style.theme, title_of(recorded.state()), themes)
     else:

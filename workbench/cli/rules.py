@@ -24,8 +24,7 @@ from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import Rule, near
 from workbench.rules.subject import Subject, subject_of
 from workbench.text import visible
-from workbench.tools.completion import NoModel
-from workbench.tools.context import ToolContext
+from workbench.tools.context import NoModel, ToolContext
 from workbench.tools.registry import list_registered_tools
 from workbench.tools.selection import select_tools
 from workbench.tools.str_replace_editor import NAME as EDITOR

@@ -15,8 +15,7 @@ from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.mcp.toolsets import ListedServers
 from workbench.text import visible
-from workbench.tools.completion import NoModel
-from workbench.tools.context import ToolContext
+from workbench.tools.context import NoModel, ToolContext
 from workbench.tools.json_schema import describe_type
 from workbench.tools.registry import Tool, list_registered_tools, resolve_tool
 from workbench.tools.selection import ToolState, select_tools

@@ -9,12 +9,11 @@ from workbench.diff.hunks import FileDiff, Hunk
 from workbench.text import counted
 from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import ToolKind, kind_of
-from workbench.view.diff.lines import paint_line
-from workbench.view.diff.standing import Standing
+from workbench.view.diff.lines import Standing, paint_line
 from workbench.view.formatting.actions import action_line, presentation, seconds
 from workbench.view.formatting.cards import shown_output
-from workbench.view.formatting.wrapping import count_lines
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.view.wrapping import count_lines
 
 LINES: Final = 10
 """Lines of an output that are told by themselves; `/show` tells all."""

@@ -37,7 +37,7 @@ from workbench.session.session import Session
 from workbench.session.state import State
 from workbench.session.storage.rows import observed_text
 from workbench.text import cut_middle
-from workbench.tools.delegation import Delegated
+from workbench.tools.context import Delegated
 
 _MAX_RESULT = 4_000
 """Characters of a result in the parent's log."""

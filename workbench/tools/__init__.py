@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from workbench.tools.arguments import ArgumentError as ArgumentError
     from workbench.tools.ask_human.definition import AskHumanTool as AskHumanTool
     from workbench.tools.browser.definition import BrowserTool as BrowserTool
-    from workbench.tools.completion import Answer as Answer
-    from workbench.tools.completion import Completion as Completion
-    from workbench.tools.completion import CompletionError as CompletionError
+    from workbench.tools.context import Answer as Answer
+    from workbench.tools.context import Completion as Completion
+    from workbench.tools.context import CompletionError as CompletionError
     from workbench.tools.context import ConversationState as ConversationState
     from workbench.tools.context import ToolContext as ToolContext
     from workbench.tools.edit_file.definition import LLMBasedFileEditTool as LLMBasedFileEditTool
@@ -79,8 +79,7 @@ _PLACES = {
     "arguments": ("ArgumentError",),
     "ask_human.definition": ("AskHumanTool",),
     "browser.definition": ("BrowserTool",),
-    "completion": ("Answer", "Completion", "CompletionError"),
-    "context": ("ConversationState", "ToolContext"),
+    "context": ("Answer", "Completion", "CompletionError", "ConversationState", "ToolContext"),
     "edit_file.definition": ("LLMBasedFileEditTool",),
     "effects": (
         "AssessmentContext",

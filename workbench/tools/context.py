@@ -6,8 +6,62 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from workbench.tools.completion import Completion
-from workbench.tools.delegation import Delegation
+from workbench.errors import WorkbenchError
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model said and what that took; `None` where it is not known, `cost` in US dollars."""
+
+    text: str
+    model: str = ""
+    cost: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class CompletionError(WorkbenchError):
+    """There is no whole answer: the call failed, was interrupted, or broke off; the message says which."""
+
+
+class Completion(Protocol):
+    """A model that answers one question at a time."""
+
+    def __call__(self, prompt: str) -> Answer:
+        """The whole answer; raises CompletionError."""
+
+    def interrupt(self) -> None:
+        """End the running call soon; called from another thread."""
+
+
+class NoModel:
+    """The completion where tools are only shown and nobody can be asked."""
+
+    def __call__(self, prompt: str) -> Answer:
+        """Raises CompletionError."""
+        raise CompletionError("There is no model here to ask.")
+
+    def interrupt(self) -> None:
+        """Nothing runs."""
+
+
+@dataclass(frozen=True)
+class Delegated:
+    """How a sub-agent ended: its final message, or why there is none; `session` names its log."""
+
+    text: str
+    is_error: bool = False
+    session: str = ""
+
+
+class Delegation(Protocol):
+    """Starts sub-agents; several may work at once, each in the thread that calls."""
+
+    def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
+        """The outcome, once the sub-agent has come to its end. Raises WorkbenchError when it cannot be started."""
+
+    def interrupt(self) -> None:
+        """End all that work now; called from another thread."""
 
 
 class ConversationState(Protocol):

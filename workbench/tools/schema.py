@@ -2,13 +2,151 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import SchemaError
 
-from workbench.tools.foreign_models import model_from_schema
-from workbench.tools.json_schema import for_models
+from workbench.tools.json_schema import for_models, inlined
+from workbench.tools.schema_merging import all_of, flat_object, is_object
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_PLAIN: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+_CONSTRAINTS = {
+    "integer": {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"},
+    "number": {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"},
+    "string": {"minLength": "min_length", "maxLength": "max_length"},
+    "array": {"minItems": "min_length", "maxItems": "max_length"},
+}
+_MAX_DEPTH = 25
+_MAX_NODES = 2_000
+
+
+def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> type[ModelT]:
+    """A subclass of `base` for an object schema; raises ValueError when the schema describes no object."""
+    if not isinstance(schema, dict):
+        raise ValueError(f"{name}: the schema must describe an object.")
+    try:
+        plain = flat_object(inlined(schema, keep_null=True))
+        if plain.get("type", "object") not in ("object", ["object"]):
+            raise ValueError(f"{name}: the schema must describe an object.")
+        return cast(type[ModelT], _Builder(base).model(name, plain, 0))
+    except (TypeError, AttributeError, RecursionError, SchemaError, PydanticUserError) as error:
+        raise ValueError(f"{name}: this is no usable JSON schema ({error}).") from error
+
+
+class _Builder:
+    """Makes the models of one document without references; counts them, so that no document makes too many."""
+
+    def __init__(self, base: type[BaseModel]) -> None:
+        self._base = base
+        self._nested = next(part for part in reversed(base.__mro__) if _forbids_extra(part))
+        self._nodes = 0
+
+    def model(self, name: str, schema: dict[str, Any], depth: int) -> type[BaseModel]:
+        """The model of an object schema."""
+        base = self._base if depth == 0 else self._nested
+        required = schema.get("required") or ()
+        fields: dict[str, Any] = {}
+        for key, part in (schema.get("properties") or {}).items():
+            attribute = _attribute(key, base, fields)
+            kind = self.kind(key, part, depth + 1)
+            fields[attribute] = _field(kind, part, key in required, None if attribute == key else key)
+        is_open = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
+        kind = type(base.__name__, (base,), {"model_config": ConfigDict(extra="allow")}) if is_open else base
+        doc = schema.get("description")
+        made: type[BaseModel] = create_model(_class_name(name), __base__=kind, **fields)
+        made.__doc__ = doc if isinstance(doc, str) else None
+        return made
+
+    def kind(self, name: str, schema: Any, depth: int) -> Any:
+        """The Python type for a schema."""
+        self._nodes += 1
+        if not isinstance(schema, dict) or not schema or depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
+            return Any
+        if "const" in schema or "enum" in schema:
+            return _literal(schema.get("enum", [schema.get("const")]))
+        if is_object(schema):
+            return self._object(name, flat_object(schema), depth)
+        if isinstance(schema.get("allOf"), list):
+            beside = {key: value for key, value in schema.items() if key != "allOf"}
+            return self.kind(name, all_of([beside, *schema["allOf"]]), depth + 1)
+        for union in ("anyOf", "oneOf"):
+            if schema.get(union):
+                return _union([self.kind(name, part, depth + 1) for part in schema[union]])
+        return self._typed(name, schema, depth)
+
+    def _typed(self, name: str, schema: dict[str, Any], depth: int) -> Any:
+        kind = schema.get("type", "array" if "items" in schema else None)
+        if isinstance(kind, list):
+            return _union([self.kind(name, {**schema, "type": one}, depth + 1) for one in kind])
+        if kind == "array":
+            return _limited(list[self.kind(name, schema.get("items"), depth + 1)], kind, schema)  # type: ignore[misc]
+        return _limited(_PLAIN[kind], kind, schema) if kind in _PLAIN else Any
+
+    def _object(self, name: str, schema: dict[str, Any], depth: int) -> Any:
+        if schema.get("properties"):
+            return self.model(name, schema, depth)
+        return dict[str, self.kind(name, schema.get("additionalProperties"), depth + 1)]  # type: ignore[misc]
+
+
+def _field(kind: Any, part: Any, required: bool, alias: str | None) -> tuple[Any, FieldInfo]:
+    schema = part if isinstance(part, dict) else {}
+    words = schema.get("description")
+    options: dict[str, Any] = {"description": words if isinstance(words, str) else None, "alias": alias}
+    if not required:
+        options["default"] = schema.get("default")  # null only where the schema takes it: the other program checks too
+    return kind, cast(FieldInfo, Field(**options))
+
+
+def _forbids_extra(kind: type) -> bool:
+    return issubclass(kind, BaseModel) and kind.model_config.get("extra") == "forbid"
+
+
+def _limited(kind: Any, word: str, schema: dict[str, Any]) -> Any:
+    """The type with the limits of the schema that pydantic checks as JSON Schema means them."""
+    known = _CONSTRAINTS.get(word, {})
+    limits: dict[str, Any] = {ours: schema[key] for key, ours in known.items() if _is_number(schema.get(key))}
+    return Annotated[kind, Field(**limits)] if limits else kind
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _literal(values: Any) -> Any:
+    if isinstance(values, list) and values and all(isinstance(value, str | int | bool | None) for value in values):
+        return Literal[tuple(values)]
+    return Any
+
+
+def _union(kinds: list[Any]) -> Any:
+    if Any in kinds:
+        return Any
+    return reduce(or_, kinds) if kinds != [None] else None
+
+
+def _class_name(name: str) -> str:
+    words = re.findall(r"[A-Za-z0-9]+", name)
+    return "".join(word[:1].upper() + word[1:] for word in words) or "Foreign"
+
+
+def _attribute(key: str, base: type[BaseModel], taken: dict[str, Any]) -> str:
+    """A name pydantic takes for the field: the key itself where that works, else a near one (the key is its alias)."""
+    name = re.sub(r"\W", "_", key, flags=re.ASCII).lstrip("_") or "field"
+    if name[0].isdigit():
+        name = f"field_{name}"
+    own = name in base.model_fields or not hasattr(base, name)
+    while name in taken or not own or name.startswith("model_"):
+        name, own = f"x_{name}" if name.startswith("model_") else f"{name}_", True
+    return name
 
 
 class TextContent(BaseModel):

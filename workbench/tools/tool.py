@@ -270,3 +270,29 @@ def said(error: BaseException) -> str:
     """An error of a tool's own code in one line."""
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
+    """A tool by its declarations; `ToolDefinition` tells what each of them means."""
+
+    name: str
+    description: str
+    short_description: str
+    action_type: type[ActionT]
+    observation_type: type[ObservationT]
+    annotations: ToolAnnotations
+    ends_run: bool = False
+    asks_person: bool = False
+
+    def __init__(self, executor: ToolExecutor[ActionT, ObservationT]) -> None:
+        super().__init__(
+            name=self.name,
+            description=self.description,
+            short_description=self.short_description,
+            action_type=self.action_type,
+            observation_type=self.observation_type,
+            annotations=self.annotations,
+            executor=executor,
+            ends_run=self.ends_run,
+            asks_person=self.asks_person,
+        )

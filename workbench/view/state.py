@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from workbench.view.formatting.wrapping import count_lines
+from workbench.view.wrapping import count_lines
 
 if TYPE_CHECKING:
     from workbench.protocol.events import ContextParts, FileDelta, ModelResponded, Segment, StaleFile

@@ -13,8 +13,8 @@ from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, run
 from workbench.text import first_line, visible
 from workbench.tools.find_tools import NAME as FINDER
-from workbench.view.formatting.wrapping import Line, Piece, pad
 from workbench.view.state import SessionState
+from workbench.view.wrapping import Line, Piece, pad
 
 BUILT_IN: Final = "built-in"
 _NAME, _KIND = 28, 10

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.tools.web.site import Site
-from workbench.tools.browser.secret_fields import MASK
+from workbench.tools.browser.page_state import MASK
 
 from .test_browser import page, use
 

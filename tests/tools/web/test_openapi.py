@@ -21,7 +21,7 @@ from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.risk.assess import assess_action
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
-from workbench.tools.openapi.keys import Keys
+from workbench.tools.openapi.calls import Keys
 from workbench.tools.openapi.source import read_source
 from workbench.tools.schema import Observation
 from workbench.tools.selection import select_tools

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from workbench.tools.declared import DeclaredTool
+from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MOST_OPTIONS = 6
 """As many as there are keys for."""
@@ -48,6 +48,20 @@ class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
     asks_person = True
 
     def __init__(self, ask: Callable[[AskHumanAction], str] | None = None) -> None:
-        from workbench.tools.ask_human.impl import AskHumanExecutor
-
         super().__init__(AskHumanExecutor(ask))
+
+
+_NOBODY = "Nobody is there to answer. Decide by what the files say, and name in your final message what you assumed."
+
+
+class AskHumanExecutor(ToolExecutor[AskHumanAction, AskHumanObservation]):
+    """The answer of whoever `ask` reaches."""
+
+    def __init__(self, ask: Callable[[AskHumanAction], str] | None) -> None:
+        self._ask = ask
+
+    def __call__(self, action: AskHumanAction) -> AskHumanObservation:
+        """The answer; an error where there is nobody to ask."""
+        if self._ask is None:
+            return AskHumanObservation.from_text(_NOBODY, is_error=True)
+        return AskHumanObservation.from_text(self._ask(action))

@@ -12,10 +12,9 @@ from workbench.errors import UsageError
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
 from workbench.tools.context import ConversationState
-from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, UsesPage
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 SECONDS = 15.0
 _DESCRIPTION = """Drive a browser: open pages, read them, click and fill forms. Back come address, title, tabs, the page as a tree of its elements and a picture of what is in sight.

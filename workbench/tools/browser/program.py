@@ -16,10 +16,10 @@ from typing import Any
 
 from playwright.async_api import Error
 
+from workbench.tools.browser.actions import Failed, do
 from workbench.tools.browser.calls import Call
-from workbench.tools.browser.doing import Failed, do
 from workbench.tools.browser.driver_code import keep_code
-from workbench.tools.browser.seeing import seen
+from workbench.tools.browser.page_state import seen
 from workbench.tools.browser.tabs import Tabs, opened
 
 _LONGEST_LINE = 1 << 22

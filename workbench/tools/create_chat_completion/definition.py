@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from workbench.errors import UsageError
-from workbench.tools.declared import DeclaredTool
+from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 _DESCRIPTION = """Give a structured answer: put all of it into `response`, in the shape that the parameter describes.
 The shape and its required fields are checked; an answer that does not fit comes back with what is wrong, and nothing
@@ -69,7 +69,14 @@ class CreateChatCompletionTool(DeclaredTool[CreateChatCompletionAction, CreateCh
     annotations = ToolAnnotations.reading("Structured answer")
 
     def __init__(self, response_type: str | dict[str, Any] = "string") -> None:
-        from workbench.tools.create_chat_completion.impl import CreateChatCompletionExecutor
-
         self.action_type = action_type(response_type)
         super().__init__(CreateChatCompletionExecutor())
+
+
+class CreateChatCompletionExecutor(ToolExecutor[CreateChatCompletionAction, CreateChatCompletionObservation]):
+    """The answer was checked when the action was made."""
+
+    def __call__(self, action: CreateChatCompletionAction) -> CreateChatCompletionObservation:
+        """The answer, as text and as data."""
+        response = action.model_dump(mode="json", by_alias=True, exclude_unset=True)["response"]
+        return CreateChatCompletionObservation.from_text(written(response), response=response)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
-from workbench.tools.completion import Completion
-from workbench.tools.context import ConversationState, merges_changes
-from workbench.tools.declared import DeclaredTool
+from workbench.files.text_file import EditorError, why_unusable
+from workbench.text import well_formed
+from workbench.tools.context import Answer, Completion, CompletionError, ConversationState, merges_changes
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
+from workbench.tools.executor import FileChange, ToolExecutor
+from workbench.tools.kept import Kept
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.str_replace_editor.edits import Edited, insert_after, line_count, replace_lines
+from workbench.tools.str_replace_editor.files import Files, Plan
+from workbench.tools.str_replace_editor.view import show_change
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MAX_LINES = 300
 """Of the range that one call may rewrite."""
@@ -74,8 +85,6 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
         *,
         merges: bool = False,
     ) -> None:
-        from workbench.tools.edit_file.impl import EditFileExecutor
-
         super().__init__(EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
@@ -94,3 +103,269 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
             "merges": merges_changes(conv_state),
         }
         return (cls(**{**given, **params}),)
+
+
+_OPEN, _CLOSE = "<merged>", "</merged>"
+_FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_COMMENT = r"^\s*(?:#|//|/\*|<!--|--|;|%|\{/\*|\(\*|\"|')+\s*"
+_LEFT_OUT = re.compile(
+    _COMMENT + r"(?:(?:\.\.\.|…)|.*\b(?:existing|unchanged|remaining|rest of|stays?|same)\b.*(?:\.\.\.|…))",
+    re.IGNORECASE,
+)
+_NOTHING = "Nothing was changed. Call again with a smaller range, or use str_replace."
+
+_PROMPT = """Merge a draft into a part of the file {path}. Be exact: add no comments of your own and no improvements.
+
+The part as it is:
+<part>
+{original}
+</part>
+
+The draft of how it should read:
+<draft>
+{draft}
+</draft>
+
+Where the draft has a comment that stands for lines it leaves out (such as "... existing code ..."), put those lines of
+the part, word for word. Everything else becomes what the draft says. Lines of the part before and behind what the draft
+speaks of stay. Keep the indentation of the part. Leave nothing out and shorten nothing.
+
+Answer with the whole new part between <merged> and </merged>, each of them on a line of its own, and nothing else."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The lines that a draft stands for, and what the model is asked about them."""
+
+    first: int
+    last: int
+    original: str
+    draft: str
+    prompt: str
+
+    @classmethod
+    def about(cls, action: EditFileAction, text: str) -> Question:
+        """The question that the action asks of this text; raises EditorError for a range that is none or too long."""
+        first, last = _range(action, line_count(text))
+        original = "\n".join(text.replace("\r\n", "\n").split("\n")[first - 1 : last])
+        prompt = _PROMPT.format(path=action.path, original=original, draft=action.content)
+        return cls(first, last, original, action.content, well_formed(prompt))
+
+    def applied(self, text: str, answer: str) -> Edited:
+        """The text with the answer in it; raises EditorError for an answer that cannot be trusted to be whole."""
+        return replace_lines(text, self.first, self.last, self._merged(answer))
+
+    def _merged(self, answer: str) -> str:
+        """The new lines, without the last newline."""
+        body = _body(answer)
+        fenced = _FENCED.match(body)
+        if fenced and not _FENCED.match(self.original) and not _FENCED.match(self.draft):
+            body = fenced.group(2)
+        if not body.strip():
+            raise EditorError(f"The model that merges drafts answered with nothing. {_NOTHING}")
+        _check_whole(body, self.original)
+        return body
+
+
+def check_complete(draft: str) -> None:
+    """Raise EditorError for a text that is to be taken as it is, but leaves lines out behind a comment."""
+    _check_whole(draft, "")
+
+
+def _range(action: EditFileAction, count: int) -> tuple[int, int]:
+    """The first and the last line; raises EditorError for a range that is none or too long."""
+    first, last = action.start, count if action.end == -1 else min(action.end, count)
+    if not 1 <= first <= max(count, 1):
+        raise EditorError(f"`start` is {first}, but the file has {count} lines: use 1 to {count}, or -1 to add to it.")
+    if action.end != -1 and action.end < first:
+        raise EditorError(f"`end` is {action.end}, before `start` ({first}). Use -1 for the end of the file.")
+    if last - first + 1 > MAX_LINES:
+        raise EditorError(
+            f"Lines {first} to {last} are {last - first + 1} lines; at most {MAX_LINES} can be rewritten at once. View "
+            "the file, then give `start` and `end` around the part that changes, in several calls where it must be."
+        )
+    return first, last
+
+
+def _body(answer: str) -> str:
+    start = answer.find(_OPEN)
+    if start < 0:
+        if _FENCED.match(answer):
+            return answer
+        raise EditorError(f"The model that merges drafts gave no merged text. {_NOTHING}")
+    end = answer.rfind(_CLOSE)
+    if end < start:
+        raise EditorError(f"The answer of the model that merges drafts broke off. {_NOTHING}")
+    body = answer[start + len(_OPEN) : end]
+    return body.removeprefix("\n").removesuffix("\n")
+
+
+def _check_whole(text: str, original: str) -> None:
+    """Lines that stand for others may be in the new text only where they were in the old one."""
+    left = _placeholders(text) - _placeholders(original)
+    if left:
+        line = next(iter(left))
+        raise EditorError(f"Left out lines were not filled in: the new text still says {line!r}. {_NOTHING}")
+
+
+def _placeholders(text: str) -> Counter[str]:
+    return Counter(line.strip() for line in text.splitlines() if _LEFT_OUT.match(line))
+
+
+_NAME = "drafts.json"
+_MOST = 8
+
+
+class Drafts:
+    """The last answers of the model, each by the question it belongs to."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+        self._answers = _loaded(kept.get(_NAME))
+
+    def get(self, prompt: str) -> Answer | None:
+        """The answer to this very question, if it was given."""
+        return self._answers.get(_key(prompt))
+
+    def put(self, prompt: str, answer: Answer) -> None:
+        """Keep an answer; the oldest makes room."""
+        self._answers[_key(prompt)] = answer
+        for name in list(self._answers)[:-_MOST]:
+            del self._answers[name]
+        self._save()
+
+    def take(self, prompt: str) -> Answer | None:
+        """The answer, which is not needed any more."""
+        answer = self._answers.pop(_key(prompt), None)
+        if answer is not None:
+            self._save()
+        return answer
+
+    def _save(self) -> None:
+        with suppress(OSError):  # then it is lost with a restart, and the model is asked again
+            entries = {name: asdict(answer) for name, answer in self._answers.items()}
+            self._kept.put(_NAME, json.dumps(entries).encode())
+
+
+def _key(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _loaded(kept: bytes | None) -> dict[str, Answer]:
+    try:
+        return {name: Answer(**entry) for name, entry in json.loads(kept or b"{}").items()}
+    except (ValueError, TypeError, AttributeError):  # damaged: the model is asked again
+        return {}
+
+
+T = TypeVar("T")
+
+
+class _NotAsked(Exception):
+    """The model has to be asked this before the change is known."""
+
+    def __init__(self, prompt: str) -> None:
+        super().__init__(prompt)
+        self.prompt = prompt
+
+
+class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
+    """Edits by draft in one session; tools that share its `state_dir` know what it wrote."""
+
+    def __init__(
+        self, complete: Completion, workspace: str, state_dir: Path | None = None, *, merges: bool = False
+    ) -> None:
+        self._complete = complete
+        self._files = Files(workspace, state_dir, merges=merges)
+        self._drafts = Drafts(Kept(state_dir))
+
+    def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
+        """Asks the model, or says why the edit cannot be made; None when the change is known."""
+        try:
+            self._known(action, self._files.locate(action.path))
+        except (_NotAsked, EditorError, OSError, ValueError):
+            return lambda: _tried(action, lambda: self._prepared(action))
+        return None
+
+    def preview(self, action: EditFileAction) -> Sequence[FileChange]:
+        """The file before and after; asks the model when that was not done. Empty when it would be refused."""
+        try:
+            plan = self._plan(action, self._files.locate(action.path))
+        except (EditorError, CompletionError, OSError, ValueError):
+            return ()
+        return (self._files.previewed(plan),)
+
+    def __call__(self, action: EditFileAction) -> EditFileObservation:
+        """Write the change that was shown."""
+        return _tried(action, lambda: self._written(action))
+
+    def interrupt(self) -> None:
+        """End a running call of the model."""
+        self._complete.interrupt()
+
+    def _prepared(self, action: EditFileAction) -> None:
+        self._plan(action, self._files.locate(action.path))
+
+    def _written(self, action: EditFileAction) -> EditFileObservation:
+        plan = self._plan(action, self._files.target(action.path))
+        self._files.write(plan)
+        is_merged = plan.before is not None and action.start != -1
+        text = plan.stale.seen if plan.stale else plan.before or ""
+        prompt = Question.about(action, text).prompt if is_merged else ""
+        return _report(action, plan, self._drafts.take(prompt) or Answer(""))
+
+    def _plan(self, action: EditFileAction, path: Path) -> Plan:
+        """The change; the model is asked when it was not before. Raises EditorError, CompletionError, OSError."""
+        try:
+            return self._known(action, path)
+        except _NotAsked as missing:
+            prompt = missing.prompt
+        self._drafts.put(prompt, self._complete(prompt))
+        try:
+            return self._known(action, path)
+        except EditorError:
+            self._drafts.take(prompt)  # a wrong answer is not used again
+            raise
+
+    def _known(self, action: EditFileAction, path: Path) -> Plan:
+        """The change, if it is known without the model; raises _NotAsked, EditorError, OSError."""
+        if not path.exists():
+            check_complete(action.content)
+            return self._files.creation(path, action.content)
+        return self._files.edit(path, lambda text: self._edited(action, text))
+
+    def _edited(self, action: EditFileAction, text: str) -> Edited:
+        if action.start == -1:
+            check_complete(action.content)
+            return insert_after(text, line_count(text), action.content)
+        question = Question.about(action, text)
+        answer = self._drafts.get(question.prompt)
+        if answer is None:
+            raise _NotAsked(question.prompt)
+        return question.applied(text, answer.text)
+
+
+def _tried(action: EditFileAction, work: Callable[[], T]) -> T | EditFileObservation:
+    """What the work gives, or the observation that says why it could not be done."""
+    try:
+        return work()
+    except (EditorError, CompletionError) as error:
+        said = str(error)
+    except (OSError, ValueError) as error:
+        said = why_unusable(action.path, error)
+    return EditFileObservation.from_text(well_formed(said), is_error=True, path=action.path)
+
+
+def _report(action: EditFileAction, plan: Plan, answer: Answer) -> EditFileObservation:
+    done = f"Edited {action.path}. {show_change(plan.edited)}" if plan.edited else f"File created: {action.path}"
+    return EditFileObservation.from_text(
+        done,
+        path=action.path,
+        prev_exist=plan.before is not None,
+        old_content=plan.before,
+        new_content=plan.after,
+        model=answer.model,
+        cost=answer.cost,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from workbench.tools.context import ConversationState
-from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
 from workbench.tools.execute_bash.keep import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 SILENCE = 30.0
 """Seconds without new output after which a call without `timeout` comes back."""

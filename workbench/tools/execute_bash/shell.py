@@ -19,8 +19,7 @@ from workbench.processes.start import find_program
 from workbench.processes.sweep import shell_environment, sweep
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.keep import Kept
-from workbench.tools.execute_bash.marker import Hint, Mark
-from workbench.tools.execute_bash.prompt import Prompt
+from workbench.tools.execute_bash.prompt import Hint, Mark, Prompt
 from workbench.tools.execute_bash.stream import Stream
 from workbench.tools.execute_bash.terminal import Terminal
 

@@ -9,10 +9,9 @@ from typing import Any
 from pydantic import Field
 
 from workbench.tools.context import ConversationState
-from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 TIMEOUT = 120.0
 _DESCRIPTION = f"""Run a cell of Python in the workspace's IPython; variables, imports and functions stay for the next cells.

@@ -12,8 +12,7 @@ from workbench.processes.rpc import End, RpcWorker
 from workbench.tools.execute_bash.keep import Keep, Kept
 from workbench.tools.execute_bash.output import Cleaner
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
-from workbench.tools.execute_ipython_cell.interpreter import NoIPython
-from workbench.tools.execute_ipython_cell.kernels import KernelError, Kernels
+from workbench.tools.execute_ipython_cell.kernels import KernelError, Kernels, NoIPython
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, TextContent
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
-from workbench.text import visible
-from workbench.tools.declared import DeclaredTool
-from workbench.tools.find_tools.offer import FINDER, MOST, Offer
+from workbench.text import first_line, visible
+from workbench.tools.executor import ToolExecutor
+from workbench.tools.find_tools.offer import FINDER, MOST, Index, Offer
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 _DESCRIPTION = """Find tools that are not in your list, by words for what they do. Those found are in it from your next
 answer on, for the rest of the session."""
@@ -37,8 +39,6 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
     annotations = ToolAnnotations.reading("Find tools")
 
     def __init__(self, *, most: int = MOST) -> None:
-        from workbench.tools.find_tools.impl import FindToolsExecutor
-
         self.offer = Offer(most)
         super().__init__(FindToolsExecutor(self.offer))
 
@@ -63,3 +63,28 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
     def _with_services(self, text: str) -> str:
         told = self.offer.told
         return f"{text} There are {visible(told, lines=False)}." if told else text
+
+
+class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):
+    """Finds tools of one session."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+
+    def __call__(self, action: FindToolsAction) -> FindToolsObservation:
+        """The best, which the model is shown from now on."""
+        hidden = self._offer.hidden
+        found = Index(hidden).best(action.query, action.most)
+        if not found:
+            there = f"there are {self._offer.told}; try other words" if hidden else "all tools are in your list"
+            return FindToolsObservation.from_text(f"No other tool fits: {there}.", is_error=bool(hidden))
+        self._offer.ask_for(found)
+        lines = [f"- {name}: {first_line(hidden[name].description, 160)}" for name in found]
+        said = "\n".join(["These can be called from your next answer on:", *lines])
+        return FindToolsObservation.from_text(said, found=found)
+
+    def recall(self, observation: dict[str, Any]) -> None:
+        """Show what was found before a restart."""
+        found = observation.get("found")
+        if isinstance(found, list):
+            self._offer.ask_for(name for name in found if isinstance(name, str))

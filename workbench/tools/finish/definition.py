@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from workbench.tools.declared import DeclaredTool
+from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 _DESCRIPTION = """End the run with a final message to the person. Call it when the task is done, or when you cannot go
 on without the person. Say what you did and how it was checked, what is left open, and what the person has to do. Calls
@@ -46,6 +46,12 @@ class FinishTool(DeclaredTool[FinishAction, FinishObservation]):
     ends_run = True
 
     def __init__(self) -> None:
-        from workbench.tools.finish.impl import FinishExecutor
-
         super().__init__(FinishExecutor())
+
+
+class FinishExecutor(ToolExecutor[FinishAction, FinishObservation]):
+    """Gives the message back as the result."""
+
+    def __call__(self, action: FinishAction) -> FinishObservation:
+        """The message."""
+        return FinishObservation.from_text(action.message)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.tools.context import ConversationState, warn
 from workbench.tools.openapi.documents import BadDocument, checked, parsed
-from workbench.tools.openapi.loading import Loaded, load
+from workbench.tools.openapi.pinned import Loaded, load
 from workbench.tools.openapi.source import Source, read_source
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 if TYPE_CHECKING:
-    from workbench.tools.openapi.operation import Operation
+    from workbench.tools.openapi.operations import Operation
 
 MOST = 3_000
 """Operations of one document."""
@@ -61,9 +61,8 @@ def _tools(
     source: Source, loaded: Loaded, conv_state: ConversationState, taken: Container[str]
 ) -> Iterator[ToolDefinition]:
     """The tools of one document; raises BadDocument."""
-    from workbench.tools.openapi.calling import OperationExecutor
-    from workbench.tools.openapi.keys import Keys
-    from workbench.tools.openapi.reading import Reader
+    from workbench.tools.openapi.calls import Keys, OperationExecutor
+    from workbench.tools.openapi.operations import Reader
     from workbench.tools.openapi.references import References
     from workbench.tools.openapi.tool import OperationTool
 

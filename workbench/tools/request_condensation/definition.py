@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from workbench.tools.declared import DeclaredTool
+from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 NAME: Final = "request_condensation"
 _DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
@@ -34,6 +34,14 @@ class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCon
     annotations = ToolAnnotations.reading("Condense the history")
 
     def __init__(self) -> None:
-        from workbench.tools.request_condensation.impl import RequestCondensationExecutor
-
         super().__init__(RequestCondensationExecutor())
+
+
+class RequestCondensationExecutor(ToolExecutor[RequestCondensationAction, RequestCondensationObservation]):
+    """Does nothing by itself."""
+
+    def __call__(self, action: RequestCondensationAction) -> RequestCondensationObservation:
+        """Always the same answer."""
+        return RequestCondensationObservation.from_text(
+            "Before your next step the middle of the history is summed up, if there is enough of it."
+        )

@@ -29,8 +29,7 @@ from workbench.suggest import nearest
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.seen import Seen
-from workbench.tools.str_replace_editor.undo import Step, UndoSteps
+from workbench.tools.str_replace_editor.history import Seen, Step, UndoSteps
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000

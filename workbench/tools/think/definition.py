@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from workbench.tools.declared import DeclaredTool
+from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations
+from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 _DESCRIPTION = """Think aloud: log a thought without doing anything. Use it to compare ways to a fix after you have
 found the cause of a bug, to weigh a design before a larger change, or to sort out results that do not fit together."""
@@ -34,6 +34,12 @@ class ThinkTool(DeclaredTool[ThinkAction, ThinkObservation]):
     annotations = ToolAnnotations.reading("Think")
 
     def __init__(self) -> None:
-        from workbench.tools.think.impl import ThinkExecutor
-
         super().__init__(ThinkExecutor())
+
+
+class ThinkExecutor(ToolExecutor[ThinkAction, ThinkObservation]):
+    """Does nothing."""
+
+    def __call__(self, action: ThinkAction) -> ThinkObservation:
+        """Always the same answer."""
+        return ThinkObservation.from_text("Your thought has been logged.")

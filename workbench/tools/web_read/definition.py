@@ -9,10 +9,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from workbench.tools.context import ConversationState
-from workbench.tools.declared import DeclaredTool
 from workbench.tools.effects import AssessmentContext, Effect, ReadsURL
 from workbench.tools.schema import Action, Observation
-from workbench.tools.tool import ToolAnnotations, ToolDefinition
+from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 SECONDS = 30.0
 MEGABYTES = 10.0

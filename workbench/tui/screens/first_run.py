@@ -22,7 +22,7 @@ from workbench.tui.settings.providers import Way, read_way, wrong_way
 from workbench.tui.settings.trials import Trials
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.questions import Confirmation
-from workbench.view.formatting.wrapping import pad
+from workbench.view.wrapping import pad
 
 DEMO: Final = Way("scripted/demo")
 """What the screen dismisses with for the demo."""

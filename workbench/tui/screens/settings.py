@@ -27,7 +27,7 @@ from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
 from workbench.view.approval.questions import Confirmation
 from workbench.view.formatting.rows import from_home
-from workbench.view.formatting.wrapping import Piece
+from workbench.view.wrapping import Piece
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath

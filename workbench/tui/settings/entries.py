@@ -12,7 +12,7 @@ from workbench.config.table import TOOL_SETS
 from workbench.text import visible
 from workbench.tui.keys import ANSWERS, all_bindings
 from workbench.tui.settings.providers import kept, read_way, wrong_way
-from workbench.view.formatting.wrapping import Line, Piece, pad
+from workbench.view.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath

@@ -15,8 +15,8 @@ from workbench.tui.messages import FileChosen
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.formatting.actions import plus_minus, short_path
 from workbench.view.formatting.rows import in_groups
-from workbench.view.formatting.wrapping import Line, Piece, clip, spread
 from workbench.view.state import Changed, FileState, SessionState
+from workbench.view.wrapping import Line, Piece, clip, spread
 
 _EMPTY = "No file changed yet"
 _EMPTY_TURN = "No file changed in this turn · . shows the session"

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.formatting.wrapping import clip, pad
+from workbench.view.wrapping import clip, pad
 
 
 class FileRow(NamedTuple):

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from workbench.tui.textual_seam.layout import QuietScrollView
 from workbench.tui.widgets.painting import MARKS, as_strip, css_beside, line_styles
-from workbench.view.formatting.wrapping import Line, Piece
+from workbench.view.wrapping import Line, Piece
 
 _LEAST_CACHED: Final = 128
 """Painted lines that are cached at least; each has some four kilobytes."""

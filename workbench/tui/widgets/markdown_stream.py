@@ -25,8 +25,8 @@ from workbench.tui import keystrokes
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.textual_seam.markdown import BulletList, OrderedList, Paragraph, SlimBlock
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.formatting.wrapping import MarkdownCut
 from workbench.view.window import LONGEST, head_of, markdown_nodes
+from workbench.view.wrapping import MarkdownCut
 
 FRAMES_A_SECOND: Final = 10
 WHILE_TYPING: Final = 0.5

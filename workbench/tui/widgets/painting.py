@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from workbench.view.formatting.wrapping import Line
+from workbench.view.wrapping import Line
 
 MARKS: Final = ("match", "match-now", "cursor")
 """Styles that bring a background: component classes `line--NAME` in line_list.tcss."""

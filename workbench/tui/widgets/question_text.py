@@ -17,8 +17,8 @@ from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import wrap_places
 from workbench.view.formatting.approval import Said, batch_lines
 from workbench.view.formatting.cards import hunk_line
-from workbench.view.formatting.wrapping import row_starts
 from workbench.view.state import ActionItem
+from workbench.view.wrapping import row_starts
 
 
 class BatchList(Static):

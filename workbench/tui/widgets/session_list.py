@@ -9,7 +9,7 @@ from textual.message import Message
 from workbench.tui.widgets.line_list import LineList
 from workbench.view import clock
 from workbench.view.formatting.sessions import SessionRow, session_row
-from workbench.view.formatting.wrapping import Line, Piece
+from workbench.view.wrapping import Line, Piece
 
 
 class SessionList(LineList):

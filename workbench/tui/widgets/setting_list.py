@@ -8,7 +8,7 @@ from textual.message import Message
 
 from workbench.tui.settings.entries import SettingRow, setting_row
 from workbench.tui.widgets.line_list import LineList
-from workbench.view.formatting.wrapping import Line, Piece
+from workbench.view.wrapping import Line, Piece
 
 
 class SettingList(LineList):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from workbench.text import visible
 from workbench.tui.messages import RowWanted, StepWanted
 from workbench.tui.widgets.line_list import LineList
-from workbench.view.formatting.wrapping import Line, Piece, spread
 from workbench.view.state import Changed, SessionState, Task
+from workbench.view.wrapping import Line, Piece, spread
 
 _ICONS = {"todo": ("○", "dim"), "in_progress": ("●", "running"), "done": ("✓", "ok")}
 _EMPTY = "No plan yet"

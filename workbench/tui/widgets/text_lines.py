@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.formatting.half_blocks import Cell, Picture, lightness, sign
-from workbench.view.formatting.wrapping import MOST_MATCHES, Line, Piece, Row, WrappedText
+from workbench.view.wrapping import MOST_MATCHES, Line, Piece, Row, WrappedText
 
 
 class TextLines(LineList):

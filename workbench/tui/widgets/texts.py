@@ -18,9 +18,9 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
 from workbench.tui.widgets.painting import css_beside, say
-from workbench.view.formatting.wrapping import code_blocks
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.view.window import head_of
+from workbench.view.wrapping import code_blocks
 
 MOST_OF_A_MESSAGE: Final = 4_000
 """Most characters of a user's message that are shown in place."""

@@ -15,9 +15,9 @@ from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.ticker import SecondTicker, show_below
 from workbench.view import clock
 from workbench.view.formatting.rows import has_row, row
-from workbench.view.formatting.wrapping import Line, Piece
 from workbench.view.search import Filter
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
+from workbench.view.wrapping import Line, Piece
 
 
 class RowChanges(NamedTuple):

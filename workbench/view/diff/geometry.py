@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from workbench.text import visible
-from workbench.view.diff.document import Document
-from workbench.view.diff.layout import with_comments
+from workbench.view.diff.document import Document, with_comments
 from workbench.view.diff.lines import wrap_places
 from workbench.view.diff.rows import FoldId, LineId, Row, Side
-from workbench.view.formatting.wrapping import wrapped
+from workbench.view.wrapping import wrapped
 
 NARROW = 60
 _ONE_LINE = ("file", "fold", "no-newline", "remark")

@@ -18,8 +18,8 @@ from workbench.ascii import add_sign
 from workbench.protocol.presentation import Presentation
 from workbench.text import counted, first_line, revealed, visible
 from workbench.tools.manifest import GENERIC, presentation_of
-from workbench.view.formatting.wrapping import count_lines
 from workbench.view.state import CHANGED_BACK, ActionItem
+from workbench.view.wrapping import count_lines
 
 LONGEST = 2_000
 """Characters of an argument that one line looks at."""

@@ -19,8 +19,8 @@ from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line, plus_minus, presentation, short_path, tool_sign
-from workbench.view.formatting.wrapping import Line, Piece, clip
 from workbench.view.state import ActionItem
+from workbench.view.wrapping import Line, Piece, clip
 
 if TYPE_CHECKING:
     from workbench.view.approval.questions import Scope

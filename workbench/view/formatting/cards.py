@@ -18,8 +18,8 @@ from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
 from workbench.view.formatting.actions import STATE_SIGNS, action_line, outcome, presentation, seconds, tool_sign
-from workbench.view.formatting.wrapping import Line, Piece, clip, pad, spread, trim_common
 from workbench.view.state import ActionItem
+from workbench.view.wrapping import Line, Piece, clip, pad, spread, trim_common
 
 _EXACT_UP_TO = 1_000_000
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from workbench.config.modes import MODE_NAMES
 from workbench.view.approval.proposal import Proposal
-from workbench.view.diff.standing import dotted
+from workbench.view.diff.lines import dotted
 from workbench.view.formatting.actions import (
     STATE_SIGNS,
     action_line,

@@ -13,8 +13,8 @@ from rich.cells import cell_len
 
 from workbench.text import first_line
 from workbench.view.formatting.actions import STATE_SIGNS, action_line, outcome, seconds, tool_sign
-from workbench.view.formatting.wrapping import Line, Piece, line_width, pad
 from workbench.view.state import ActionItem, FileState, Hand, Item, NoticeItem, UserItem
+from workbench.view.wrapping import Line, Piece, line_width, pad
 
 RISK_STYLES: Final = {"LOW": "risk-low", "MEDIUM": "risk-medium", "HIGH": "risk-high", "UNKNOWN": "risk-unknown"}
 _SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": "?"}

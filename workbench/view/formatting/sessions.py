@@ -16,8 +16,8 @@ from rich.cells import cell_len
 
 from workbench.text import counted, first_line, visible
 from workbench.view.formatting.rows import from_home
-from workbench.view.formatting.wrapping import Line, Piece, clip, pad
 from workbench.view.state import SessionState
+from workbench.view.wrapping import Line, Piece, clip, pad
 
 if TYPE_CHECKING:
     from workbench.session.storage.catalog import SearchMatch, SessionSummary

@@ -81,7 +81,7 @@ class FileIndex:
 
     def _list(self) -> Iterator[list[str]]:
         """List the files anew; the first time what is there so far is given now and then."""
-        from workbench.tools.glob.listing import files_below
+        from workbench.tools.glob.walk import files_below
 
         is_first = self._listed_at is None
         found: list[str] = []

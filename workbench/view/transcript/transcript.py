@@ -21,9 +21,9 @@ from workbench.text import counted, visible
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import action_line, outcome, plus_minus, seconds, short_path, tool_sign
 from workbench.view.formatting.cards import shown_output
-from workbench.view.formatting.wrapping import count_lines
 from workbench.view.reducer import apply
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
+from workbench.view.wrapping import count_lines
 
 Kind = Literal["person", "agent", "action", "notice"]
 

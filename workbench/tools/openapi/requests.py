@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from workbench.tools.openapi.operation import Body, Operation, Parameter
+from workbench.tools.openapi.operations import Body, Operation, Parameter
 
 _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
 Pairs = list[tuple[str, str]]

@@ -1,15 +1,16 @@
-"""Fields of a page that hold passwords, codes and card numbers: what stands in them is for nobody; used by `seeing`.
-
-Which fields these are is asked of the page, element by element: how a value is written in the tree does not matter.
-"""
+"""What is there to see: address, title, tabs, the tree of elements and a picture; used by `program`."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
 import re
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import Error, Page
+
+from workbench.tools.browser.tabs import Tabs
 
 MASK: Final = "•••"
 _NAMES = ("current-password", "new-password", "one-time-code", "cc-number", "cc-csc", "cc-exp")
@@ -48,7 +49,7 @@ _FIELD = re.compile(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
 _MOST_FIELDS = 200
 _SHORT = 4
 """Characters: a shorter value is not looked for in the rest of the page, where it would be anything."""
-_PATIENCE = 2_000.0
+_FIELD_PATIENCE = 2_000.0
 
 
 async def masked(page: Page, tree: str) -> str:
@@ -68,7 +69,7 @@ async def masked(page: Page, tree: str) -> str:
 async def _is_secret(page: Page, ref: str) -> bool:
     """Whether the element is such a field; also where it cannot be asked any more."""
     try:
-        return bool(await page.locator(f"aria-ref={ref}").evaluate(_IS_SECRET, timeout=_PATIENCE))
+        return bool(await page.locator(f"aria-ref={ref}").evaluate(_IS_SECRET, timeout=_FIELD_PATIENCE))
     except Error:
         return True
 
@@ -131,3 +132,53 @@ def _elsewhere(tree: str, values: list[str]) -> str:
             for form in (quoted, value, quoted.replace("'", "''"), value.replace("'", "''")):
                 tree = tree.replace(form, MASK)
     return tree
+
+
+LONGEST_TREE = 16_000
+_PATIENCE = 5.0
+
+
+async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
+    """The page in front; a tab that does not answer is replaced."""
+    await tabs.revive()
+    page = tabs.front
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            tree, picture, title = await asyncio.gather(_tree(page), _picture(page, pictures), page.title())
+    except (TimeoutError, Error) as error:
+        if isinstance(error, TimeoutError) or not page.is_closed():
+            await tabs.renew()
+        return {"url": tabs.front.url, "title": "", "tabs": await _listed(tabs), "tree": "", "picture": ""}
+    return {"url": page.url, "title": title, "tabs": await _listed(tabs), "tree": tree, "picture": picture}
+
+
+async def _tree(page: Page) -> str:
+    """The elements with their ids, without what stands in fields for passwords and the like."""
+    if page.url == "about:blank":
+        return ""
+    tree = await masked(page, await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000))
+    if len(tree) <= LONGEST_TREE:
+        return tree
+    cut = tree.rfind("\n", 0, LONGEST_TREE)
+    return f"{tree[:cut]}\n[… {tree[cut:].count(chr(10))} lines left out; scroll does not bring them, other pages do …]"
+
+
+async def _picture(page: Page, wanted: bool) -> str:
+    """What is in sight, as JPEG."""
+    if not wanted or page.url == "about:blank":
+        return ""
+    data = await page.screenshot(
+        type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled", style=STYLE
+    )
+    return base64.b64encode(data).decode()
+
+
+async def _listed(tabs: Tabs) -> list[str]:
+    """Each tab in a line."""
+    lines = []
+    for page in tabs.pages:
+        title = ""
+        with contextlib.suppress(Error, TimeoutError):
+            title = await asyncio.wait_for(page.title(), 1)
+        lines.append(f"{title or '(no title)'} {page.url}")
+    return lines
