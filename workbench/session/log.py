@@ -52,7 +52,7 @@ class Log:
         self.lock = threading.RLock()
         self.state = state or State()
         self._store = store
-        self._reducers = tuple(reducers)
+        self._appliers = tuple(reducer.apply for reducer in reducers)
         self._listeners = [on_event]
         self._unsaved: tuple[Event, ...] = ()
         self.last_seq = 0
@@ -115,5 +115,5 @@ class Log:
         self.last_seq = max(self.last_seq, event.seq)
         self.state.apply(event)
         if event.kind not in STEPS:
-            for reducer in self._reducers:
-                reducer.apply(event)
+            for apply in self._appliers:
+                apply(event)

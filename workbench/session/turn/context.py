@@ -182,10 +182,12 @@ class ModelContext:
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         self.history.apply(event)
+        if event.kind == "action_decided":  # changes nothing in the others, and every action has one
+            return
         self.window.apply(event)
         self.pending.apply(event)
         self._sizes.apply(event)
-        if isinstance(event, HistoryCondensed | CondensingUndone):
+        if event.kind in ("history_condensed", "condensing_undone"):
             self._sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
