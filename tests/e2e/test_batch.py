@@ -46,7 +46,7 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
             terminal.wait_until(lambda shown: "rmdir kept" in shown and "y approve" in shown, "the third alone")
             assert "of 3" not in terminal.text()
             terminal.press("n")
-            terminal.wait_for("why not?")
+            terminal.wait_for("Reason for the agent")
             terminal.type("I need it\r")
             leave(terminal)
         results = [m["content"] for m in server.requests[-1].messages if m["role"] == "tool"]

@@ -136,7 +136,7 @@ def show_questions(terminal: Terminal) -> None:
     asked = re.compile(r"says HIGH\.(?:.*\n){1,5}.*y approve   n reject")  # its own keys, none of the question before
     terminal.wait_until(asked.search, "the second question to take keys")
     terminal.press("n")
-    terminal.wait_for("why not?")
+    terminal.wait_for("Reason for the agent")
     terminal.press("enter")
     for mark in ("The agent asks", safe("query"), safe("option"), "enter send"):
         terminal.wait_for(mark)
@@ -162,7 +162,7 @@ def show_panels(terminal: Terminal) -> None:
 
 def show_screens(terminal: Terminal) -> None:
     """All that lies over the main screen."""
-    with over(terminal, "f5", "take back", safe("new"), safe("line")):
+    with over(terminal, "f5", "revert hunk", safe("new"), safe("line")):
         pass
     terminal.press("f2")
     terminal.wait_for("enter open")

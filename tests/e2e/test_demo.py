@@ -36,7 +36,7 @@ def test_a_rejection_is_answered_and_an_approved_edit_is_written_as_it_was_shown
         folder = Path(session.workspace)
         assert changes_on_disk(folder) == []
         terminal.press("n")
-        terminal.wait_for("why not?")
+        terminal.wait_for("Reason for the agent")
         terminal.type("the test is right")
         terminal.press("enter")
         terminal.wait_until(lambda shown: 'found["sign"]' in shown and "y approve" in shown, "the second question", 60)

@@ -66,7 +66,7 @@ def first_screen(person: Newcomer) -> None:
 def demo(person: Newcomer, world: World) -> Path:
     person.sees("325000)", "y approve", "esc later")
     (session,) = list_sessions(world.locations)
-    person.presses("n", lambda shown: "why not?" in shown, "the line for a reason")
+    person.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
     person.terminal.type("the test is right")
     person.terminal.press("enter")
     person.approves('found["sign"]')
@@ -80,10 +80,10 @@ def review(person: Newcomer, file: Path) -> None:
     person.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
     person.gets_help("?", "In the diff", "hunk 1 of 1")
     person.terminal.press("x")
-    person.sees("took back the hunk", "u undoes that")
+    person.sees("Reverted the hunk", "u to undo")
     wait_for(lambda: file.read_text() != mended, "the file to be as before")
     person.terminal.press("u")
-    person.sees("brought back the hunk")
+    person.sees("Restored the hunk")
     wait_for(lambda: file.read_text() == mended, "the file to be mended again")
     person.presses("escape", lambda shown: "enter send" in shown, "the main screen")
 
