@@ -11,8 +11,11 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
 from workbench.files import stat_keys
+from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import integrity
 from workbench.risk.integrity import ProtectedFiles, changes
+from workbench.session.actions.integrity import may_change
+from workbench.tools import BashTool, ThinkTool
 
 SCRIPTED = {
     "appended": "printf '[core]\\n\\tpager = x\\n' >> .git/config",
@@ -217,3 +220,11 @@ def test_a_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  #
         f"{deep}/AGENTS.md",
         f"{deep}/.vscode/tasks.json",
     }
+
+
+@pytest.mark.parametrize(("server_says", "approved"), [(True, True), (True, False), (False, True)])
+def test_what_a_server_says_of_its_tools_does_not_spare_the_comparison(server_says, approved):
+    definition = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": server_says}}
+    assert may_change(MCPToolDefinition("look", definition, "one", is_approved=approved))
+    assert not may_change(ThinkTool())
+    assert may_change(BashTool())

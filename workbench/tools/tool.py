@@ -118,10 +118,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return presentation_of(self.name, arguments, self.presentation)
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
-        """Return what the log keeps of the presentation of a call; None where front ends know it without the log.
-
-        Whatever is wrong with what the tool gives costs the call only its looks.
-        """
+        """Return what the log keeps of a call's presentation; None where front ends know it, or it cannot be used."""
         if manifest_of(self.name) is not None:
             return None
         try:
@@ -132,10 +129,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return None if shown == GENERIC else shown
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
-        """Return what a call with these arguments would do, for its risk; nothing where only the hints are known.
-
-        Nothing is run. For the trust that a rating gets see `workbench.tools.effects`.
-        """
+        """Return what a call would do, without doing it; `workbench.tools.effects` says how far that is trusted."""
         return ()
 
     def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
@@ -242,11 +236,9 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             logger.exception("the tool %s could not be closed", self.name)
 
     def __enter__(self) -> Self:
-        """Use the tool in a `with` block …"""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """… that closes it at its end."""
         self.close()
 
 
