@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
@@ -129,3 +130,51 @@ def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: 
     finally:
         nested.terminate(force=True)
     assert [event.kind for event in log(world)][-1] == "run_ended"
+
+
+READS = r"""
+import os
+pid = os.getppid()
+while "workbench" not in open(f"/proc/{pid}/cmdline").read().split("\0"):
+    pid = int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])
+for name, read in {"environ": open, "maps": open, "mem": open, "fd/0": os.readlink, "cwd": os.readlink}.items():
+    try:
+        read(f"/proc/{pid}/{name}")
+        print(name, "is read")
+    except OSError as error:
+        print(type(error).__name__)
+"""
+
+
+def _without_roots_power() -> None:
+    """Between fork and exec: root, too, may only do what its user may."""
+    for power in (19, 21, 38):  # CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON leave the bounding set
+        ctypes.CDLL(None).prctl(24, power, 0, 0, 0)
+
+
+def test_no_command_of_an_agent_reads_or_traces_its_engine(world: World):
+    (world.project / "reads.py").write_text(READS)
+    model = world.script(bash("python3 reads.py > out.txt"), finish())
+    command = ("run", "go", "--model", model, "--mode", "never")
+    process = world.start(*command, preexec_fn=_without_roots_power)
+    said = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    assert set((world.project / "out.txt").read_text().splitlines()) == {"PermissionError"}
+
+
+CODE = """
+import ctypes
+from pathlib import Path
+from workbench.config.locations import Locations
+from workbench.config.settings import Settings
+from workbench.tui.start import Opener
+assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 1
+Opener(Locations.from_environment(), Settings())._link(Settings(), Path.cwd(), "x", None)
+assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0
+"""
+
+
+def test_a_screen_with_an_engine_cannot_be_traced(world: World):
+    command = [sys.executable, "-c", CODE]
+    done = subprocess.run(command, env=world.env, cwd=world.project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

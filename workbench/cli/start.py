@@ -85,8 +85,9 @@ def run(arguments: Namespace) -> int:
     """Run without a screen; the exit code says how the run ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    from workbench.engine.sockets import mark_descendants
+    from workbench.engine.sockets import forbid_tracing, mark_descendants
     from workbench.plain.headless import run as run_headless
 
     mark_descendants()
+    forbid_tracing()
     return run_headless(where, settings, workspace_of(arguments), prompt, as_json=arguments.json)

@@ -19,7 +19,7 @@ from workbench.engine.front_ends import FrontEnds
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.server import Server
-from workbench.engine.sockets import listen, mark_descendants, socket_path
+from workbench.engine.sockets import forbid_tracing, listen, mark_descendants, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.files.replace import discard_file
@@ -34,6 +34,7 @@ logger = logging.getLogger("workbench.engine")
 def main() -> int:
     """Serve one session; the exit code."""
     mark_descendants()
+    forbid_tracing()
     launch = Launch.from_json(sys.stdin.read())
     os.environ.update(launch.variables)
     write_logs_to(log_path(launch.locations, launch.session_id))

@@ -1,4 +1,4 @@
-"""The Unix socket of a session: where it lives and who may speak on it; used by server and client."""
+"""The Unix socket of a session: where it lives and who may speak on it, and that nobody traces who does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.errors import WorkbenchError
 # RLIMIT_LOCKS: every Linux process has and inherits it, and no kernel since 2.4.25 enforces it.
 _MARK = 10
 _TOP = 1 << 20
+_PR_SET_DUMPABLE = 4
 _MOST_ANCESTORS = 1000
 
 
@@ -29,6 +30,18 @@ def mark_descendants() -> None:
     if level > 0:
         with suppress(OSError, ValueError):
             resource.setrlimit(_MARK, (level - 1, level - 1))
+
+
+def forbid_tracing() -> None:
+    """Let no other process of this user trace this one, or read its memory, environment or descriptors (on Linux).
+
+    An agent's command runs as the same user: it could read keys, or make a screen answer. Root may still do all that.
+    What this process starts is not affected.
+    """
+    if sys.platform == "linux":
+        import ctypes  # 3 ms that no first frame pays
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def is_of_an_agent(pid: int) -> bool:
