@@ -221,3 +221,31 @@ def test_a_key_on_the_actions_page_brings_the_copy_back(world: World):
         terminal.wait_for("3 files brought back")
         assert (world.project / "build/deep/2.o").exists()
         terminal.press("ctrl+q")
+
+
+FORGED = ("{}", "no JSON", "[" * 10_000, "null", "\udcff", '{"id": 5}')
+
+
+def test_a_list_of_copies_that_somebody_forged_harms_nothing(world: World):
+    built(world)
+    events(world, "rm -rf build")
+    (store,) = world.locations.data.glob("versions/*/copies.jsonl")
+    whole = store.read_text()
+    copy = json.loads(whole)
+    wrong = ({"id": 5}, {"at": None}, {"modes": {"a": "b"}}, {"version": "--upload-pack=touch evil", "id": "--up"})
+    lines = [*FORGED, *(json.dumps(copy | each) for each in wrong), whole]
+    store.write_text("\n".join(lines), errors="surrogateescape")
+    done = world.ohw("restore")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done.stderr
+    outside = world.home / "victim"
+    outside.mkdir()
+    (world.project / "build").symlink_to(outside)
+    for words in ((), ("--force",)):
+        refused = world.ohw("restore", copy["id"], *words)
+        assert refused.returncode == 1
+        assert "Traceback" not in refused.stderr
+    assert not list(outside.iterdir())
+    store.unlink()
+    os.mkfifo(store)
+    listed = world.ohw("restore")
+    assert (listed.returncode, copy["id"] in listed.stdout) == (0, False), listed.stderr

@@ -19,7 +19,7 @@ from workbench.client.client import CommandRefused, Disconnected, EngineNotice, 
 from workbench.client.history import FilePast, History, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
-from workbench.engine.sockets import connect, socket_path
+from workbench.engine.sockets import connect, forbid_tracing, socket_path
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
 from workbench.protocol.commands import Command, Hello, Leave, Message, Refused, decode_hello, decode_message
@@ -165,6 +165,7 @@ class EngineClient:
     """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
 
     def __init__(self, launch: Launch) -> None:
+        forbid_tracing()
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._launch = launch
         self._path = session_path(launch.locations, launch.session_id)

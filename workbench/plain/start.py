@@ -83,7 +83,6 @@ def open_plain(
 
     from workbench.client.engine_client import EngineClient
     from workbench.engine.launch import Launch
-    from workbench.engine.sockets import forbid_tracing
     from workbench.session.names import new_id
 
     if demo:
@@ -99,7 +98,6 @@ def open_plain(
     if wants_never(settings, is_new=session_id is None):
         settings = without_never(settings) if demo else confirmed_at_start(console, settings)
     name = session_id or new_id("demo" if demo else prompt or workspace.name)
-    forbid_tracing()
     link = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)

@@ -166,9 +166,7 @@ class Opener:
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient
         from workbench.engine.launch import Launch
-        from workbench.engine.sockets import forbid_tracing
         from workbench.session.names import new_id
 
-        forbid_tracing()
         name = session_id or new_id(hint or workspace.name)
         return EngineClient(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from typing import BinaryIO
+
+import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.files.git import OwnRepository
@@ -15,6 +21,7 @@ from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, listed, put_file
 from workbench.session.workspace.restore import RestoredCount, bring_back, set_permissions
 
+_OBJECT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = 8
 """Characters of a version that name its copy."""
 
@@ -68,8 +75,8 @@ class SafetyCopies:
         command = KNOWN.masked(what.command)[:500]
         copy = SafetyCopy(version[:_ID], at, what.session, command, version, count, what.size, copied=copied)
         try:
-            with self._file.open("a") as file:
-                file.write(json.dumps(asdict(copy)) + "\n")
+            with self._opened(os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:
+                file.write(json.dumps(asdict(copy)).encode() + b"\n")
         except OSError as error:
             raise SnapshotError(f"the copy cannot be written down: {error.strerror}") from error
         return copy
@@ -77,17 +84,20 @@ class SafetyCopies:
     def all(self) -> list[SafetyCopy]:
         """Every copy there is, the newest first; a line that cannot be read is passed over."""
         try:
-            lines = self._file.read_text(errors="replace").splitlines()
+            with self._opened(os.O_RDONLY) as file:
+                lines = file.read().splitlines()
         except OSError:
             return []
-        copies = {}
-        for line in lines:
-            try:
-                copy = SafetyCopy(**json.loads(line))
-            except (ValueError, TypeError):
-                continue
-            copies[copy.id] = copy
-        return sorted(copies.values(), key=lambda copy: copy.at, reverse=True)
+        by_id = {copy.id: copy for copy in map(_read, lines) if copy is not None}
+        return sorted(by_id.values(), key=lambda copy: copy.at, reverse=True)
+
+    def _opened(self, flags: int) -> BinaryIO:
+        """The list, opened; raises OSError where it is no regular file: anything else may never answer."""
+        descriptor = os.open(self._file, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is no regular file")
+        return os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "rb")
 
     def restore(self, name: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:
         """Write the files of a copy again (those at or below `paths`), where they are not as they were.
@@ -122,6 +132,15 @@ class SafetyCopies:
         if len(matching) > 1:
             raise WorkbenchError(f"more than one copy {name}; `ohw restore` lists them")
         return matching[0] if matching else None
+
+
+def _read(line: bytes) -> SafetyCopy | None:
+    """A line of the list; None for one that we cannot have written, since every program can write there."""
+    try:
+        copy = msgspec.json.decode(line, type=SafetyCopy)
+    except (ValueError, RecursionError):
+        return None
+    return copy if _OBJECT.fullmatch(copy.version) and copy.version.startswith(copy.id) and copy.id else None
 
 
 def tree_of_files(
