@@ -246,19 +246,19 @@ def _header(name: str, value: str) -> bytes:
 
 def cohere(turn: Turn) -> Iterator[bytes]:
     """Events of Cohere's chat, version 2."""
-    yield _sse({"type": "message-start", "id": "c1", "delta": {"message": {"role": "assistant", "content": []}}})
+    yield _sse({"type": "message-start", "id": "c1", "delta": {"message": {"role": "assistant", "content": []}}}, True)
     for part in pieces(turn.text, turn.piece):
-        yield _sse({"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": part}}}})
+        yield _sse({"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": part}}}}, True)
     for number, call in enumerate(turn.calls):
         start = {"id": f"{call.name}_{number}", "type": "function", "function": {"name": call.name, "arguments": ""}}
-        yield _sse({"type": "tool-call-start", "index": number, "delta": {"message": {"tool_calls": start}}})
+        yield _sse({"type": "tool-call-start", "index": number, "delta": {"message": {"tool_calls": start}}}, True)
         for part in pieces(call.text, turn.piece):
             delta = {"message": {"tool_calls": {"function": {"arguments": part}}}}
-            yield _sse({"type": "tool-call-delta", "index": number, "delta": delta})
-        yield _sse({"type": "tool-call-end", "index": number})
+            yield _sse({"type": "tool-call-delta", "index": number, "delta": delta}, True)
+        yield _sse({"type": "tool-call-end", "index": number}, True)
     tokens = {"input_tokens": INPUT, "output_tokens": OUTPUT}
     delta = {"finish_reason": turn.finish or ("TOOL_CALL" if turn.calls else "COMPLETE"), "usage": {"tokens": tokens}}
-    yield _sse({"type": "message-end", "delta": delta})
+    yield _sse({"type": "message-end", "delta": delta}, True)
 
 
 CONTENT_TYPES = {

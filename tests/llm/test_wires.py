@@ -50,6 +50,7 @@ ROUTES = (
     Route("deepseek/deepseek-chat", wires.openai_chat, "/v1", 2, filtered="content_filter"),
     Route("together_ai/x", wires.openai_chat, "/v1", 2),
     Route("mistral/mistral-x", wires.mistral, "/v1", 1),
+    Route("cohere_chat/command-x", wires.cohere, "/v2/chat", thinks=False, length="MAX_TOKENS"),
     Route("anthropic/claude-x", wires.anthropic, "", 1, length="max_tokens", filtered="refusal"),
     Route("gemini/gemini-x", wires.gemini, length="MAX_TOKENS", filtered="SAFETY"),
     Route("gemini/gemini-x", wires.gemini_with_a_trailing_count, "", 1, length="MAX_TOKENS", filtered="RECITATION"),

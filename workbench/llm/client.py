@@ -21,6 +21,7 @@ from typing import Any
 
 from workbench.config.settings import Profile
 from workbench.llm.answer import Answering, Ending, masked, takes_cache_marks, with_cache_marks
+from workbench.llm.cohere import read_streams
 from workbench.llm.discovery import takes_usual_key, usual_openai_address
 from workbench.llm.errors import Fault, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
@@ -125,7 +126,8 @@ def _imported() -> Any:
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    warnings.filterwarnings("ignore", message="Item .* using the `ReadOnly` qualifier", category=UserWarning)
+    for message in ("Item .* using the `ReadOnly` qualifier", "Pydantic serializer warnings"):
+        warnings.filterwarnings("ignore", message=message, category=UserWarning)
     return litellm
 
 
@@ -299,6 +301,8 @@ class ProviderModel:
 
     def _general_stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         extra = _options_of(request)
+        if self._target[1] in ("cohere", "cohere_chat"):
+            read_streams()
         if self._target[1] in _ACCEPT_CLIENT:
             extra["client"] = self._plain_client
         if self._api_base:
