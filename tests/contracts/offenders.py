@@ -46,9 +46,11 @@ def _write(contract: str, found: dict[str, Any]) -> None:
     lists = load()
     old = lists.get(contract, {})
     # Modules that were moved or merged take their counts along; the sum never rises.
-    was_moved = "init" in _TIGHTEN and (not old or _sum(found) <= _sum(old))
+    was_moved = "init" in _TIGHTEN and _sum(found) <= _sum(old)
     lists[contract] = {
-        name: value if was_moved else _lower(old.get(name), value) for name, value in sorted(found.items())
+        name: value if was_moved else _lower(old[name], value)
+        for name, value in sorted(found.items())
+        if was_moved or name in old
     }
     _FILE.write_text(json.dumps(lists, indent=1, ensure_ascii=False) + "\n")
 
