@@ -23,7 +23,7 @@ def test_servers(look, folder, picture):
 
     async def show(pilot):
         await shown(pilot, link, events)
-        app.screen.action_servers()
+        app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
         screen._found = dataclasses.replace(

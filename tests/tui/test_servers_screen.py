@@ -54,7 +54,7 @@ async def test_the_tools_of_a_server_are_approved_by_a_key(folder, known):
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await shown(pilot, link, events)
-        app.screen.action_servers()
+        app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         await armed(pilot)
         await pilot.press("a")
@@ -71,7 +71,7 @@ async def test_what_changes_under_the_person_s_eyes_is_approved_by_a_second_pres
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await shown(pilot, link, events)
-        app.screen.action_servers()
+        app.action_servers()
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)
         )
@@ -95,7 +95,7 @@ async def test_what_waits_is_approved_only_once_it_was_in_sight_to_its_end(folde
     app.settings = dataclasses.replace(app.settings, mcpServers=SERVERS)
     async with app.run_test(size=(120, 40)) as pilot:
         await shown(pilot, link, events)
-        app.screen.action_servers()
+        app.action_servers()
         await wait_until(
             pilot, lambda: isinstance(app.screen, ServersScreen) and "send the folder along" in text_on(app)
         )
