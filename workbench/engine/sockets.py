@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import socket
@@ -39,8 +40,6 @@ def forbid_tracing() -> None:
     What this process starts is not affected.
     """
     if sys.platform == "linux":
-        import ctypes  # 3 ms that no first frame pays
-
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
