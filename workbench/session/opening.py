@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
 
 import msgspec.structs
 
@@ -186,10 +186,8 @@ def open_session(
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
             raise UsageError(f"session {session_id} works for another one")
-        given = {
-            name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags
-        }
-        started = msgspec.structs.replace(started, model=given.get("model", started.model))
+        flags = _session_flags(settings)
+        started = msgspec.structs.replace(started, model=flags.get("model", started.model))
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
         checked_workspace(Path(started.workspace))
@@ -199,9 +197,14 @@ def open_session(
     with ExitStack() as undo:
         undo.callback(opened.close)
         opened.session.recover()
-        opened.session.set(**given)
+        opened.session.set(**flags)
         undo.pop_all()
     return opened
+
+
+def _session_flags(settings: Settings) -> dict[str, Any]:
+    """Return the settings of a session that flags change, by name."""
+    return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
 
 
 def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:

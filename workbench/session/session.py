@@ -173,9 +173,13 @@ class SessionParts:
         )
         self.questions = OpenQuestions(log, tools, self.actions)
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
-        self.turn = ModelTurn(
-            log,
-            context,
+        self.turn = self._model_turn(agent, loops)
+
+    def _model_turn(self, agent: Responder, loops: LoopWatch) -> ModelTurn:
+        options = self.options
+        return ModelTurn(
+            self.log,
+            self.context,
             agent,
             self.actions,
             limits=options.limits,

@@ -82,7 +82,7 @@ class LineList(QuietScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.count = 0
         self.is_at_end = True
-        self._cache = StripCache()
+        self._painted_strips = StripCache()
 
     @abstractmethod
     def line(self, index: int, width: int) -> Line:
@@ -103,12 +103,12 @@ class LineList(QuietScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Paint for the new width, with the end in sight if it was."""
-        self._cache.resize(self.size.height)
+        self._painted_strips.resize(self.size.height)
         self.set_count(self.count)
 
     def forget(self, index: int | None = None) -> None:
         """Paint line `index` again, or all lines."""
-        self._cache.discard(index, line_width(self))
+        self._painted_strips.discard(index, line_width(self))
         if index is None:
             self.refresh()
         else:
@@ -116,7 +116,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         """Paint again with other styles."""
-        self._cache.restyle()
+        self._painted_strips.restyle()
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
@@ -126,13 +126,13 @@ class LineList(QuietScrollView, can_focus=True):
         if index >= self.count:
             return Strip.blank(width, base)
         mark = "cursor" if index == self.cursor and self.has_focus else ""
-        strip = self._cache.strips.get((index, width, mark))
+        strip = self._painted_strips.strips.get((index, width, mark))
         if strip is None:
-            strip = self._cache.strips[index, width, mark] = self._paint(index, width, mark, base)
+            strip = self._painted_strips.strips[index, width, mark] = self._paint(index, width, mark, base)
         return strip
 
     def _paint(self, index: int, width: int, mark: str, base: Style) -> Strip:
-        styles = self._cache.styles_of(self)
+        styles = self._painted_strips.styles_of(self)
         line = [Piece("›" if mark else " "), *self.line(index, width - 1)]
         return as_strip(line, width, styles, base + styles[mark] if mark else base)
 

@@ -227,7 +227,7 @@ class Timeline(LineList):
     def _shift(self, count: int) -> None:
         """Account for lines that were put before the first one, or removed: what is in sight stays, the cursor too."""
         at_end, stays = self.is_at_end, self._stays_first and self.cursor == 0
-        self._cache.strips.clear()
+        self._painted_strips.strips.clear()
         self.count += count
         self.virtual_size = Size(self.size.width, self.count)
         if stays and count > 0:
