@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from tests.bench.measure import Measure
+from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
 from workbench.risk.executed import executed_files
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 
 _CASES = Path(__file__).parent.parent / "security/data/risk.jsonl"
 _PLACES = Places("/home/u/proj", "/home/u")

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from workbench.risk.shell.braces import spread
-from workbench.risk.shell.words import Word
+from workbench.risk.shell.words import spread
+from workbench.risk.word import Word
 
 KNOWN = (
     *("{a,b}", "x{a,b}y", "{1..3}", "{03..1}", "{a..e..2}", "{a,{b,c}d}", "{}", "{a}", "{a,b", "a}", "{a,b}{c,d}"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
 from workbench.risk.browser import assess_calls
 from workbench.risk.paths import Places
 from workbench.tools import ArgumentError, BrowserTool
@@ -99,10 +99,10 @@ def test_calls_are_rated_by_what_they_do_and_where(code, origin, risk):
 def test_the_page_in_front_counts(tmp_path):
     with BrowserTool(tmp_path) as tool:
         tool.executor.url = "https://shop.example/"
-        found = assess_action(tool, {"code": "click('e7')"}, str(tmp_path), str(tmp_path))
+        found = assess(tool, {"code": "click('e7')"}, RatingContext(str(tmp_path)))
         assert (found.risk, found.reasons) == ("MEDIUM", ("clicks on shop.example",))
         tool.executor.elements = {"e7": 'button "Buy now"'}
-        found = assess_action(tool, {"code": "click('e7', button='right')"}, str(tmp_path), str(tmp_path))
+        found = assess(tool, {"code": "click('e7', button='right')"}, RatingContext(str(tmp_path)))
         assert found.reasons == ('clicks button "Buy now" on shop.example',)
         assert found.parts[0].text == "click('e7', button='right')"
         with pytest.raises(ArgumentError, match="there is no call eval"):

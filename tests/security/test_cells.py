@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
 from workbench.risk.cells import assess_cell
 from workbench.risk.paths import Places
 from workbench.tools import IPythonTool, PythonExecuteTool
@@ -56,7 +56,7 @@ def test_any_text_gets_a_rating(text, before):
 
 def test_the_tool_is_rated_so(tmp_path):
     with IPythonTool(tmp_path) as tool:
-        found = assess_action(tool, {"code": "!rm -rf ~"}, str(tmp_path), str(tmp_path))
+        found = assess(tool, {"code": "!rm -rf ~"}, RatingContext(str(tmp_path)))
     assert found.risk == "HIGH"
 
 
@@ -74,7 +74,7 @@ def planted(folder) -> str:
 
 def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_path):
     def rated(tool, code, **more):
-        return assess_action(tool, {"code": code, **more}, str(tmp_path), str(tmp_path))
+        return assess(tool, {"code": code, **more}, RatingContext(str(tmp_path)))
 
     with IPythonTool(tmp_path) as tool:
         assert rated(tool, "%who").risk == "LOW"  # the workbench's own interpreter

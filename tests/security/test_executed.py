@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.risk.assess import assess_action, executed_by
+from workbench.risk import RatingContext, assess, executed_by
+from workbench.risk.commands import assess_command
 from workbench.risk.executed import executed_files
 from workbench.risk.executed.finder import MOST_FILES
 from workbench.risk.executed.source import LARGEST, source_of
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 from workbench.tools import IPythonTool, PythonExecuteTool
 
 CASES = Path(__file__).parent / "data/risk.jsonl"
@@ -43,14 +43,8 @@ def names(folder: Path, files: dict[str, str]) -> set[str]:
 def test_code_and_cells_execute_what_they_import_and_name(tmp_path, tool, code):
     (tmp_path / "a.py").write_text("def go(): pass\n")
     made = tool()
-    files = executed_by(
-        assess_action(made, {"code": code}, str(tmp_path), str(tmp_path)),
-        made,
-        {"code": code},
-        workspace=str(tmp_path),
-        folder=str(tmp_path),
-        beneath={},
-    )
+    context = RatingContext(str(tmp_path))
+    files = executed_by(assess(made, {"code": code}, context), made, {"code": code}, context, {})
     assert names(tmp_path, files) == {"a.py"}
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 
 PLACES = Places("/home/u/proj", "/home/u")
 

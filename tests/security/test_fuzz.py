@@ -7,7 +7,7 @@ import pytest
 from tests.security.fuzz.compare import PLACES, differences
 from tests.security.fuzz.grammar import Grammar
 from tests.security.fuzz.real_bash import commands_run
-from workbench.risk.shell.scan import assess_command
+from workbench.risk.commands import assess_command
 
 LINES = 1200
 SEEDS = (20_26, 4, 77)

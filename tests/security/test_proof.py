@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
+from workbench.risk.programs.harmless import ROWS
 from workbench.risk.shell.grammar import parsed_row
-from workbench.risk.shell.scan import assess_command
-from workbench.risk.shell.tools.harmless import ROWS
 
 PLACES = Places("/home/u/proj", "/home/u")
 LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/proof.txt").read_text().splitlines()]

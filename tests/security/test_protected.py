@@ -3,12 +3,12 @@
 import pytest
 
 from workbench.config.settings import Settings, load_settings
+from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_file
-from workbench.risk.assess import assess_action
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import Places
 from workbench.rules.book import RuleBook, guarded_by
-from workbench.rules.examples import command_subject
+from workbench.rules.files import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
 from workbench.rules.rule import parse_rule
 from workbench.rules.subject import Subject, subject_of
@@ -157,7 +157,7 @@ def test_one_path_that_no_rule_names_is_enough():
 
 def typed(text: str, tmp_path) -> Assessment:
     tool = BashTool(working_dir=str(tmp_path))
-    return assess_action(tool, {"command": text, "is_input": True}, str(tmp_path), str(tmp_path))
+    return assess(tool, {"command": text, "is_input": True}, RatingContext(str(tmp_path)))
 
 
 @pytest.mark.parametrize("key", ["", "UP", "TAB", "ESC", "BS", "PGDN", "C-a", "C-U", "C-l"])

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.risk.cells import assess_cell, assess_python
+from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
 from workbench.risk.paths import Places
 from workbench.risk.python.source import LONGEST
-from workbench.risk.shell.scan import assess_command
 
 DATA = Path(__file__).parent / "data"
 PLACES = Places("/home/u/proj", "/home/u")

@@ -8,9 +8,8 @@ from workbench.risk.actions import assess_file
 from workbench.risk.assessment import summed
 from workbench.risk.paths import Places
 from workbench.rules.book import RuleBook, deciding
-from workbench.rules.exact import rule_for
-from workbench.rules.examples import command_subject
-from workbench.rules.files import add_rule, drop_rule, read_rules
+from workbench.rules.files import add_rule, command_subject, drop_rule, read_rules
+from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.rules.subject import Subject, subject_of
 

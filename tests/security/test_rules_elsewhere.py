@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.rules.book import deciding
-from workbench.rules.examples import command_subject
+from workbench.rules.files import command_subject
 from workbench.rules.rule import parse_rule
 from workbench.rules.subject import Subject
 

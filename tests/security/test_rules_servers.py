@@ -3,11 +3,11 @@
 import pytest
 
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment
 from workbench.rules.book import RuleBook, deciding
-from workbench.rules.exact import rule_for
 from workbench.rules.files import add_rule, read_rules
+from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, parse_rule
 from workbench.rules.subject import Subject, subject_of
 
@@ -19,7 +19,7 @@ def subject(server: str, name: str = "create_issue", called: str = "", arguments
     """A call of a server's tool as the rules see it."""
     arguments = ARGUMENTS if arguments is None else arguments
     tool = MCPToolDefinition(called or name, {"name": name, "inputSchema": {"type": "object"}}, server)
-    rated = assess_action(tool, arguments, WORKSPACE, WORKSPACE)
+    rated = assess(tool, arguments, RatingContext(WORKSPACE))
     return subject_of(tool.name, arguments, rated, WORKSPACE, "/home/u")
 
 

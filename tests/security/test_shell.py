@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
 from workbench.risk.shell import scan
-from workbench.risk.shell.scan import assess_command
-from workbench.risk.shell.source import MOST_NODES, is_too_dense, parsed
+from workbench.risk.shell.parser import MOST_NODES, is_too_dense, parsed
 
 PLACES = Places("/home/u/proj", "/home/u")
 HEIGHT = {"LOW": 1, "MEDIUM": 2, "HIGH": 3}

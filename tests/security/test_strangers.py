@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 from workbench.risk.typed import Waiting, assess_typed
 
 DATA = Path(__file__).parent / "data"

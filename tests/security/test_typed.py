@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.shells import Bash, eventually
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment, Part
 from workbench.risk.paths import Places
 from workbench.risk.typed import Waiting, assess_typed
@@ -134,4 +134,4 @@ def test_the_program_is_the_one_that_really_runs(command, text, risk, bash, tmp_
     assert seen.exit_code == -1
     eventually(lambda: bash.tool.executor and bash.tool.executor.waiting(), "it runs")
     arguments = {"command": text, "is_input": True}
-    assert assess_action(bash.tool, arguments, str(tmp_path), str(tmp_path)).risk == risk
+    assert assess(bash.tool, arguments, RatingContext(str(tmp_path))).risk == risk

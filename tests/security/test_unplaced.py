@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from workbench.rules.examples import command_subject
+from workbench.rules.files import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import parse_rule

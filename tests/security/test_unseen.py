@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 from workbench.tools.execute_bash.definition import BashTool
 
 DATA = Path(__file__).parent / "data"
@@ -128,8 +128,8 @@ def test_an_analysis_that_fails_says_high(error, monkeypatch, tmp_path):
     def fails(*_given, **_named):
         raise error(*(("utf-8", b"", 0, 1, "x") if error is UnicodeDecodeError else ("x",)))
 
-    monkeypatch.setattr("workbench.risk.assess._assessed", fails)
-    found = assess_action(BashTool(working_dir=str(tmp_path)), {"command": "ls"}, str(tmp_path), str(tmp_path))
+    monkeypatch.setattr("workbench.risk.tool_calls._assessed", fails)
+    found = assess(BashTool(working_dir=str(tmp_path)), {"command": "ls"}, RatingContext(str(tmp_path)))
     assert found.risk == "HIGH"
     assert found.reasons == (f"the analysis failed ({error.__name__})",)
 
@@ -138,8 +138,7 @@ def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
     def fails(*_given, **_named):
         raise ValueError("x")
 
-    monkeypatch.setattr("workbench.risk.shell.scan.judge", fails)
-    monkeypatch.setattr("workbench.risk.shell.walk.judge", fails)
+    monkeypatch.setattr("workbench.risk.programs.judge.judge", fails)
     assert assess_command("ls", PLACES).risk == "HIGH"
 
 

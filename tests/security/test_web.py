@@ -6,15 +6,13 @@ from workbench.cli.rules import tried_call
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.risk import effective
+from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_address, canonical
-from workbench.risk.assess import assess_action
 from workbench.rules.book import RuleBook, deciding
-from workbench.rules.exact import rule_for
-from workbench.rules.examples import subject_again
-from workbench.rules.policy import rule_on
+from workbench.rules.files import subject_again, too_wide
+from workbench.rules.policy import rule_for, rule_on
 from workbench.rules.rule import Rule, parse_rule
 from workbench.rules.subject import Subject, subject_of
-from workbench.rules.width import too_wide
 from workbench.tools import WebReadTool
 
 
@@ -54,7 +52,7 @@ def test_an_address_that_is_not_plain_or_carries_something_is_high(url):
 
 def test_a_page_is_asked_about_before_it_is_read_in_the_usual_mode():
     with WebReadTool() as tool:
-        found = assess_action(tool, {"url": "https://example.org/"}, "/work", "/work")
+        found = assess(tool, {"url": "https://example.org/"}, RatingContext("/work"))
         ruling = rule_on("medium", effective("UNKNOWN", found.risk), tool.is_read_only, tool.name)
         assert (ruling.verdict, found.reasons) == ("ask", ("reads from the network",))
         assert rule_on("plan", effective("LOW", found.risk), tool.is_read_only, tool.name).verdict == "ask"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 
 PLACES = Places("/home/u/proj", "/home/u")
 WRAPPERS = (Path(__file__).parent / "data/wrappers.txt").read_text().splitlines()

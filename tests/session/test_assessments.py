@@ -19,13 +19,13 @@ from workbench.tools import BashTool
 def rated(monkeypatch) -> Counter:
     """How often each command was rated."""
     count: Counter = Counter()
-    rate = assessments.assess_action
+    rate = assessments.assess
 
-    def counted(tool, arguments, workspace, directory):
+    def counted(tool, arguments, context):
         count[arguments.get("command")] += 1
-        return rate(tool, arguments, workspace, directory)
+        return rate(tool, arguments, context)
 
-    monkeypatch.setattr(assessments, "assess_action", counted)
+    monkeypatch.setattr(assessments, "assess", counted)
     return count
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.session.test_versions import repository
 from workbench.config.locations import Locations
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 from workbench.session.workspace.deletions import DeletionSurvey
 from workbench.session.workspace.repository import SnapshotRepository
 

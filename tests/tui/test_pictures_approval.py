@@ -17,8 +17,8 @@ from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell.scan import assess_command
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
 

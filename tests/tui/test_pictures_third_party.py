@@ -17,7 +17,8 @@ from tests.world import World, finish
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext
+from workbench.risk import assess as assess_call
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import SelfRated, ToolDefinition
 from workbench.view.formatting.actions import action_line, tool_sign
@@ -69,7 +70,7 @@ def noted(script: Script, tool: ToolDefinition, arguments: dict[str, str], befor
         **{field: getattr(last, field) for field in recorded if field != "presentation"},
         presentation=tool.recorded_presentation(arguments),
     )
-    rated = assess_action(tool, arguments, WORKSPACE, WORKSPACE)
+    rated = assess_call(tool, arguments, RatingContext(WORKSPACE))
     path = f"{WORKSPACE}/.notes/{arguments['channel']}.md"
     files = (ev.FileDelta(path=path, before=before, after=f"{before or ''}- {arguments['text']}\n"),)
     assess(script, name, rated.risk, preview=files, segments=segments(rated), reasons=reasons(rated, shows_diff=True))
@@ -138,4 +139,4 @@ class Modest(SendNote):
 )
 def test_a_tool_only_raises_its_own_rating(monkeypatch, says, risk):
     monkeypatch.setattr(Modest, "says", says)
-    assert assess_action(Modest(WORKSPACE), TEAM, WORKSPACE, WORKSPACE).risk == risk
+    assert assess_call(Modest(WORKSPACE), TEAM, RatingContext(WORKSPACE)).risk == risk

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from workbench.cli.common import print_line
-from workbench.risk.description import assess_line
+from workbench.risk import assess_line
 from workbench.risk.paths import Places
 
 _SEGMENT = ("text", "risk", "reason", "paths")

@@ -14,10 +14,10 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
-from workbench.risk.assess import assess_action
-from workbench.risk.assessment import Assessment, summed
+from workbench.risk import Assessment, RatingContext, assess
+from workbench.risk.assessment import summed
 from workbench.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
-from workbench.rules.examples import command_subject
+from workbench.rules.files import command_subject
 from workbench.rules.patterns import is_address
 from workbench.rules.policy import rule_on
 from workbench.rules.protected_writes import unplaced_write
@@ -110,7 +110,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
         if tool is None:
             raise UsageError(f"there is no enabled tool {name!r}{near(name, selection.tools)}; `ohw tools` lists them")
         whole, arguments = _named(path, workspace)
-        local = assess_action(tool, arguments, str(workspace), str(workspace))
+        local = assess(tool, arguments, RatingContext(str(workspace)))
         subject = subject_of(name, arguments, local, str(workspace))
         reads = tool.is_read_only
         yield from _outcome(

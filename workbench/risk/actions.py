@@ -1,4 +1,4 @@
-"""The risk of an action on one file: by its real path and what is done; used by `local` and by `ohw risk`."""
+"""Rate actions on files, web addresses and tools of servers by what they touch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from workbench.files import facts
-from workbench.risk.assessment import Assessment, Part, one, shortened, summed
-from workbench.risk.hidden import hides
+from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, words
 from workbench.secrets.masker import KNOWN, masks_in
 
@@ -36,10 +35,10 @@ def _assessed(operation: str, path: str, places: Places) -> Assessment:
         risk, reason = places.deleting(path)
     if risk == "MEDIUM" and operation not in READS and _has_other_names(places.resolved(path)):
         risk, reason = "HIGH", "the file has another name elsewhere, which changes too"
-    found = one(risk, reason, f"{operation} {path}", (path,))
+    result = one(risk, reason, f"{operation} {path}", (path,))
     if operation in READS or not places.protects(path):
-        return found
-    return found._replace(parts=tuple(part._replace(protected=(path,)) for part in found.parts))
+        return result
+    return result._replace(parts=tuple(part._replace(protected=(path,)) for part in result.parts))
 
 
 def assess_reading(arguments: Mapping[str, Any], places: Places) -> Assessment:
@@ -56,13 +55,13 @@ def _read(path: str, places: Places) -> Part:
 
 def named_paths(arguments: Mapping[str, Any], folder: str) -> list[str]:
     """The absolute paths that arguments name, by what those are called; relative ones lie below the folder."""
-    found: list[str] = []
+    result: list[str] = []
     for name, value in arguments.items():
         if name.casefold() in _PATH_NAMES:
-            found += [
+            result += [
                 each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each
             ]
-    return list(dict.fromkeys(_absolute(path, folder) for path in found))
+    return list(dict.fromkeys(_absolute(path, folder) for path in result))
 
 
 def _absolute(path: str, folder: str) -> str:
@@ -102,7 +101,7 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
     hidden = hides(words) or (METADATA.search(str(described.get("call", ""))) and "an address that gives out keys")
     if hidden:
         return one("HIGH", hidden, tool)
-    for value in _texts(described.get("args", {})):
+    for value in _strings(described.get("args", {})):
         if _URL.match(value) or METADATA.search(value):
             return one("HIGH", "an address that runs code or reads files", tool)
         if value.startswith(("/", "~")) and is_secret(value):
@@ -119,14 +118,14 @@ def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assess
     return one("MEDIUM", "a tool of another program", tool)
 
 
-def _texts(value: Any, depth: int = 0) -> list[str]:
+def _strings(value: Any, depth: int = 0) -> list[str]:
     if isinstance(value, str):
         return [value]
     if depth > 20:
         return ["javascript:"]
     if isinstance(value, Mapping):
         value = list(value.values())
-    return [text for part in value for text in _texts(part, depth + 1)] if isinstance(value, list) else []
+    return [text for part in value for text in _strings(part, depth + 1)] if isinstance(value, list) else []
 
 
 _PLAIN: Final = re.compile(
@@ -149,9 +148,9 @@ def assess_address(url: str) -> Assessment:
 
 def canonical(url: str) -> str:
     """A plain address as rules are held against it: scheme and host in small letters, a path always."""
-    found = urlsplit(url)
-    query = f"?{found.query}" if found.query else ""
-    return f"{found.scheme.lower()}://{found.netloc.lower()}{found.path or '/'}{query}"
+    result = urlsplit(url)
+    query = f"?{result.query}" if result.query else ""
+    return f"{result.scheme.lower()}://{result.netloc.lower()}{result.path or '/'}{query}"
 
 
 def _danger(url: str, *, is_plain: bool) -> str:

@@ -1,4 +1,4 @@
-"""The risk of calls for the browser: each by what it does, and by the page it is done on; for `local`."""
+"""Rate calls to the browser by what each does and by the page it acts on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_address
-from workbench.risk.assessment import Assessment, Part, one, shortened, summed
-from workbench.risk.hidden import hides
+from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, within
 from workbench.secrets.masker import KNOWN, masks_in
 from workbench.tools.browser.calls import Call, CallError, parse_calls
@@ -63,10 +62,10 @@ def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) 
 
 def _hidden(call: Call) -> str:
     """What an argument hides or would give away."""
-    texts = [str(value) for value in call.arguments.values()]
-    if any(hides(text) for text in texts):
+    strings = [str(value) for value in call.arguments.values()]
+    if any(hides(text) for text in strings):
         return "an argument is not plain"
-    gives = masks_in(texts) or any(KNOWN.masked(text) != text for text in texts)
+    gives = masks_in(strings) or any(KNOWN.masked(text) != text for text in strings)
     return "sends a secret along" if gives else ""
 
 
@@ -74,9 +73,9 @@ def _going(text: str, url: str) -> Part:
     """An address that is opened: the page may run what it likes, but it runs in the browser."""
     if url == "about:blank":
         return Part(text, "LOW")
-    found = assess_address(url)
-    if found.risk == "HIGH":
-        return Part(text, "HIGH", found.reasons[0] if found.reasons else "the address is not plain")
+    result = assess_address(url)
+    if result.risk == "HIGH":
+        return Part(text, "HIGH", result.reasons[0] if result.reasons else "the address is not plain")
     host = urlsplit(url).hostname or ""
     risk: Risk = "MEDIUM"
     reason = f"opens a page of {_host(url)}"

@@ -1,4 +1,4 @@
-"""The risk of a cell of IPython: its Python by what it calls, its magics and shell lines by what they run."""
+"""Rate a cell of IPython: its Python by what it calls, its magics and shell lines by what they run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 
 from workbench.risk.actions import assess_file
-from workbench.risk.assessment import ANY, Assessment, Part, one, shortened, summed
-from workbench.risk.deletion import losing, texts_of
-from workbench.risk.hidden import hides
+from workbench.risk.assessment import ANY, Assessment, Part, hides, losing, one, shortened, summed, texts_of
+from workbench.risk.commands import assess_command
+from workbench.risk.environment import poisons
 from workbench.risk.paths import Places, words
 from workbench.risk.python.analysis import Surroundings, parts_of
 from workbench.risk.python.source import LONGEST, TooMuchCode, parsed
-from workbench.risk.shell.scan import assess_command
-from workbench.risk.shell.variables import poisons
 
 _JOINED = re.compile(r"\\\r?\n")
 _LINE = re.compile(r"\s*(?P<sign>!{1,2}|%{1,2}|[,;/](?=\s*\w))(?P<rest>.*)\Z")
@@ -54,24 +52,24 @@ def _unreadable(code: str) -> str:
 
 
 def _not_read(code: str, why: str, places: Places) -> Assessment:
-    """Code that nobody looks into may delete anything."""
+    """Code that is not analysed may delete anything."""
     return summed([Part(shortened(code), "HIGH", why, deletes=(f"{places.workspace}{ANY}",))])
 
 
 def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
-    """The parts of a cell without a magic of its own: what is Python as it stands is for IPython too."""
+    """Yield the parts of a cell without a cell magic; what parses as Python is Python for IPython too."""
     tree = _tree(code)
     if tree is not None:
         yield from _python(code, places, folder, tree)
         return
     plain: list[str] = []
     for line in text.splitlines():
-        found = _LINE.match(line) or _assigned(line)
-        if found is None or _HELP.match(line):
+        result = _LINE.match(line) or _assigned(line)
+        if result is None or _HELP.match(line):
             plain.append("" if _HELP.match(line) else line)
             continue
-        sign, rest = found["sign"], found["rest"].strip()
-        plain.append(line if sign in ",;/" else f"{line[: found.start('sign')]}{_in_its_place(rest)}")
+        sign, rest = result["sign"], result["rest"].strip()
+        plain.append(line if sign in ",;/" else f"{line[: result.start('sign')]}{_as_python(rest)}")
         if sign.startswith("!"):
             yield from _command(rest.lstrip("!"), places, folder)
         elif sign.startswith("%"):
@@ -81,7 +79,7 @@ def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
         yield from _python(source, places, folder)
 
 
-def _in_its_place(magic: str) -> str:
+def _as_python(magic: str) -> str:
     """What Python reads for a magic: a change of folder counts for the lines behind it."""
     name, _, rest = magic.lstrip("%").partition(" ")
     return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
@@ -96,10 +94,10 @@ def _tree(code: str) -> ast.Module | None:
 
 def _assigned(line: str) -> re.Match[str] | None:
     """What a line assigns of a command or a magic, outside of its texts."""
-    for found in _ASSIGNED.finditer(line):
-        before = line[: found.start()]
+    for match in _ASSIGNED.finditer(line):
+        before = line[: match.start()]
         if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
-            return found
+            return match
     return None
 
 
@@ -110,8 +108,8 @@ def _python(code: str, places: Places, folder: str, tree: ast.Module | None = No
         return assess_command(command, places, folder).parts
 
     places = places.remembering()
-    names, folders = texts_of(code), (folder or places.workspace,)
-    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, folders=folders)
+    names, directories = texts_of(code), (folder or places.workspace,)
+    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, folders=directories)
     around = Surroundings(places, folder or places.workspace, rate, magic=_called(places, folder))
     yield from parts_of(code, around, tree)
 
@@ -135,9 +133,9 @@ def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
         why = "runs a command into which values are put that are not known before"
         yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, places.workspace)
         return
-    found = assess_command(command, places, folder)
-    yield from found.parts
-    yield Part(shortened(f"!{command}"), found.risk if found.risk != "LOW" else "MEDIUM", "runs a shell command")
+    result = assess_command(command, places, folder)
+    yield from result.parts
+    yield Part(shortened(f"!{command}"), result.risk if result.risk != "LOW" else "MEDIUM", "runs a shell command")
 
 
 def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
@@ -159,7 +157,7 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
-    """A magic that changes in what surroundings later cells run."""
+    """A magic that changes the environment of later cells."""
     variable, _, value = rest.replace("=", " ", 1).strip().partition(" ")
     value = value.strip()
     sets = name in {"env", "set_env"} and variable
@@ -180,8 +178,8 @@ def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
         path = rest.split()[-1].strip("'\"") if rest.split() else ""
         return assess_file("create", path if path.startswith("/") else f"{folder or places.workspace}/{path}", places)
     if name in {"bash", "sh"} and not rest.strip():
-        found = assess_command(body, places, folder)
-        return summed([*found.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
+        result = assess_command(body, places, folder)
+        return summed([*result.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
     if name in _OF_PYTHON:
         inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
         return summed(_parts(inner, inner, places, folder))

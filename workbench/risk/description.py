@@ -1,4 +1,4 @@
-"""Ratings of actions that are described in JSON: `{"kind": …, "input": …}`; used by `ohw risk`."""
+"""Rate actions described in JSON, `{"kind": …, "input": …}`; the back end of `ohw risk`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.risk.actions import assess_file, assess_foreign
-from workbench.risk.assessment import Assessment, one
-from workbench.risk.hidden import has_markup_action, hides
+from workbench.risk.assessment import Assessment, has_markup_action, hides, one
 from workbench.risk.paths import Places, within
 
 _WEAKENS = re.compile(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
@@ -29,7 +28,7 @@ def assess_line(line: str, places: Places) -> Assessment:
 
 
 def _bash(command: str, places: Places) -> Assessment:
-    from workbench.risk.shell.scan import assess_command
+    from workbench.risk.commands import assess_command
 
     return assess_command(command, places)
 
@@ -76,9 +75,9 @@ def _config(described: Mapping[str, Any], places: Places) -> Assessment:
         return one("HIGH", "a folder may not change how the agent is reached or confirmed", path)
     if path.rpartition("/")[2].startswith(".env") and _PROVIDER.search(content):
         return one("HIGH", "a folder may not change how the provider is reached", path)
-    for found in _INCLUDE.findall(content):
-        place = found.replace("~", places.home, 1) if found.startswith("~") else f"{places.workspace}/{found}"
-        if not within(places.resolved(found if found.startswith("/") else place), places.workspace):
+    for result in _INCLUDE.findall(content):
+        position = result.replace("~", places.home, 1) if result.startswith("~") else f"{places.workspace}/{result}"
+        if not within(places.resolved(result if result.startswith("/") else position), places.workspace):
             return one("HIGH", "includes a file outside the workspace", path)
     return one("MEDIUM", "brings settings along", path) if path.startswith(".ohw/") else Assessment("LOW")
 

@@ -1,6 +1,6 @@
-"""What the settings of git say of programs: hooks, further files of settings, and whether a change runs something.
+"""What git settings say about programs: hooks, included files, and whether a change runs something.
 
-A setting is read here by its usual form alone; what is written in any other way is never harmless.
+Only the usual form of a setting is parsed; anything written in another way is never harmless.
 """
 
 from __future__ import annotations

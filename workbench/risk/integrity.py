@@ -69,7 +69,7 @@ class PathState(NamedTuple):
 
 
 class PathChange(NamedTuple):
-    """A protected path that holds something else than before; None stands for nothing."""
+    """A protected path whose content changed; None where nothing exists."""
 
     path: str
     before: PathState | None
@@ -78,8 +78,8 @@ class PathChange(NamedTuple):
     @property
     def is_behind_link(self) -> bool:
         """Whether the path is the same link as before, and only the file that it leads to changed."""
-        links = [state.content for state in (self.before, self.after) if state is not None and state.kind == "link"]
-        return len(links) == 2 and links[0] is not None and links[0] == links[1]
+        symlinks = [state.content for state in (self.before, self.after) if state is not None and state.kind == "link"]
+        return len(symlinks) == 2 and symlinks[0] is not None and symlinks[0] == symlinks[1]
 
 
 class _Listing(NamedTuple):
@@ -148,17 +148,17 @@ class ProtectedFiles:
         """Return every protected file with its state now, by absolute path."""
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
         self._up_to_date.clear()
-        found: dict[str, PathState] = {}
+        result: dict[str, PathState] = {}
         scopes: dict[str, _Scope] = {}
         directories: dict[str, _Scope] = dict.fromkeys(self._named, "all")
         for path, scope in self._paths(directories):
-            if len(found) >= MOST_FILES:
+            if len(result) >= MOST_FILES:
                 break
             state = self._state(path, scope)
             if state is not None:
-                found[path], scopes[path] = state, scope
-        self._states = found
-        return Baseline(found, scopes, directories, self._listings)
+                result[path], scopes[path] = state, scope
+        self._states = result
+        return Baseline(result, scopes, directories, self._listings)
 
     def _state(self, path: str, scope: _Scope) -> PathState | None:
         is_inside = within(path, self._workspace)
@@ -188,11 +188,11 @@ class ProtectedFiles:
             except OSError:
                 self._existing.pop(directory, None)
                 continue
-            known = self._existing.get(directory)
-            if known is None or known[0] != stat_key(info):
+            cached = self._existing.get(directory)
+            if cached is None or cached[0] != stat_key(info):
                 key = stat_key(info) if is_settled_directory(info) else ()
-                known = self._existing[directory] = key, [path for path in paths if os.path.lexists(path)]
-            yield from known[1]
+                cached = self._existing[directory] = key, [path for path in paths if os.path.lexists(path)]
+            yield from cached[1]
 
     def _walked(
         self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
@@ -230,11 +230,11 @@ class ProtectedFiles:
                         path = path.rpartition("/")[0]
             self._passed.update(path for path in plain if path not in retained)
             for path, listing in [(path, self._listings[path]) for path in retained if path in self._listings]:
-                below = tuple(each for each in listing.below if each[0] not in self._passed)
-                self._listings[path] = listing._replace(below=below)
+                children = tuple(each for each in listing.below if each[0] not in self._passed)
+                self._listings[path] = listing._replace(below=children)
         if len(self._listings) > len(visited) or len(plain) > MOST_DIRECTORIES:
             retained_paths = visited.keys() - self._passed
-            self._listings = {path: known for path, known in self._listings.items() if path in retained_paths}
+            self._listings = {path: cached for path, cached in self._listings.items() if path in retained_paths}
 
     def _listing(self, path: str, scope: _Scope) -> _Listing | None:
         try:
@@ -242,9 +242,9 @@ class ProtectedFiles:
             if not stat.S_ISDIR(info.st_mode):
                 self._listings.pop(path, None)
                 return None
-            key, known = (*stat_key(info), scope), self._listings.get(path)
-            if known is not None and known.key == key:
-                return known
+            key, cached = (*stat_key(info), scope), self._listings.get(path)
+            if cached is not None and cached.key == key:
+                return cached
             with os.scandir(path) as entries:
                 listed = sorted(
                     (entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries
@@ -252,11 +252,11 @@ class ProtectedFiles:
         except (OSError, ValueError):
             self._listings.pop(path, None)
             return None
-        files, below = _LISTED[scope](path, listed, self._workspace)
+        files, children = _LISTED[scope](path, listed, self._workspace)
         # one that is too young to rely on is listed again
-        below = [each for each in below if each[0] not in self._passed]
-        near = tuple(each for each in below if _is_near(*each))
-        plain = tuple(each for each in below if not _is_near(*each))
+        children = [each for each in children if each[0] not in self._passed]
+        near = tuple(each for each in children if _is_near(*each))
+        plain = tuple(each for each in children if not _is_near(*each))
         listing = _Listing(key if is_settled_directory(info) else (), tuple(files), near, plain)
         self._listings[path] = listing
         return listing
@@ -285,7 +285,7 @@ class ProtectedFiles:
             yield os.path.realpath(f"{git}/hooks"), "linked"
 
     def _git_directory(self, git: str) -> str:
-        """The directory that a `.git` stands for, which is a file in worktrees and submodules."""
+        """Return the git directory of a `.git`, which is a file in worktrees and submodules."""
         pointed = self._text(git)
         if not pointed.startswith("gitdir:"):
             return git
@@ -310,25 +310,25 @@ class ProtectedFiles:
         """The content of a small regular file, read again when its stat differs; empty where there is none."""
         if path in self._up_to_date:
             return self._texts[path][1]
-        known = self._texts.get(path, ((), ""))
+        cached = self._texts.get(path, ((), ""))
         try:
             info = os.stat(path)  # noqa: PTH116 - asked for each action
             if not stat.S_ISREG(info.st_mode):
-                known = (), ""
-            elif known[0] != stat_key(info):
+                cached = (), ""
+            elif cached[0] != stat_key(info):
                 key = stat_key(info) if has_settled(info) else ()
                 with open(path, "rb") as file:  # noqa: PTH123
-                    known = key, file.read(MOST_BYTES).decode(errors="replace")
+                    cached = key, file.read(MOST_BYTES).decode(errors="replace")
         except (OSError, ValueError):
-            known = (), ""
-        self._texts[path] = known
+            cached = (), ""
+        self._texts[path] = cached
         self._up_to_date.add(path)
-        return known[1]
+        return cached[1]
 
 
 def changes(before: Baseline, after: Baseline) -> list[PathChange]:
     """Return what differs, by path, without what makes no program run."""
-    found = []
+    result = []
     for path in sorted(before.files.keys() | after.files.keys()):
         old, new = before.files.get(path), after.files.get(path)
         if old is new or (old is not None and old.is_same(new)):
@@ -339,8 +339,8 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
             continue
         change = PathChange(path, old, new)
         if not _is_inert(change):
-            found.append(change)
-    return found
+            result.append(change)
+    return result
 
 
 def _is_near(path: str, scope: _Scope) -> bool:
@@ -355,19 +355,19 @@ _Entry: TypeAlias = tuple[str, bool, bool]
 def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Protected files of a directory of the workspace, and the directories below it."""
     files: list[str] = []
-    below: list[tuple[str, _Scope]] = []
+    children: list[tuple[str, _Scope]] = []
     for name, is_directory, is_link in listed:
         whole, folded = f"{path}/{name}", name.casefold()
         # a link may stand for a directory in which some files are protected
         reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
         if is_directory and folded == ".git":
-            below.append((whole, "git"))
+            children.append((whole, "git"))
         elif is_directory and folded not in _PASSED_OVER:
-            below.append((whole, "all" if reason else "tree"))
+            children.append((whole, "all" if reason else "tree"))
         elif not is_directory and reason:
             files.append(whole)
-            below += [(os.path.realpath(whole), "linked")] if is_link else []
-    return files, below
+            children += [(os.path.realpath(whole), "linked")] if is_link else []
+    return files, children
 
 
 def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
@@ -378,29 +378,29 @@ def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], li
 
 def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """Every file of a directory of hooks, which may be any directory: those below are what they are without it."""
-    below = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
-    return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], below
+    children = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
+    return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], children
 
 
 def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """What makes git run something; objects, index and refs change with each use."""
-    below: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
-    below.append((f"{path}/worktrees", "modules"))
+    children: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
+    children.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]
     # a link in the place of one of the directories
     directories = ("hooks", "info", "modules")
     files += [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory and name in directories]
-    return files, below
+    return files, children
 
 
 def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
     """The git directories of submodules and worktrees, whose names may hold a slash."""
-    below: list[tuple[str, _Scope]] = []
+    children: list[tuple[str, _Scope]] = []
     for name, is_directory, _ in listed:
         if is_directory:
             is_git = any(os.path.lexists(f"{path}/{name}/{file}") for file in ("config", "HEAD", "gitdir"))
-            below.append((f"{path}/{name}", "git" if is_git else "modules"))
-    return [], below
+            children.append((f"{path}/{name}", "git" if is_git else "modules"))
+    return [], children
 
 
 _Listed: TypeAlias = Callable[[str, list[_Entry], str], tuple[list[str], list[tuple[str, _Scope]]]]

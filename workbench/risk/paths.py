@@ -1,4 +1,4 @@
-"""What it means to read, write or delete a path: by its real place, links resolved, case folded."""
+"""Rate reading, writing or deleting a path by where it really leads: links resolved, case folded."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ CODE_FOLDERS = {
     "launchdaemons": "is started at each boot",
     "cron.d": "is started by the clock",
 }
-"""Folders in which each file is protected, wherever they are; compared without case."""
+"""Directories whose files are all protected, wherever such a directory lies; compared without case."""
 
 CODE_PATHS = {
     ".github/workflows": "changes what CI runs",
@@ -203,7 +203,7 @@ _HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/s
 _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
 _REMEMBERED = 2_048
-_CODE_FOLDERS = frozenset(CODE_FOLDERS)
+_CODE_DIRECTORIES = frozenset(CODE_FOLDERS)
 CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
 """The first directories of protected paths, which are protected themselves where they are links."""
 _CODE_ENDINGS = tuple(CODE_ENDINGS)
@@ -238,10 +238,10 @@ class Places:
         """The real path, also of what does not exist yet; the path itself where that cannot be found out."""
         if self.known is None:
             return self._looked_up(path)
-        found = self.known.get(path)
-        if found is None:
-            found = self.known[path] = self._looked_up(path)
-        return found
+        result = self.known.get(path)
+        if result is None:
+            result = self.known[path] = self._looked_up(path)
+        return result
 
     def _looked_up(self, path: str) -> str:
         for link, target in self.links.items():
@@ -249,14 +249,14 @@ class Places:
                 path = target + path[len(link) :]
         if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
             return path  # where it leads is another place for the program that opens it
-        folder, _, name = path.rpartition("/")
-        if self.known is not None and folder.startswith("/") and name not in {"", ".", ".."}:
-            return self._below(f"{self.resolved(folder).rstrip('/')}/{name}")
+        directory, _, name = path.rpartition("/")
+        if self.known is not None and directory.startswith("/") and name not in {"", ".", ".."}:
+            return self._below(f"{self.resolved(directory).rstrip('/')}/{name}")
         return facts.real_path(path)
 
     @staticmethod
     def _below(path: str) -> str:
-        """The real path of what lies in a folder whose own real path it is: few are links."""
+        """Return the real path of an entry of a directory that is already resolved: few entries are links."""
         return facts.real_path(path) if facts.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
@@ -277,7 +277,7 @@ class Places:
     def _reading_outside(self, real: str) -> Rating:
         if within(real, "/root") and not within(real, self.home):
             return "HIGH", "reads what belongs to another user"
-        if any(within(real, folder) for folder in _PUBLIC):
+        if any(within(real, directory) for directory in _PUBLIC):
             return "LOW", ""
         return "MEDIUM", "reads outside the workspace"
 
@@ -293,7 +293,9 @@ class Places:
             return "HIGH", "changes what holds secrets"
         if within(real, self.workspace):
             return "MEDIUM", "changes the workspace"
-        if any(within(real, folder) and real != folder for folder in _TEMPORARY) and not within(real, self.home):
+        if any(within(real, directory) and real != directory for directory in _TEMPORARY) and not within(
+            real, self.home
+        ):
             return "MEDIUM", "writes a temporary file"
         return "HIGH", "writes outside the workspace"
 
@@ -305,12 +307,12 @@ class Places:
             return risk, reason.replace("writes outside", "deletes outside")
         if not within(self.resolved(path), self.workspace):
             return risk, "deletes a temporary file"
-        folder, _, name = path.rstrip("/").rpartition("/")
-        is_all = name in {"*", ".*"} and self.resolved(folder or "/") == self.workspace
+        directory, _, name = path.rstrip("/").rpartition("/")
+        is_all = name in {"*", ".*"} and self.resolved(directory or "/") == self.workspace
         if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
         deep = deep and not facts.is_file(self.resolved(path))
-        whole = folder if name == "*" else path
+        whole = directory if name == "*" else path
         return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
@@ -368,7 +370,7 @@ def code_reason(path: str) -> str:
     """Why a path is protected by its name; empty when it is not."""
     folded = path.casefold()
     parts = folded.split("/")
-    if not _CODE_FOLDERS.isdisjoint(parts):
+    if not _CODE_DIRECTORIES.isdisjoint(parts):
         return next(CODE_FOLDERS[part] for part in parts if part in CODE_FOLDERS)
     if parts[-1] in CODE_NAMES:
         return CODE_NAMES[parts[-1]]

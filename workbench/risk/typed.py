@@ -1,5 +1,6 @@
-"""What is typed into a program that runs, rated by that program: a shell, a language, a data base, a debugger, another
-machine. What no reading is known for is UNKNOWN, or HIGH where it would be as a command; used by `local`.
+"""Rate text that is typed into a running program, by that program: a shell, a language, a database, a pager.
+
+Text for a program that is not known here is UNKNOWN, or HIGH where it would be HIGH as a command.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Final, NamedTuple
 
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import Assessment, Part, one, shortened
+from workbench.risk.code import STATEMENTS, rated_code
 from workbench.risk.paths import Places, words
 
 _GOES: Final = "goes to the program that runs, as if typed"
-_NOT_KNOWN: Final = "goes to a program of which it is not known what it does with it"
+_UNKNOWN_EFFECT: Final = "goes to a program of which it is not known what it does with it"
 _ANSWERS: Final = "answers a program that is high risk itself"
 _ELSEWHERE: Final = "runs on another machine or in a container"
 
@@ -28,33 +30,33 @@ class Waiting(NamedTuple):
 
 def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder: str) -> Assessment:
     """Return the rating of a text for the programs that may read it, the highest of all; never LOW."""
-    found = [_rated(text, each, places, each.folder or folder) for each in programs]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
-        known.append(_unread(text, places, folder))
-    known += [
+    result = [_rated(text, each, places, each.folder or folder) for each in programs]
+    ratings = [each for each in result if each is not None]
+    if not ratings or len(ratings) < len(result):
+        ratings.append(_unread(text, places, folder))
+    ratings += [
         one("HIGH", _ANSWERS, text)
-        for each, rated in zip(programs, found, strict=True)
+        for each, rated in zip(programs, result, strict=True)
         if rated is None and _is_high(each, places, each.folder or folder)
     ]
-    worst = known[0]
-    for each in known[1:]:
+    worst = ratings[0]
+    for each in ratings[1:]:
         worst = each if higher(each.risk, worst.risk) != worst.risk else worst
     return worst
 
 
 def _is_high(program: Waiting, places: Places, folder: str) -> bool:
     """Whether the command that waits for an answer is HIGH itself: a yes lets it go on."""
-    from workbench.risk.shell.scan import assess_command
+    from workbench.risk.commands import assess_command
 
     return bool(program.words) and assess_command(shlex.join(program.words), places, folder).risk == "HIGH"
 
 
 def _unread(text: str, places: Places, folder: str) -> Assessment:
-    from workbench.risk.shell.scan import assess_command
+    from workbench.risk.commands import assess_command
 
-    found = assess_command(text, places, folder)
-    return found if found.risk == "HIGH" else one("UNKNOWN", _NOT_KNOWN, text)
+    result = assess_command(text, places, folder)
+    return result if result.risk == "HIGH" else one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 
 def _rated(text: str, program: Waiting, places: Places, folder: str) -> Assessment | None:
@@ -88,7 +90,7 @@ def _at_least(found: Assessment) -> Assessment:
 
 
 def _shell(text: str, places: Places, folder: str) -> Assessment:
-    from workbench.risk.shell.scan import assess_command
+    from workbench.risk.commands import assess_command
 
     return assess_command(text, places, folder)
 
@@ -117,8 +119,6 @@ _PDB_RUNS: Final = re.compile(r"(?:!|p|pp|display|commands|interact)\s+|!")
 
 
 def _code(text: str) -> tuple[Risk, str]:
-    from workbench.risk.shell.tools.interpreters import rated_code
-
     if _ESCAPES.match(text):
         return "HIGH", "runs a command, or loads or writes a file"
     risk, reason = rated_code(text)
@@ -126,70 +126,6 @@ def _code(text: str) -> tuple[Risk, str]:
 
 
 _ESCAPES: Final = re.compile(r"\s*(?:!|:!|\?\?!|;\s*\w|\.(?:load|save|editor)\b|:(?:load|l|script|sh|cmd)\b)")
-_LOSES: Final = re.compile(
-    r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|detach|copy|load_file|load_extension|replace|vacuum|reindex|"
-    r"into\s+(?:out|dump)file|load\s+data|lo_import|lo_export|pg_\w+|writefile|readfile|edit|set\s+(?:global|role|session)|"
-    r"do\s+\$|call|execute|create\s+(?:or\s+replace\s+)?(?:function|extension|trigger|user|role|server)|rename|"
-    r"shutdown|kill|flush|reset|purge|install|import|export)\b|\$\(|`",
-    re.I,
-)
-_META: Final = re.compile(
-    r"\s*(?:\\(?:!|i\b|ir\b|o\b|g\s*\S|gexec|w\b|copy|cd|setenv|s\b|e\b|ef|ev|lo_|password|T|P\b|R\b|\.)"
-    r"|\.(?:sh|sys|read|imp|ou|on|sav|op|lo|ba|dump|exc|excel|clo|re|log|ar|che|cd|exp|w)\w*"
-    r"|(?:system|source|tee|pager|edit|\\[.!TPe])\b)",
-    re.I,
-)
-_PIPED: Final = re.compile(r"\\g\w*\s*\||\|\s*\w")
-_WRITES: Final = re.compile(r"\b(?:insert|create|upsert|merge|with|begin|commit|rollback|savepoint)\b", re.I)
-
-
-def _sql(text: str) -> tuple[Risk, str]:
-    if _META.match(text) or any(_META.match(line) for line in text.splitlines()) or re.search(r"\\!|\\g\S*\s*\|", text):
-        return "HIGH", "runs a command, or reads or writes a file"
-    if _LOSES.search(text):
-        return "HIGH", "changes or deletes data"
-    return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
-
-
-def rated_statements(program: str, text: str) -> tuple[Risk, str]:
-    """The risk of a text that a data base, a calculator or a debugger reads from a file; LOW for other programs."""
-    read = _READERS.get(program)
-    return read(text) if read in (_sql, _redis, _mongo, _debugger, _calculator) and read is not None else ("LOW", "")
-
-
-def _redis(text: str) -> tuple[Risk, str]:
-    from workbench.risk.shell.tools.cloud import REDIS_READS
-
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    reads = all(
-        line[0].strip("\"'").casefold() in REDIS_READS | {"auth", "select", "quit", "exit", "help"} for line in lines
-    )
-    return ("MEDIUM", "asks a data base") if reads else ("HIGH", "changes or deletes data")
-
-
-_MONGO_LOSES: Final = re.compile(
-    r"(?:drop|delete|remove|update|insert|replace|rename|bulkWrite|findOneAnd|findAndModify|createUser|grant|revoke|"
-    r"shutdown|eval|load|exec|process|require|import|adminCommand|runCommand|Function|constructor|mapReduce|"
-    r"setProfiling|stop|kill|fsync|reconfig|stepDown)\w*\s*[\[(.\"'`]|\$(?:out|merge|where|function)\b|\[\s*['\"`]",
-    re.I,
-)
-
-
-def _mongo(text: str) -> tuple[Risk, str]:
-    return ("HIGH", "changes or deletes data") if _MONGO_LOSES.search(text) else ("MEDIUM", "asks a data base")
-
-
-_DEBUGS: Final = re.compile(
-    r"(?:bt|backtrace|where|info|i|thread|frame|f|up|down|list|l|run|r|quit|q|n|next|ni|s|step|si|c|continue|finish|until|"
-    r"b|break|tbreak|delete|d|disable|enable|help|h|p|print|x|display|ptype|whatis|watch|y|n|yes|no)"
-    r"(?:/\w+)?(?:\s+[\w\s.:*&>\[\]$+-]*)?"
-)
-
-
-def _debugger(text: str) -> tuple[Risk, str]:
-    if all(_DEBUGS.fullmatch(line.strip()) for line in text.splitlines() if line.strip()):
-        return "MEDIUM", "steers a debugger"
-    return "HIGH", "gives a debugger a command that may run anything"
 
 
 def _other_machine(text: str) -> tuple[Risk, str]:
@@ -229,10 +165,6 @@ _OF_EDITOR: Final = (
 """What moves, shows, searches, saves or ends; an option not listed here may name a program or a file."""
 
 
-def _calculator(text: str) -> tuple[Risk, str]:
-    return ("HIGH", "runs a command") if "!" in text or "execute" in text else ("MEDIUM", "reckons")
-
-
 _SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash busybox")
 _PYTHONS: Final = words("python pypy ipython pdb ipdb bpython ptpython")
 _REPLS: Final = words(
@@ -241,17 +173,9 @@ _REPLS: Final = words(
 )
 _BY_KIND: Final[Mapping[Callable[[str], tuple[Risk, str]], frozenset[str]]] = {
     _code: _REPLS,
-    _sql: words(
-        "psql sqlite sqlite3 mysql mariadb duckdb sqlcmd clickhouse clickhouse-client cockroach pgcli mycli litecli "
-        "sqlplus trino presto cqlsh isql usql"
-    ),
-    _redis: words("redis-cli valkey-cli keydb-cli"),
-    _mongo: words("mongo mongosh"),
-    _debugger: words("gdb lldb rust-gdb rust-lldb dlv jdb"),
     _other_machine: words("ssh mosh autossh telnet docker podman nerdctl kubectl oc nc ncat socat vagrant lxc incus"),
     _transfer: words("ftp sftp lftp tftp smbclient"),
     _pager: words("less more man most"),
     _editor: words("vi vim nvim ex view emacs nano ed"),
-    _calculator: words("bc dc"),
 }
-_READERS: Final = {name: read for read, names in _BY_KIND.items() for name in names}
+_READERS: Final = {**STATEMENTS, **{name: read for read, names in _BY_KIND.items() for name in names}}

@@ -1,22 +1,75 @@
-"""All rules that count in a session: the person's, the folder's and the session's; `deny` over `ask` over `allow`."""
+"""All rules in force in a session, and the one that decides an action: `deny` before `ask` before `allow`."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from workbench.risk.assessment import Part
+from workbench.risk.executed.scripts import Script, scripts_run
 from workbench.risk.paths import Places
 from workbench.rules.files import RuleFile, read_rules
-from workbench.rules.hard_links import linked_by
-from workbench.rules.matching import covers, is_opaque, names, touches
-from workbench.rules.reach import base_of, reaches
+from workbench.rules.matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
+from workbench.rules.reach import base_of, linked_by, reaches
 from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
-from workbench.rules.scripts import ruled_script
 from workbench.rules.subject import Subject
+from workbench.tools.execute_bash import NAME as SHELL
+
+RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
+_CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
+
+
+def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
+    """Return an `ask` rule with its reason when a script that the action runs holds what a rule denies or asks about.
+
+    What a script does is never certain before it runs, so a `deny` asks here too.
+    """
+    rules = [rule for rule in rules if _may_count(rule, subject)]
+    if not rules or not (subject.is_shell or subject.tool in _CODE):
+        return None
+    code = str(subject.arguments.get("code", ""))
+    for script in scripts_run(subject.parts, subject.workspace, subject.command, code):
+        held = next((rule for rule in rules if _holds(rule, script, subject)), None)
+        if held is not None:
+            name = script.path.removeprefix(f"{subject.workspace}/")
+            return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=name, rule=held.text))
+    return None
+
+
+def _may_count(rule: Rule, subject: Subject) -> bool:
+    return rule.verdict != "allow" and bool(rule.command or rule.path) and is_in_force(rule, subject)
+
+
+def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
+    parts = _parts(script.text, subject.workspace, subject.home) if script.is_shell else ()
+    if rule.command:
+        # what is too long for the analysis is searched as text, like programs in other languages
+        is_read = parts and all(part.words or part.risk != "HIGH" for part in parts)
+        literal = None if is_read else _literal_command(rule.command).search(script.text)
+        return literal is not None or any(runs(rule, part) for part in parts)
+    is_of_shell = not rule.tool or rule.tool == SHELL
+    return is_of_shell and any(is_at(rule, path, subject) for part in parts for path in part.paths)
+
+
+@lru_cache(64)
+def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
+    from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
+
+    return assess_command(text, Places(workspace, home)).parts
+
+
+@lru_cache(64)
+def _literal_command(pattern: str) -> re.Pattern[str]:
+    """The words of a rule's pattern up to its first star, as they may stand in a program: in a list or a text."""
+    words = pattern.split("*", 1)[0].split()
+    return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
+
 
 FOLDER_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so nothing that changes anything goes without a question"
@@ -37,7 +90,7 @@ class RuleBook:
         confirm_unknown: bool = True,
     ) -> None:
         self.confirm_unknown = confirm_unknown
-        """Whether modes that ask by risk ask about what nobody can rate."""
+        """Whether modes that ask by risk ask about actions of unknown risk."""
         self.workspace = str(workspace or "")
         self._files: dict[Source, Path] = {}
         if person is not None:
@@ -48,7 +101,7 @@ class RuleBook:
 
     @property
     def person_file(self) -> Path | None:
-        """Where the person's rules are kept."""
+        """The file with the user's own rules."""
         return self._files.get("person")
 
     @property
@@ -63,26 +116,26 @@ class RuleBook:
 
     def strangers(self, tools: Iterable[str]) -> tuple[str, ...]:
         """A line for each rule of the files that names a tool which is none of these."""
-        known = sorted(tools)
+        tool_names = sorted(tools)
         return tuple(
             f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): no tool here is called {rule.tool!r}"
-            f"{near(rule.tool, known)}"
+            f"{near(rule.tool, tool_names)}"
             for rule in self.rules()
-            if rule.tool and not any(fnmatchcase(name, each) for name in known for each in _names_of(rule.tool))
+            if rule.tool and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
         """All rules that are there now, with those of the session (a line each)."""
-        kept = [rule for source in self._files for rule in self._file(source).rules]
-        return (*kept, *session_rules(session))
+        selected = [rule for source in self._files for rule in self._file(source).rules]
+        return (*selected, *session_rules(session))
 
     def _file(self, source: Source) -> RuleFile:
         path = self._files[source]
         now = _signature(path)
-        known = self._read.get(source)
-        if known is None or known[0] != now:
-            known = self._read[source] = (now, read_rules(path, source))
-        return known[1]
+        cached = self._read.get(source)
+        if cached is None or cached[0] != now:
+            cached = self._read[source] = (now, read_rules(path, source))
+        return cached[1]
 
 
 def _names_of(tool: str) -> tuple[str, ...]:
@@ -93,13 +146,13 @@ def _names_of(tool: str) -> tuple[str, ...]:
 
 def session_rules(lines: Iterable[str]) -> list[Rule]:
     """The rules of a log; one that cannot be read any more is left out, as all of them only allow or were shown."""
-    found: list[Rule] = []
+    result: list[Rule] = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(replace(parse_rule(line), number=number))
+            result.append(replace(parse_rule(line), number=number))
         except RuleError:
             continue
-    return found
+    return result
 
 
 def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
@@ -108,9 +161,9 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     What only may touch what a `deny` or `ask` names, from a folder above, is asked about.
     """
     for verdict in ("deny", "ask"):
-        found = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
-        if found is not None:
-            return found
+        result = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
+        if result is not None:
+            return result
         linked = linked_by((rule for rule in rules if rule.verdict == verdict), subject)
         if linked is not None:
             return replace(linked, reason=LINKED.format(rule=linked.text))
@@ -142,7 +195,7 @@ def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
 
 def _signature(path: Path) -> object:
     try:
-        found = os.stat(path)  # noqa: PTH116 - asked for each action
+        result = os.stat(path)  # noqa: PTH116 - asked for each action
     except OSError as error:
         return error.errno
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return result.st_mtime_ns, result.st_size, result.st_ino

@@ -1,21 +1,129 @@
-"""Rule files (TOML): read with one report of all that is wrong, added to, and a rule taken out; never half written."""
+"""Rule files (TOML): read them with one report of all faults, add a rule, remove a rule; never half written."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from workbench.files.replace import replace_file
-from workbench.rules.examples import wrong_example
+from workbench.risk.actions import assess_address, assess_file, assess_reading
+from workbench.risk.assessment import Assessment
+from workbench.risk.paths import Places, words
+from workbench.rules.matching import fits
+from workbench.rules.patterns import command_pattern, is_address
 from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
-from workbench.rules.width import too_wide
+from workbench.rules.subject import Subject, subject_of
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.tools.manifest import ToolKind, kind_of
+from workbench.tools.str_replace_editor import NAME as EDITOR
+from workbench.tools.web_read import NAME as WEB_READ
 
-_TEXTS = ("tool", "command", "path", "folder", "reason")
+RUNS_ANY = words(
+    "sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash python python3 pypy pypy3 ipython perl ruby node nodejs "
+    "php lua Rscript deno bun osascript julia pwsh groovy elixir tclsh expect awk gawk mawk eval exec source . "
+    "command builtin env sudo doas su xargs parallel watch timeout nohup nice setsid time ssh trap find busybox "
+    "script uvx npx"
+)
+"""Programs that run a command or code given in their words."""
+_PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
+_RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent"})
+
+
+def too_wide(rule: Rule) -> str:
+    """Why an `allow` rule is refused; empty for one that may be. `ask` and `deny` may be as wide as they like."""
+    if rule.verdict != "allow":
+        return ""
+    if kind_of(rule.tool) in _RUNS_CODE:
+        return f"{rule.tool} does whatever it is told, so it cannot be allowed as a whole"
+    if "*" in rule.tool or "?" in rule.tool:
+        return "allow needs the name of one tool"
+    if rule.tool == SHELL and not rule.command:
+        return "it would allow every command; say which with command"
+    if rule.command:
+        return _wide_command(rule.command)
+    return "" if rule.tool and not rule.path else _wide_path(rule.path)
+
+
+def _wide_command(command: str) -> str:
+    name, _, rest = command.partition(" ")
+    if not re.sub(r"[*?]", "", name) or "*" in name.replace("\\*", ""):
+        return "it would allow any program; the name of the program is to be written out"
+    program = name.rpartition("/")[2]
+    if program not in RUNS_ANY and re.sub(r"[\d.]+\Z", "", program) not in RUNS_ANY:
+        return ""
+    pattern = command_pattern(command)
+    if "*" in rest and any(pattern.fullmatch(f"{name} {probe}") for probe in _PROBES):
+        return f"it would allow anything that {program} can run; write more of the command before the *"
+    return ""
+
+
+def _wide_path(path: str) -> str:
+    if is_address(path):
+        host = path.partition("://")[2].partition("/")[0]
+        return "it would allow any address; write out the host" if "*" in host or "?" in host or not host else ""
+    bare = path.rstrip("/")
+    if not re.sub(r"[*?/.]", "", bare.removeprefix("~")):
+        return "it would allow any file; write more of the path"
+    return ""
+
+
+_WORKSPACE = "/workspace"
+_MOST = 50
+
+
+def wrong_example(rule: Rule) -> str:
+    """What is wrong with the examples of a rule; empty when they say what it does."""
+    if len(rule.match) + len(rule.not_match) > _MOST:
+        return f"it has more than {_MOST} examples"
+    anywhere = replace(rule, folder="")
+    for examples, expected, message in ((rule.match, True, "does not match"), (rule.not_match, False, "matches")):
+        for example in examples:
+            if fits(anywhere, _example(rule, example)) is not expected:
+                return f"it {message} its example {example!r}"
+    return ""
+
+
+def _example(rule: Rule, example: str) -> Subject:
+    """An example of a rule for commands is a command, of one for paths a path, and else the name of a tool."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if rule.command:
+        return command_subject(example, _WORKSPACE, home)
+    if is_address(rule.path):
+        return subject_of(rule.tool or WEB_READ, {"url": example}, assess_address(example), _WORKSPACE, home)
+    if rule.path:
+        path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
+        tool = rule.tool or EDITOR
+        return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
+    server_tool = example if "/" in example else ""
+    return subject_of(example, {}, Assessment("UNKNOWN", server_tool=server_tool), _WORKSPACE, home)
+
+
+def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folder: str = "") -> Subject:
+    """An action of the log as the rules see it now; `folder` is where it would run."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if tool == SHELL:
+        return command_subject(str(arguments.get("command", "")), workspace, home, folder or workspace)
+    url = arguments.get("url")
+    is_web = kind_of(tool) == "fetch" and isinstance(url, str)
+    result = assess_address(str(url)) if is_web else assess_reading(arguments, Places(workspace, home))
+    return subject_of(tool, arguments, result, workspace, home)
+
+
+def command_subject(command: str, workspace: str, home: str, folder: str | None = None) -> Subject:
+    """A command line as the rules see it."""
+    from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
+
+    result = assess_command(command, Places(workspace, home), folder)
+    return subject_of(SHELL, {"command": command}, result, workspace, home)
+
+
+_STRINGS = ("tool", "command", "path", "folder", "reason")
 _LISTS = ("match", "not_match")
 _LARGEST = 1_000_000
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTILINE)
@@ -37,7 +145,9 @@ def read_rules(path: Path, source: Source) -> RuleFile:
     except FileNotFoundError:
         return RuleFile()
     except (OSError, ValueError) as error:
-        return RuleFile((), (f"{path}: {_said(error)}; none of its rules count, and everything is asked about",), True)
+        return RuleFile(
+            (), (f"{path}: {_message(error)}; none of its rules count, and everything is asked about",), True
+        )
     rules: list[Rule] = []
     faults: list[str] = []
     loses = False
@@ -69,7 +179,7 @@ def _parsed(raw: bytes) -> list[tuple[str, object]]:
     return [(verdict, table) for verdict in VERDICTS for table in values.get(verdict, [])]
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error.strerror or error) if isinstance(error, OSError) else str(error)
 
 
@@ -79,25 +189,25 @@ def _rule(verdict: str, table: object, source: Source, number: int) -> Rule:
     _check(table)
     if source == "folder" and (verdict == "allow" or "folder" in table):
         raise RuleError("the rules of a folder may only ask and deny, and count in that folder")
-    said: dict[str, Any] = {name: table.get(name, "").strip() for name in _TEXTS}
-    said |= {name: tuple(table.get(name, ())) for name in _LISTS}
-    return checked(Rule(cast(Verdict, verdict), **said, source=source, number=number))
+    message: dict[str, Any] = {name: table.get(name, "").strip() for name in _STRINGS}
+    message |= {name: tuple(table.get(name, ())) for name in _LISTS}
+    return checked(Rule(cast(Verdict, verdict), **message, source=source, number=number))
 
 
 def _check(table: Mapping[str, Any]) -> None:
     for name, value in table.items():
-        if name in _TEXTS and not isinstance(value, str):
+        if name in _STRINGS and not isinstance(value, str):
             raise RuleError(f"{name} must be text")
         if name in _LISTS and not (isinstance(value, list) and all(isinstance(each, str) for each in value)):
             raise RuleError(f"{name} must be a list of texts")
-        if name not in (*_TEXTS, *_LISTS):
-            raise RuleError(f"there is no key {name!r}{near(name, (*_TEXTS, *_LISTS))}")
+        if name not in (*_STRINGS, *_LISTS):
+            raise RuleError(f"there is no key {name!r}{near(name, (*_STRINGS, *_LISTS))}")
     if not any(table.get(name, "").strip() for name in ("tool", "command", "path")):
         raise RuleError("it names neither a tool nor a command nor a path")
 
 
 def checked(rule: Rule) -> Rule:
-    """The rule itself; raises RuleError for one that allows too much or whose examples say otherwise."""
+    """Return the rule; raise RuleError when it allows too much or contradicts its examples."""
     if wide := too_wide(rule):
         raise RuleError(wide)
     if wrong := wrong_example(rule):
@@ -120,45 +230,45 @@ def add_rule(path: Path, rule: Rule) -> None:
         _parsed(after)
         replace_file(path, after)
     except (OSError, ValueError) as error:
-        raise RuleError(f"the rule could not be saved in {path}: {_said(error)}") from error
+        raise RuleError(f"the rule could not be saved in {path}: {_message(error)}") from error
 
 
 def drop_rule(path: Path, rule: Rule) -> None:
-    """Take the rule out of the file and leave the rest to the letter; raises RuleError."""
+    """Remove the rule from the file and leave the rest byte for byte; raises RuleError."""
     try:
         text = path.read_bytes().decode()
-        kept, is_found = [], False
+        selected, is_removed = [], False
         for block in _blocks(text):
-            mine = not is_found and any(_is_it(rule, verdict, table) for verdict, table in _parsed(block.encode()))
-            is_found = is_found or mine
-            kept += [] if mine else [block]
-        if not is_found:
+            mine = not is_removed and any(_is_it(rule, verdict, table) for verdict, table in _parsed(block.encode()))
+            is_removed = is_removed or mine
+            selected += [] if mine else [block]
+        if not is_removed:
             raise RuleError(f"{path} has no such rule any more")
-        after = "".join(kept).encode()
+        after = "".join(selected).encode()
         if len(_parsed(after)) != len(_parsed(text.encode())) - 1:
             raise RuleError(f"the rule cannot be told from the others in {path}; take it out with an editor")
         replace_file(path, after)
     except (OSError, ValueError) as error:
-        raise RuleError(f"the rule could not be taken out of {path}: {_said(error)}") from error
+        raise RuleError(f"the rule could not be taken out of {path}: {_message(error)}") from error
 
 
 def _blocks(text: str) -> list[str]:
     """The text cut before each rule."""
-    starts = [found.start() for found in _HEADER.finditer(text)]
+    starts = [match.start() for match in _HEADER.finditer(text)]
     return [text[at:until] for at, until in zip([0, *starts], [*starts, len(text)], strict=True) if at < until]
 
 
 def _is_it(rule: Rule, verdict: str, table: object) -> bool:
     try:
-        found = _rule(verdict, table, "person", 0)
+        result = _rule(verdict, table, "person", 0)
     except RuleError:
         return False
-    return (found.text, found.folder) == (rule.text, rule.folder)
+    return (result.text, result.folder) == (rule.text, rule.folder)
 
 
 def _written(rule: Rule) -> Iterator[str]:
     yield f"[[{rule.verdict}]]"
-    for name in _TEXTS:
+    for name in _STRINGS:
         if value := getattr(rule, name):
             yield f"{name} = {json.dumps(value, ensure_ascii=False)}"
     for name in _LISTS:

@@ -1,20 +1,156 @@
-"""Whether a rule fits an action: `ask` and `deny` by any part of it, `allow` only when all of it is covered."""
+"""Match rules against an action: `ask` and `deny` fit any part of it, `allow` has to cover all of it."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 from workbench.files.anchored import real_path
 from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
-from workbench.rules.forms import hides_from, plain_forms
 from workbench.rules.patterns import command_pattern, is_address, is_exact, path_pattern
 from workbench.rules.rule import Rule, slips_by
 from workbench.rules.subject import Subject
+
+UNKNOWN: Final = "\0"
+"""Stands in a word for what only the shell will know."""
+_BEFORE_VERB: Final[Mapping[str, frozenset[str]]] = {
+    "git": words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix --attr-source"),
+    **dict.fromkeys(
+        ("npm", "pnpm", "yarn", "bun"),
+        words("--prefix -C --dir --cwd -w --workspace --filter -F --userconfig --registry --cache"),
+    ),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), words("-H --host -c --context --config -l --log-level")),
+    **dict.fromkeys(
+        ("kubectl", "oc", "helm"),
+        words("-n --namespace --context --kubeconfig --cluster -s --server --user --kube-context"),
+    ),
+    **dict.fromkeys(("cargo", "go"), words("-C --manifest-path --config --color -Z")),
+    **dict.fromkeys(("gh", "glab"), words("-R --repo --hostname")),
+    **dict.fromkeys(("terraform", "tofu"), words("-chdir")),
+    **dict.fromkeys(("aws", "gcloud", "az"), words("--profile --region --project --output --account --endpoint-url")),
+    **dict.fromkeys(("uv", "poetry", "pip"), words("--directory --project -C --python --cache-dir --log")),
+    **dict.fromkeys(("systemctl", "make"), words("-H --host -M --machine -C --directory -f --file -j")),
+}
+"""Programs that are told what to do by a word behind flags of their own: those flags that take a value."""
+
+
+_SAME: Final[Mapping[str, Mapping[str, str]]] = {
+    "git": {
+        **dict.fromkeys(("send-pack", "http-push", "subtree push", "lfs push", "svn dcommit", "p4 submit"), "push"),
+        **dict.fromkeys(("fetch-pack", "http-fetch", "remote update"), "fetch"),
+        **{"stage": "add", "commit-tree": "commit", "annotate": "blame", "checkout-index": "checkout"},
+    },
+    "npm": {
+        **dict.fromkeys(words("i in ins inst insta instal isnt isntall add"), "install"),
+        **dict.fromkeys(words("rm r un remove unlink"), "uninstall"),
+        **dict.fromkeys(words("up upgrade udpate"), "update"),
+        **dict.fromkeys(words("x"), "exec"),
+        **dict.fromkeys(words("run-script rum urn"), "run"),
+        **dict.fromkeys(words("t tst"), "test"),
+    },
+    "cargo": {"b": "build", "c": "check", "t": "test", "r": "run", "rm": "remove", "d": "doc"},
+}
+"""Verbs that do what another verb does, by program."""
+_DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "git": {"commit": words("merge pull cherry-pick revert am rebase stash notes subtree commit-tree fast-import")},
+    "npm": {
+        "publish": words("version"),
+        "run": words("start test stop restart"),
+        "install": words("ci install-test it"),
+    },
+}
+"""Verbs that, among other things, do what the named verb does."""
+_KINDS: Final = words("container image volume network system builder")
+"""Words of docker that may stand before a verb or be left out."""
+_SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
+"""Programs whose verbs may be abbreviated."""
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[str]]:
+    """The words as they stand, without the folder of the program, without the flags before what it shall do, and as
+    other words for the same; `program` is where a link in the first word leads.
+    """
+    if not command:
+        return
+    first = command[0].lstrip("\\")
+    name = first.rpartition("/")[2]
+    rest = command[1:]
+    for one in dict.fromkeys((first, name, name.casefold(), *((program,) if program else ()))):
+        yield [one, *rest]
+        yield from _by_verb(one.rpartition("/")[2].casefold(), rest)
+
+
+def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`git-push x` and `hub push x` are `git push x`, and so on."""
+    if name.startswith("git-") and len(name) > 4:
+        name, rest = "git", [name[4:], *rest]
+        yield [name, *rest]
+    elif name == "hub":
+        name = "git"
+        yield [name, *rest]
+    bare = _from_verb(name, rest)
+    if len(bare) != len(rest):
+        yield [name, *bare]
+    if bare and bare[0] != bare[0].casefold():
+        yield [name, bare[0].casefold(), *bare[1:]]
+    if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
+        yield [name, *bare[1:]]
+    for length in (1, 2):
+        same = _SAME.get(name, {}).get(" ".join(bare[:length]))
+        if same:
+            yield [name, same, *bare[length:]]
+
+
+_DOCKERS: Final = frozenset({"docker", "podman", "nerdctl"})
+
+
+def _from_verb(name: str, rest: Sequence[str]) -> Sequence[str]:
+    taking = _BEFORE_VERB.get(name)
+    if taking is None:
+        return rest
+    at = 0
+    while at < len(rest) and rest[at].startswith(("-", "+")):
+        at += 2 if rest[at] in taking else 1
+    return rest[at:]
+
+
+def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
+    """Whether a command may turn out to be what the pattern names once it runs."""
+    if not command or UNKNOWN in command[0]:
+        return bool(command)
+    expected_program, *then = pattern.split()
+    name = (program or command[0].rpartition("/")[2]).casefold()
+    if not _may_be(name, expected_program.casefold()):
+        return False
+    makes_name = name == "git" and any("alias." in word.casefold() for word in command[1:])
+    if makes_name or _GLOB.search(name):  # a pattern of files may become several words
+        return True
+    return _may_go_on(name, then, command)
+
+
+def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
+    """Whether the words behind the program's name may be the pattern's; the first that differs tells."""
+    for expected, word in zip(then, _from_verb(name, command[1:]), strict=False):
+        if expected != word and word in _DOES_TOO.get(name, {}).get(expected, ()):
+            return True
+        if expected != word:
+            short = name in _SHORTENED and len(word) > 1 and expected.startswith(word)
+            return "*" not in expected and (short or _may_be(word, expected))
+    return False
+
+
+def _may_be(word: str, wanted: str) -> bool:
+    """Whether a word, which may hold what is not known or a pattern of files, may become the one that is wanted."""
+    if word == wanted or UNKNOWN in word or ("{" in word and "," in word):
+        return True
+    return bool(_GLOB.search(word)) and fnmatchcase(wanted, word)
+
 
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
@@ -40,10 +176,10 @@ def touches(rule: Rule, subject: Subject) -> bool:
         return not rule.path or any(is_at(rule, path, subject) for path in subject.paths)
     if not subject.is_shell:
         return False
-    found = [part for part in subject.parts if runs(rule, part)]
-    if not found:
+    result = [part for part in subject.parts if runs(rule, part)]
+    if not result:
         return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
-    return not rule.path or any(is_at(rule, path, subject) for part in found for path in part.paths)
+    return not rule.path or any(is_at(rule, path, subject) for part in result for path in part.paths)
 
 
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
@@ -67,11 +203,11 @@ def _covers_call(rule: Rule, subject: Subject) -> bool:
 def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     used: Rule | None = None
     outer: Rule | None = None
-    said: tuple[str, ...] = ()
+    message: tuple[str, ...] = ()
     for part in subject.parts:
         if not part.depth:
-            outer, said = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
-        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(said, part))
+            outer, message = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
+        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(message, part))
         if not held and part.risk != "LOW":
             return None
         used = used or outer
@@ -87,13 +223,13 @@ def _changes(part: Part, subject: Subject) -> bool:
 
 
 def _is_module(outer: tuple[str, ...], inner: Part) -> bool:
-    """Whether the inner command is what stands behind `python -m`: the same words, looked at once more."""
+    """Whether the inner command repeats the words after `python -m`."""
     return outer[1:2] == ("-m",) and inner.words == outer[2:]
 
 
 def _names(rule: Rule, part: Part, subject: Subject) -> bool:
     """Whether an `allow` rule names this plain command; with a `*` in it the paths must be those of the workspace."""
-    if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_texts(part)):
+    if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
         return False
     if not is_exact(rule.command) and slips_by(rule.command, part.words):
         return False
@@ -113,7 +249,7 @@ def _leads_out(part: Part, workspace: str) -> bool:
     return any(not within(real(path), workspace) for path in (*part.paths, *named))
 
 
-def _plain_texts(part: Part) -> Iterator[str]:
+def _plain_lines(part: Part) -> Iterator[str]:
     yield shlex.join(part.words)
     if len(part.text) < LONGEST_TEXT:
         yield part.text
@@ -122,10 +258,10 @@ def _plain_texts(part: Part) -> Iterator[str]:
 def runs(rule: Rule, part: Part) -> bool:
     """Whether an `ask` or `deny` rule names the command of a part, however it is quoted or reached."""
     pattern = command_pattern(rule.command)
-    return any(pattern.fullmatch(text) for text in _texts(part))
+    return any(pattern.fullmatch(text) for text in _strings(part))
 
 
-def _texts(part: Part) -> Iterator[str]:
+def _strings(part: Part) -> Iterator[str]:
     yield part.text
     for form in plain_forms(part.words, part.program):
         yield " ".join(form)
@@ -147,7 +283,7 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
         return True
-    if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _texts(part)):
+    if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _strings(part)):
         return True
     return hides_from(pattern, part.words, part.program)
 

@@ -1,4 +1,4 @@
-"""The patterns of rules: one for commands, one for paths; used by `matching` and `width`."""
+"""Patterns of rules for commands and for paths."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ class PathPattern:
         self._read(self._pattern[len(self._start) :])
 
     def _read(self, rest: str) -> None:
-        place = 0
+        position = 0
         for piece in _PIECES.findall(rest):
             if piece == "**/":  # nothing, or anything up to a slash
-                self._skips |= 1 << place
-                self._stays |= 2 << place
-                self._takes["/"] |= 2 << place
-                place += 2
+                self._skips |= 1 << position
+                self._stays |= 2 << position
+                self._takes["/"] |= 2 << position
+                position += 2
             elif piece == "**":
-                self._stays |= 1 << place
+                self._stays |= 1 << position
             elif piece == "*":
-                self._stays_in_name |= 1 << place
+                self._stays_in_name |= 1 << position
             else:
                 if piece == "?":
-                    self._any_sign |= 1 << place
+                    self._any_sign |= 1 << position
                 else:
-                    self._takes[piece] |= 1 << place
-                place += 1
-        self._last = 1 << place
+                    self._takes[piece] |= 1 << position
+                position += 1
+        self._last = 1 << position
 
     def fullmatch(self, path: str) -> bool:
         """Whether it fits the whole path."""
-        given = path.casefold() if self._folded else path
-        if not given.startswith(self._start):
+        candidate = path.casefold() if self._folded else path
+        if not candidate.startswith(self._start):
             return False
-        rest = given[len(self._start) :]
+        rest = candidate[len(self._start) :]
         if self._is_plain:
             return (not rest and self._below != "must") or (rest.startswith("/") and self._below != "no")
         return self._fits(rest)
@@ -69,9 +69,9 @@ class PathPattern:
                 return True
             if not places:
                 return False
-            known = self._takes.get(sign, 0) | (self._any_sign if sign != "/" else 0)
+            moves = self._takes.get(sign, 0) | (self._any_sign if sign != "/" else 0)
             stays = self._stays | (self._stays_in_name if sign != "/" else 0)
-            places = self._without_skipped((places & known) << 1 | places & stays)
+            places = self._without_skipped((places & moves) << 1 | places & stays)
         return bool(places & self._last) and self._below != "must"
 
     def _without_skipped(self, places: int) -> int:
@@ -83,7 +83,7 @@ class PathPattern:
 
 
 def is_exact(pattern: str) -> bool:
-    """Whether a command pattern stands for itself alone."""
+    """Whether a command pattern matches only itself."""
     return "*" not in re.sub(r"\\.", "", pattern)
 
 
@@ -106,16 +106,16 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
 
 def _between_stars(pieces: list[str]) -> list[list[str]]:
     """The pieces before, between and after the stars; a space beside a star is one, the star takes the others."""
-    texts: list[list[str]] = [[]]
+    strings: list[list[str]] = [[]]
     for index, piece in enumerate(pieces):
         beside = [*pieces[max(index - 1, 0) : index], *pieces[index + 1 : index + 2]]
         if piece.startswith("*"):
-            texts.append([])
+            strings.append([])
         elif piece.isspace() and any(one.startswith("*") for one in beside):
-            texts[-1].append(" ")
+            strings[-1].append(" ")
         else:
-            texts[-1].append(piece if not piece.isspace() else "  ")
-    return texts
+            strings[-1].append(piece if not piece.isspace() else "  ")
+    return strings
 
 
 def _command_text(pieces: list[str]) -> str:

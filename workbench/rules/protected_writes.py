@@ -1,7 +1,6 @@
-"""Writes of a command line to paths that are not known before it runs, and that may be protected ones; used by the
-rulings of a session, which ask about them in every mode.
+"""Writes to paths that are not known before the command runs and may be protected; every mode asks about them.
 
-What a program does by itself (tests, builds, scripts) is not judged here: the integrity guard compares the protected
+What a program does by itself (tests, builds, scripts) is not rated here: the integrity guard compares the protected
 files around it.
 """
 
@@ -70,22 +69,22 @@ def _by_patch(part: Part, subject: Subject) -> str:
     """Why a patch is asked about: what it names, or that it cannot be read."""
     if part.words[0] == "git" and not _WRITES_NOTHING.isdisjoint(part.words):
         return ""
-    texts = list(_patch_texts(part, subject))
-    found = [match for text in texts for match in _PATCH_PATH.findall(text)]
-    if not all(_PATCH_PATH.search(text) for text in texts) or not found or any("\\" in match for match in found):
+    strings = list(_patch_contents(part, subject))
+    result = [match for text in strings for match in _PATCH_PATH.findall(text)]
+    if not all(_PATCH_PATH.search(text) for text in strings) or not result or any("\\" in match for match in result):
         return _PATCH
-    for match in found:
+    for match in result:
         for path in match.strip().strip('"').split(" "):
             if code_reason(f"/{path}"):
                 return f"it applies a patch that changes {path}, which is protected"
     return ""
 
 
-def _patch_texts(part: Part, subject: Subject) -> Iterator[str]:
+def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
     """The files that a patch may be read from, and the command line itself, where it holds one."""
-    folder = part.folders[0] if part.folders else subject.workspace
+    directory = part.folders[0] if part.folders else subject.workspace
     redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
-    named = [os.path.join(folder, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
+    named = [os.path.join(directory, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
     written = {os.path.normpath(path) for each in subject.parts for path in each.changes if each is not part}
     for path in map(os.path.normpath, (*named, *redirects, *part.paths)):
         # one that the line itself writes holds something else by then

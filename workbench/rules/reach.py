@@ -1,20 +1,21 @@
-"""Whether an action reaches what a rule names from above: a search or deletion of a folder that holds it, a pattern of
-files that it fits; used by `book`, which asks about these."""
+"""Match rules against what an action reaches without naming it: directories above, patterns, hard links."""
 
 from __future__ import annotations
 
+import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import PurePosixPath
+from stat import S_ISREG
 from typing import Final
 
-from workbench.risk.assessment import Part
-from workbench.risk.deletion import mentioned
+from workbench.risk.assessment import Part, mentioned
 from workbench.risk.paths import words
-from workbench.rules.forms import UNKNOWN
-from workbench.rules.matching import is_at, is_in_force, real, runs
+from workbench.rules.matching import UNKNOWN, is_at, is_in_force, real, runs
+from workbench.rules.patterns import path_pattern
 from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
 
@@ -25,7 +26,7 @@ _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
 _SERVES: Final = words("http.server zipfile tarfile")
 """Modules of Python, run with `-m`, that take in whole folders."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
-_SHOWS_IF_TOLD: Final = words("log reflog diff-tree diff-index diff-files")
+_SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
 """Verbs of git that show what is in files, by themselves or with a flag for patches."""
 _DEEP_GIT: Final = (
     words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
@@ -33,17 +34,17 @@ _DEEP_GIT: Final = (
     | words("sparse-checkout bisect filter-branch filter-repo difftool mergetool rerere fast-import checkout-index mv")
     | words("subtree unpack-file hash-object replay unpack-objects")
     | _SHOWS_GIT
-    | _SHOWS_IF_TOLD
+    | _SHOWS_WITH_FLAG
 )
 _OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
-"""Verbs whose words are no files, and that may write any file."""
+"""Verbs whose words are not files, and that may write any file."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
 _PATCH: Final = re.compile(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
     r"--binary|--function-context"
 )
 _PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
-"""A word that stands for any path, or for a message, to git itself."""
+"""A word that git treats as a pattern of paths or as a search for a message."""
 _LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
 _LISTED_BY: Final = {
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "-T"),
@@ -68,7 +69,7 @@ _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(
 _MOST_WORDS = 200
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
 _CLUSTER = re.compile(r"-[a-zA-Z]+")
-_SIGNS = re.compile(r"[*?\[]")
+_CHARACTERS = re.compile(r"[*?\[]")
 
 
 def reaches(rule: Rule, subject: Subject) -> bool:
@@ -85,7 +86,9 @@ def reaches(rule: Rule, subject: Subject) -> bool:
     if not base:
         return False
     bases = {base.casefold(), real(base).casefold()}
-    return any(_meets(path.casefold(), each, is_deep) for path, is_deep in _places(rule, subject) for each in bases)
+    return any(
+        _meets(path.casefold(), each, is_deep) for path, is_deep in _paths_taken(rule, subject) for each in bases
+    )
 
 
 def base_of(pattern: str, subject: Subject) -> str:
@@ -96,14 +99,14 @@ def base_of(pattern: str, subject: Subject) -> str:
     whole = whole if whole.startswith("/") else f"{subject.workspace}/{whole}"
     plain: list[str] = []
     for part in PurePosixPath(whole).parts:
-        if _SIGNS.search(part):
+        if _CHARACTERS.search(part):
             break
         plain.append(part)
     base = os.path.normpath("/".join(plain).replace("//", "/"))
     return "" if base == "/" else base
 
 
-def _places(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
+def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
     """The paths of an action, and whether it takes in all that is below."""
     if not subject.is_shell and not rule.command:
         is_deep = subject.tool in _DEEP
@@ -135,10 +138,10 @@ def _is_deep(part: Part) -> bool:
         return True
     if name.startswith("python") and "-m" in rest[:-1]:
         return rest[rest.index("-m") + 1] in _SERVES
-    signs = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
+    characters = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
     return any(
         word in ("--recursive", "--archive", "--dereference-recursive")
-        or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in signs))
+        or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in characters))
         for word in rest
     )
 
@@ -182,7 +185,7 @@ def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
 def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
     """Whether a verb of git shows or writes what is in files, and not only what they are called."""
     is_patch = any(_PATCH.fullmatch(word) for word in behind)
-    if verb in _SHOWS_IF_TOLD:
+    if verb in _SHOWS_WITH_FLAG:
         return is_patch
     if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
         return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # a start to check out
@@ -198,7 +201,7 @@ def _patterns(part: Part) -> list[str]:
     """The words that are patterns of files, as paths; the ratings may know them by one file that fits."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
         return []
-    return [path for path in candidates(part, part.words[1:]) if _SIGNS.search(path)]
+    return [path for path in candidates(part, part.words[1:]) if _CHARACTERS.search(path)]
 
 
 def _is_unplaced(part: Part) -> bool:
@@ -223,14 +226,14 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
         pattern = next((word for word in operands if not word.startswith("-")), "")
         operands = [word for word in operands if word != pattern]
     named = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
-    whole = _whole_folder(rule, subject)
+    whole = _whole_directory(rule, subject)
     return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in named)
 
 
-def _whole_folder(rule: Rule, subject: Subject) -> str:
+def _whole_directory(rule: Rule, subject: Subject) -> str:
     """The directory of which the rule names all that lies below; empty where it names something else."""
-    folder = rule.path.removesuffix("**").rstrip("/")
-    return real(base_of(folder, subject)) if folder != rule.path and not _SIGNS.search(folder) else ""
+    directory = rule.path.removesuffix("**").rstrip("/")
+    return real(base_of(directory, subject)) if directory != rule.path and not _CHARACTERS.search(directory) else ""
 
 
 def candidates(part: Part, operands: Sequence[str]) -> list[str]:
@@ -242,7 +245,9 @@ def candidates(part: Part, operands: Sequence[str]) -> list[str]:
         if part.words[0].rpartition("/")[2] in _DATA_BASES:
             pieces += re.split(r"[\s'\"();]+", word)
         names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
-    return [name if name.startswith("/") else f"{folder}/{name}" for name in names for folder in part.folders or ("",)]
+    return [
+        name if name.startswith("/") else f"{directory}/{name}" for name in names for directory in part.folders or ("",)
+    ]
 
 
 _LONGEST: Final = 300
@@ -258,4 +263,76 @@ def _meets(path: str, base: str, is_deep: bool) -> bool:
     mine, its = PurePosixPath(path).parts, PurePosixPath(base).parts
     if not all(one == other or fnmatchcase(other, _wide(one)) for one, other in zip(mine, its, strict=False)):
         return False
-    return is_deep or (len(mine) >= len(its) and bool(_SIGNS.search(path)))
+    return is_deep or (len(mine) >= len(its) and bool(_CHARACTERS.search(path)))
+
+
+_MOST_ENTRIES: Final = 4_000
+"""Directory entries that one search looks at; beyond it any named hard link counts."""
+_MOST_PATHS: Final = 200
+_PASSED_OVER: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
+"""Directories whose files are linked by package managers and git themselves."""
+
+Inode = tuple[int, int]
+
+
+def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
+    """Return the first `ask` or `deny` rule that names a file of which the action opens another hard link.
+
+    Where the files of a rule are too many to look at, each hard link that is named by itself counts.
+    """
+    rules = [rule for rule in rules if rule.path and not rule.command and is_in_force(rule, subject)]
+    if not rules:
+        return None
+    paths = list(_named(subject))
+    opened = set(filter(None, map(_linked, paths)))
+    directories = [path for path in paths if os.path.isdir(path)] if is_recursive(subject) else []  # noqa: PTH112
+    if not opened and not directories:
+        return None
+    return next((rule for rule in rules if _opens_one_of(rule, opened, directories, subject)), None)
+
+
+def _named(subject: Subject) -> Iterator[str]:
+    """The paths that an action names, or may name by its words, patterns filled in."""
+    words = (path for part in subject.parts for path in (*candidates(part, part.words[1:]), *mentioned(part)))
+    for path in islice(dict.fromkeys((*subject.paths, *words)), _MOST_PATHS):
+        is_pattern = any(sign in path for sign in "*?[")
+        yield from islice(glob.iglob(path), _MOST_PATHS) if is_pattern else (path,)  # noqa: PTH207 - strings
+
+
+def _opens_one_of(rule: Rule, opened: set[Inode], folders: list[str], subject: Subject) -> bool:
+    """Whether a file of the rule has another name among the opened ones, or below the folders."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
+    budget = iter(range(_MOST_ENTRIES))
+    base = base_of(rule.path, subject) or subject.workspace
+    files = [base] if os.path.isfile(base) else _files_under(base, budget)  # noqa: PTH113 - a string
+    linked = {inode for path in files if pattern.fullmatch(path) and (inode := _linked(path))}
+    if next(budget, None) is None or opened & linked:
+        return bool(opened)
+    under = (path for directory in folders for path in _files_under(directory, budget)) if linked else ()
+    return any(not pattern.fullmatch(path) and _linked(path) in linked for path in under)
+
+
+def _linked(path: str) -> Inode | None:
+    """The file at a path if it has more than one name."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - asked for each path
+    except (OSError, ValueError):
+        return None
+    return (info.st_dev, info.st_ino) if info.st_nlink > 1 and S_ISREG(info.st_mode) else None
+
+
+def _files_under(folder: str, budget: Iterator[int]) -> Iterator[str]:
+    """The paths of files below a directory, as far as the budget of entries reaches."""
+    directories = [folder]
+    while directories:
+        try:
+            with os.scandir(directories.pop()) as entries:
+                for entry in entries:
+                    if next(budget, None) is None:
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        directories += [entry.path] if entry.name not in _PASSED_OVER else []
+                    else:
+                        yield entry.path
+        except OSError:
+            continue

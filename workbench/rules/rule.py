@@ -1,4 +1,4 @@
-"""One rule: its fields, and the one line it is written as in logs, questions and the screen; read by all of `rules`."""
+"""One rule: its fields, and the line it is written as in logs, questions and on screen."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Rule:
 
     verdict: Verdict
     tool: str = ""
-    """The name of a tool; `*` stands for any signs."""
+    """The name of a tool; `*` matches any characters."""
     command: str = ""
-    """A pattern for one command of a command line: `*` stands for anything, `\\*` for itself."""
+    """A pattern for one command of a command line: `*` matches anything, `\\*` a star."""
     path: str = ""
     """A pattern for a path: `*` within a name, `**` across folders; relative ones begin at the workspace."""
     folder: str = ""
     """The folder in which it counts; everywhere when empty."""
     reason: str = ""
-    """What the model is told when it denies."""
+    """The reason given to the model when it denies."""
     match: tuple[str, ...] = ()
     not_match: tuple[str, ...] = ()
     source: Source = field(default="session", compare=False)
@@ -76,8 +76,8 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
 
 def near(name: str, known: Iterable[str]) -> str:
     """A hint at the nearest known name; empty when none is near."""
-    found = nearest(name, known, 0.5)
-    return f" (did you mean {found!r}?)" if found else ""
+    result = nearest(name, known, 0.5)
+    return f" (did you mean {result!r}?)" if result else ""
 
 
 _LONG: Final = words(
@@ -172,4 +172,4 @@ def _is_listed(option: str, own: frozenset[str]) -> bool:
     if option in own:
         return True
     plain = re.sub(r"(?<=[a-z])([A-Z])", r"-\1", option).casefold()
-    return len(plain) >= _SHORTEST and any(known.startswith(plain) for known in (*_LONG, *own))
+    return len(plain) >= _SHORTEST and any(option_name.startswith(plain) for option_name in (*_LONG, *own))

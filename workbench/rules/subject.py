@@ -1,4 +1,4 @@
-"""What rules are held against: an action with its commands and paths; made of the local analysis."""
+"""What rules are matched against: an action with its commands and paths."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def subject_of(
 ) -> Subject:
     """The action for the rules, from what the analysis says of it."""
     named = named_paths(arguments, workspace) if tool != SHELL else []
-    found = (path for part in assessment.parts for path in part.paths)
-    paths = tuple(dict.fromkeys((*found, *named)))
+    result = (path for part in assessment.parts for path in part.paths)
+    paths = tuple(dict.fromkeys((*result, *named)))
     home = home or os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     return Subject(tool, arguments, assessment.parts, paths, workspace, home, assessment.server_tool)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.files.facts import Facts, recording
-from workbench.risk.assess import assess_action, live_inputs
-from workbench.risk.assessment import Assessment
+from workbench.risk import Assessment, RatingContext, assess, live_inputs
 from workbench.session.state import State
 from workbench.tools.tool import ToolDefinition
 
@@ -34,17 +33,18 @@ class Assessments:
         """Return the rating of a call that would start now."""
         workspace = self._state.workspace
         directory = tool.working_dir() or workspace
+        context = RatingContext(workspace, directory)
         try:
-            inputs = live_inputs(tool, arguments, workspace, directory)
+            inputs = live_inputs(tool, arguments, context)
             key = json.dumps([tool.name, arguments, workspace, directory, inputs, str(Path.home())], sort_keys=True)
         except Exception:  # noqa: BLE001 - a tool of somebody else's; rating it reports what is wrong
-            return assess_action(tool, arguments, workspace, directory)
+            return assess(tool, arguments, context)
         with self._lock:
             entry = self._entries.get(key)
         if entry is not None and entry[1].hold():
             return entry[0]
         with recording() as facts:
-            assessment = assess_action(tool, arguments, workspace, directory)
+            assessment = assess(tool, arguments, context)
         with self._lock:
             self._entries.pop(key, None)
             while len(self._entries) >= _MAX_ENTRIES:

@@ -11,7 +11,7 @@ from random import Random
 from tests.security.fuzz.compare import PLACES, differences
 from tests.security.fuzz.grammar import Grammar
 from tests.security.fuzz.real_bash import commands_run
-from workbench.risk.shell.scan import assess_command
+from workbench.risk.commands import assess_command
 
 
 def main(seed: int, count: int) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
+from unittest.mock import patch
 
+from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
-from workbench.risk.shell import scan, walk
+from workbench.risk.programs import judge as programs
 from workbench.risk.shell.call import Call
-from workbench.risk.shell.scan import assess_command
-from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.word import UNKNOWN, Word
 
 UNSURE = "cannot be read with certainty"
 _FILE_OF_PROCESS = re.compile(r"/dev/fd/\d+")
@@ -47,17 +48,14 @@ def differences(lines: Sequence[str], ran: Sequence[Sequence[tuple[str, ...]]]) 
 def _seen() -> Iterator[list[list[Word]]]:
     """All calls that are rated meanwhile; the rating itself goes on as ever."""
     seen: list[list[Word]] = []
-    rate: Callable[[Call, Word], None] = walk.judge
+    rate = programs.judge
 
     def listening(call: Call, name: Word) -> None:
         seen.append([name, *call.words])
         rate(call, name)
 
-    walk.judge = scan.judge = listening
-    try:
+    with patch.object(programs, "judge", listening):
         yield seen
-    finally:
-        walk.judge = scan.judge = rate
 
 
 def _is_seen(command: tuple[str, ...], seen: list[list[Word]]) -> bool:

@@ -19,7 +19,7 @@ from workbench.cli.main import main
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
-from workbench.risk.assess import assess_action
+from workbench.risk import RatingContext, assess
 from workbench.tools import ArgumentError, Tool, ToolContext, ToolDefinition, resolve_tool
 from workbench.tools.openapi.calls import Keys
 from workbench.tools.openapi.source import read_source
@@ -461,11 +461,11 @@ def test_names_are_ones_that_providers_take_and_no_other_tool_has(tmp_path):
 def test_the_risk_of_a_call_is_by_its_method_and_by_what_it_is_given(tmp_path):
     item = {method: operation(method, given("a", "query")) for method in ("get", "post", "delete")}
     api = opened(tmp_path, document({"/it": item}))
-    assert [assess_action(api[name], {}, "/w", "/w").risk for name in item] == ["LOW", "MEDIUM", "HIGH"]
-    assert assess_action(api["post"], {}, "/w", "/w").reasons == (
+    assert [assess(api[name], {}, RatingContext("/w")).risk for name in item] == ["LOW", "MEDIUM", "HIGH"]
+    assert assess(api["post"], {}, RatingContext("/w")).reasons == (
         "a tool of another program: POST https://api.test/v1/it",
     )
-    assert assess_action(api["get"], {"a": "file:///etc/shadow"}, "/w", "/w").risk == "HIGH"
+    assert assess(api["get"], {"a": "file:///etc/shadow"}, RatingContext("/w")).risk == "HIGH"
 
 
 def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_no_question(tmp_path, site):
@@ -479,8 +479,8 @@ def test_a_document_that_others_write_does_not_say_where_keys_go_nor_what_needs_
         assert "your key go to https://elsewhere.test/" in refused.notices[0]
         assert "base_url" in refused.notices[0]
         said = Opened(tmp_path, document=place, key_env="THE_KEY", base_url="https://api.test/")
-        assert assess_action(said["get"], {}, "/w", "/w").risk == "LOW"
-        assert assess_action(Opened(tmp_path, document=place)["get"], {}, "/w", "/w").risk == "MEDIUM"
+        assert assess(said["get"], {}, RatingContext("/w")).risk == "LOW"
+        assert assess(Opened(tmp_path, document=place)["get"], {}, RatingContext("/w")).risk == "MEDIUM"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "169.254.169.254", "10.0.0.1", "2130706433"])
@@ -496,7 +496,7 @@ def test_a_document_alone_leads_no_call_into_this_machine_or_its_network(tmp_pat
         assert "not a public address" in said.text
         assert "`base_url` in [tools.openapi.api]" in said.text
     assert site.visits == []
-    assert assess_action(api["get"], {}, "/w", "/w").risk == ("HIGH" if host == "169.254.169.254" else "LOW")
+    assert assess(api["get"], {}, RatingContext("/w")).risk == ("HIGH" if host == "169.254.169.254" else "LOW")
     monkeypatch.setenv("HTTP_PROXY", "")
     if host in ("127.0.0.1", "localhost"):
         named = Opened(tmp_path, document=str(tmp_path / "own.json"), base_url=f"http://{host}:{site.port}/v1")

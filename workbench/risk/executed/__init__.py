@@ -1,6 +1,6 @@
-"""The files that an action executes or reads as code: which there are, and what they hold.
+"""The files that an action executes or reads as code, and their content.
 
-`executed_files` is what the approval of an action is bound to besides its arguments; it is used by `session.acting`.
+An approval is bound to `executed_files` besides the arguments of the action: when one of them changes, it asks again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The search for the files that a command executes or reads as code, by what its program does with its words."""
+"""Find the files that a command executes or reads as code, by what its program does with its words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,17 +15,22 @@ from workbench.risk.assessment import Part
 from workbench.risk.executed import programs as table
 from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
 from workbench.risk.executed.project_files import add_directory, add_named, add_settings, add_tree, is_tree_program
-from workbench.risk.executed.recipes import targets_of
-from workbench.risk.executed.source import CODE_ENDINGS, Kind, commands_in, is_program, is_redirect, quoted_names
+from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
+from workbench.risk.executed.source import (
+    CODE_ENDINGS,
+    Kind,
+    commands_in,
+    is_program,
+    is_redirect,
+    quoted_names,
+    targets_of,
+)
 from workbench.risk.paths import within
-from workbench.risk.shell.words import UNKNOWN
+from workbench.risk.word import UNKNOWN
 
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
 """Characters of a command or of code that are looked at; a longer one is never LOW."""
-_MOST_ENTRIES: Final = 2_000
-_PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\Z|dist\Z")
-_TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
 _MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
@@ -36,11 +39,8 @@ _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)",
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
 """Options behind which some programs are given a module that they load."""
-_ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
-_PYTHON_PATH: Final = re.compile(r"\bpythonpath[ \t]*=[ \t]*(\[[^]]*\]|[^\n]*)")
-_NAME: Final = re.compile(r"[\w./-]+")
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
-_RECIPE_SIGNS: Final = "@-+"
+_RECIPE_MARKS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
 _MOST_BASES: Final = 8
 
@@ -97,12 +97,12 @@ def finder_of(
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
     """Take what one command executes: its program, and what this reads as code."""
     words = [word for word in words if not is_redirect(word)]
-    while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_SIGNS) == ""):
+    while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_MARKS) == ""):
         words = words[1:]
     if not words:
         return
     is_include = words[0] in _INCLUDES
-    name, rest = (words[0] if is_include else words[0].lstrip(_RECIPE_SIGNS)), words[1:]
+    name, rest = (words[0] if is_include else words[0].lstrip(_RECIPE_MARKS)), words[1:]
     if is_include or name in {"source", "."}:
         for word in rest if is_include else rest[:1]:
             finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
@@ -126,7 +126,7 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
         finder.program(name, (directory,), depth)
     if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
-    for directory in _upwards(bases[0], finder.workspace):
+    for directory in upwards(bases[0], finder.workspace):
         finder.program(name, tuple(f"{directory}/{each}" for each in table.BESIDE[:2]), depth)
 
 
@@ -226,9 +226,9 @@ def _wrapped(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
 
 def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     for word, value in _with_next(rest):
-        flag, equals, given = word.partition("=")
+        flag, equals, inline_value = word.partition("=")
         if flag in table.FILE_FLAGS or flag in {"-E", "--exec", "-i", "--include"}:
-            finder.program(given if equals else value, bases, depth)
+            finder.program(inline_value if equals else value, bases, depth)
         elif word[:2] in {"-f", "-E"} and len(word) > 2:
             finder.program(word[2:], bases, depth)
 
@@ -281,7 +281,7 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
     names = table.LOOKED_FOR.get(program, ())
     kind: Kind = "recipes" if program in table.RECIPES else ""
     directories = (
-        [directory for base in dict.fromkeys(bases) for directory in _upwards(base, finder.workspace)] if names else []
+        [directory for base in dict.fromkeys(bases) for directory in upwards(base, finder.workspace)] if names else []
     )
     if kind:
         finder.targets += targets_of(rest)
@@ -295,8 +295,8 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
     if program in table.NODE_MANAGERS:
         _package_scripts(finder, rest, bases, depth)
     elif program == "pytest":
-        _tests(finder, rest, bases, depth)
-        _plugins(finder, names, tuple(directories), depth)
+        add_tests(finder, rest, bases, depth)
+        add_plugins(finder, names, tuple(directories), depth)
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -307,36 +307,18 @@ def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) ->
             finder.module((inline if equals else value).partition(":")[0], (*bases, finder.workspace), depth)
 
 
-def _plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
-    """The plugins that settings of pytest add with `-p`."""
-    for path in (path for name in names for path in finder.at(name, bases)):
-        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
-            for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
-                finder.module(module, bases, depth)
-
-
-def _python_paths(finder: Finder, bases: Bases) -> Bases:
-    """The directories that settings of pytest put on the path of modules."""
-    found: list[str] = []
-    for path in (path for name in table.LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
-        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
-            for listed in _PYTHON_PATH.findall(file.read(_LONGEST)):
-                found += [os.path.join(os.path.dirname(path), each) for each in _NAME.findall(listed)]  # noqa: PTH118, PTH120
-    return (*bases, *found[:_MOST_BASES])
-
-
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """The command lines of a package.json that a call of its manager runs."""
     plain = [word for word in rest if not word.startswith("-")]
     verb = plain[0] if plain else ""
-    wanted = set(table.LIFECYCLE.get(verb, ()))
+    expected = set(table.LIFECYCLE.get(verb, ()))
     for name in plain[:3]:
-        wanted |= {name, f"pre{name}", f"post{name}"}
+        expected |= {name, f"pre{name}", f"post{name}"}
     members = _members(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
     for base in dict.fromkeys((*bases, *members)):
-        for directory in _upwards(base, finder.workspace):
+        for directory in upwards(base, finder.workspace):
             for name, line in _scripts_of(f"{directory}/package.json", finder.beneath):
-                if name in wanted and depth < _DEEPEST:
+                if name in expected and depth < _DEEPEST:
                     finder.lines.append((f"{directory}/package.json", line))
                     _inline(finder, line, (directory, *bases), depth + 1, "shell")
     for word in plain[:2]:
@@ -348,27 +330,6 @@ def _members(finder: Finder, bases: Bases) -> list[str]:
     """The directories of the packages of a workspace of node."""
     patterns = ("*/package.json", "*/*/package.json")
     return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
-
-
-def _tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
-    named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
-    bases = _python_paths(finder, bases)
-    for path in _existing(finder, named or ["."], bases):
-        directory = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
-        for each in _upwards(directory, finder.workspace):
-            finder.program("conftest.py", (each,), depth, "python")
-        for file in _test_files(path) if directory == path else [path]:
-            finder.add(file, bases, depth, "python")
-
-
-def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:
-    for name in names:
-        for base in dict.fromkeys(bases):
-            path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
-            if UNKNOWN not in path and os.path.exists(path):  # noqa: PTH110 - strings
-                yield path
-                break
 
 
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
@@ -431,7 +392,7 @@ def _as_mounted(text: str) -> str:
 
 
 def _is_script(part: Part) -> bool:
-    """Whether a command alone on its line runs a script, whose words are its own: data as a rule."""
+    """Whether the only command of a line runs a script; the words after it are usually data."""
     is_known = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
     runs_script = bool(part.words) and ("/" in part.words[0] or _plain_name(part.words[0]) in table.SCRIPTED)
     return is_known and runs_script
@@ -470,41 +431,16 @@ def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str
             yield path
 
 
-def _upwards(directory: str, workspace: str) -> Iterator[str]:
-    """A folder and those above it as far as the workspace; outside of it the folder alone."""
-    directory = os.path.normpath(directory)
-    yield directory
-    while directory != workspace and within(directory, workspace):
-        directory = directory.rpartition("/")[0]
-        yield directory
-
-
 def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
     """Where flags say that the program works."""
     for word, value in _with_next(rest):
-        flag, equals, given = word.partition("=")
-        if flag not in table.FOLDER_FLAGS or UNKNOWN in value + given:
+        flag, equals, inline_value = word.partition("=")
+        if flag not in table.FOLDER_FLAGS or UNKNOWN in value + inline_value:
             continue
-        name = given if equals else value
+        name = inline_value if equals else value
         for base in bases[:2]:
             path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
             yield path if not name.endswith(".toml") else os.path.dirname(path)  # noqa: PTH120
-
-
-def _test_files(directory: str) -> Iterator[str]:
-    """The files of pytest below a folder, as far as the cap on entries reaches."""
-    directories, left = [directory], _MOST_ENTRIES
-    while directories and left > 0:
-        try:
-            with os.scandir(directories.pop(0)) as entries:
-                for entry in islice(entries, left):
-                    left -= 1
-                    if entry.is_dir(follow_symlinks=False):
-                        directories += [entry.path] if not _PASSED_OVER.match(entry.name) else []
-                    elif _TEST_NAME.fullmatch(entry.name):
-                        yield entry.path
-        except OSError:
-            continue
 
 
 def _scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The files that are found for one action: names looked up on the disk, and what the files found name themselves."""
+"""Collect the files of one action: names looked up on disk, then whatever the files found name themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.risk.executed.source import (
     state_of,
 )
 from workbench.risk.paths import within
-from workbench.risk.shell.words import UNKNOWN
+from workbench.risk.word import UNKNOWN
 
 MOST_FILES: Final = 600
 _MOST_STEPS: Final = 4_000
@@ -108,19 +108,19 @@ class Finder:
 
     def entries(self, directory: str) -> frozenset[str]:
         """Return the names in a directory, those that earlier actions will make included; looked up once."""
-        known = self._entries.get(directory)
-        if known is None:
+        cached = self._entries.get(directory)
+        if cached is None:
             try:
                 names = os.listdir(directory)[:_MOST_ENTRIES]  # noqa: PTH208 - strings
             except OSError:
                 names = []
-            made = (
+            coming = (
                 path[len(directory) + 1 :].partition("/")[0]
                 for path in self.beneath
                 if path.startswith(f"{directory}/")
             )
-            known = self._entries[directory] = frozenset((*names, *made))
-        return known
+            cached = self._entries[directory] = frozenset((*names, *coming))
+        return cached
 
     def _is_file(self, path: str) -> bool:
         if self.beneath.get(path) is not None:
@@ -132,10 +132,10 @@ class Finder:
 
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
         """Take the files of this name, with what they name themselves; whether there is one."""
-        found = list(self.at(name, bases))
-        for path in found:
+        result = list(self.at(name, bases))
+        for path in result:
             self.add(path, bases, depth, kind)
-        return bool(found)
+        return bool(result)
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
         """Take one file, and follow what it names; files of the system count only where a link leads to them."""
@@ -199,8 +199,8 @@ class Finder:
             bases = tuple(base for base in bases if not all(self._has_not(base, name) for name in names))
         for end in range(1, min(len(pieces), 8) + 1) if bases else ():
             path = "/".join(pieces[:end])
-            found = self.program(f"{path}.py", bases, depth, "python")
-            if not self.program(f"{path}/__init__.py", bases, depth, "python") and not found and end == 1 and not dots:
+            result = self.program(f"{path}.py", bases, depth, "python")
+            if not self.program(f"{path}/__init__.py", bases, depth, "python") and not result and end == 1 and not dots:
                 bases = tuple(base for base in bases if self._is_directory(f"{base}/{path}"))
                 if not bases:
                     return

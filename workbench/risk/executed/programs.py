@@ -1,4 +1,4 @@
-"""What programs read as code, as tables: scripts that stand in their words, and files they look for by themselves."""
+"""Tables of what programs read as code: scripts among their words, and files that they look for by themselves."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RUNNERS: Final = words(
     "uv poetry pipenv pdm hatch rye conda mamba pixi bundle mise asdf pyenv rbenv nvm coverage nox tox nodemon "
     "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx"
 )
-"""Programs behind whose verbs and flags a command or a script stands."""
+"""Programs whose verbs and flags are followed by a command or a script."""
 DATA: Final = words(
     "cp mv rm mkdir rmdir touch chmod chown chgrp ln install tee dd tar zip unzip gzip gunzip bzip2 xz zstd 7z "
     "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab less "

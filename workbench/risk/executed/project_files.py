@@ -1,5 +1,7 @@
-"""Files of the project that a program may read as code although its words do not name them as such: the tree that a
-build or a test run works in, settings named after the program, and whatever else the command line names.
+"""Project files that a program may read as code although no word names them as such.
+
+These are the sources that a build or a test run works on, settings named after the program, and every other file that
+the command line mentions.
 """
 
 from __future__ import annotations

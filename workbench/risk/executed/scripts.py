@@ -1,6 +1,4 @@
-"""The texts that an action will run besides its own: scripts, recipes, scripts of packages; `rules` are held against
-them.
-"""
+"""The scripts, recipes and package scripts that an action runs; rules are matched against their text."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from typing import Final, NamedTuple
 
 from workbench.risk.assessment import Part
 from workbench.risk.executed.commands import finder_of
-from workbench.risk.executed.recipes import recipe_text
+from workbench.risk.executed.source import recipe_text
 
 _LARGEST: Final = 256_000
 _MOST: Final = 40

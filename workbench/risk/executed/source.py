@@ -10,7 +10,8 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -24,7 +25,7 @@ LARGEST: Final = 8_000_000
 _LONGEST_TEXT: Final = 256_000
 _MOST_COMMANDS: Final = 400
 _MOST_NAMES: Final = 200
-_MOST_KNOWN: Final = 1_024
+_MOST_CACHED: Final = 1_024
 CODE_ENDINGS: Final = tuple(
     f".{ending}"
     for ending in words(
@@ -38,7 +39,7 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys((".py", ".pyw"), "python"),
     ".mk": "recipes",
 }
-_PROGRAM_SIGNS: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
+_PROGRAM_MAGIC: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
 _SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
 _SHELLS: Final = re.compile(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
 _INNER: Final = re.compile(r"\$\(([^()]{0,400})\)")
@@ -79,7 +80,7 @@ _SETTINGS_FILES: Final = (
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
 _LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
-"""What a text in Python loads modules with whose names stand in quotes; without it a dotted text is seldom one."""
+"""Calls by which Python loads modules named in strings; elsewhere a dotted string is rarely a module."""
 _RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
 _PATH: Final = re.compile(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
@@ -97,12 +98,12 @@ class Source(NamedTuple):
     modules: tuple[str, ...] = ()
     """Modules of Python that it imports; dots in front are relative ones."""
     names: tuple[str, ...] = ()
-    """Files that it may load or run, as they stand in its text."""
+    """Files that it may load or run, as written in its text."""
     kind: Kind = ""
     """The language its text was read in."""
 
 
-_KNOWN: dict[tuple[str, str, int, int, int, int, int], Source] = {}
+_RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], Source] = {}
 _ANALYSED: dict[tuple[str, str, str], Source] = {}
 """By digest, ending and kind."""
 
@@ -139,7 +140,7 @@ def is_program(path: str) -> bool:
             return False
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            return os.read(descriptor, 4).startswith(_PROGRAM_SIGNS)
+            return os.read(descriptor, 4).startswith(_PROGRAM_MAGIC)
         finally:
             os.close(descriptor)
     except PermissionError:
@@ -164,15 +165,15 @@ def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
     if info.st_size > LARGEST:
         return Source(_state(info))
     key = (path, kind, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-    if (cached := _KNOWN.get(key)) is not None:
+    if (cached := _RECOGNIZED.get(key)) is not None:
         return cached
     is_settled = has_settled(info)
     with os.fdopen(descriptor, "rb", closefd=False) as file:
         source = _analysed(path, file.read(LARGEST + 1), kind)
     if is_settled and _state(os.fstat(descriptor)) == _state(info):
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[key] = source
+        if len(_RECOGNIZED) >= _MOST_CACHED:
+            _RECOGNIZED.clear()
+        _RECOGNIZED[key] = source
     return source
 
 
@@ -181,7 +182,7 @@ def _analysed(path: str, content: bytes, kind: Kind) -> Source:
     digest = hashlib.sha256(content).hexdigest()[:32]
     key = (digest, PurePath(path).suffix, kind)
     if key not in _ANALYSED:
-        if len(_ANALYSED) >= _MOST_KNOWN:
+        if len(_ANALYSED) >= _MOST_CACHED:
             _ANALYSED.clear()
         _ANALYSED[key] = _looked_through(path, digest, content, kind)
     return _ANALYSED[key]
@@ -210,7 +211,7 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
 
 
 def plain_names(text: str) -> list[str]:
-    """Return what stands without quotes behind `source`, `load`, `use` and their like."""
+    """Return the unquoted names after `source`, `load`, `use` and similar words."""
     names = (match[1].rstrip(";").replace("::", "/") for match in _LOADED_PLAIN.finditer(text))
     return [name for name, _ in zip(dict.fromkeys(names), range(_MOST_PLAIN), strict=False)]
 
@@ -248,7 +249,7 @@ def _by_shebang(shebang: tuple[str, ...]) -> Kind:
 
 
 def commands_in(text: str) -> Iterator[tuple[str, ...]]:
-    """The words of each command in a shell text or in recipes; quotes are removed, variables stand as they are."""
+    """Yield the words of each command in a shell script or recipe, without quotes; variables are not expanded."""
     text = _EXPANSION.sub("$_", text.replace("\\\n", " "))
     pieces = []
     for _ in range(3):
@@ -284,7 +285,7 @@ def modules_in(text: str) -> Iterator[str]:
 
 
 def loaded_names(text: str) -> list[str]:
-    """What stands in quotes behind `require`, `import`, `include` and their like."""
+    """Return the quoted names after `require`, `import`, `include` and similar words."""
     return [match[1] for match, _ in zip(_LOADED.finditer(text), range(_MOST_NAMES), strict=False)]
 
 
@@ -298,3 +299,83 @@ def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
 def is_redirect(word: str) -> bool:
     """Whether a word of a command begins a redirect."""
     return bool(_REDIRECT.match(word))
+
+
+_TARGET: Final = re.compile(r"([^\s:#@][^:#]*?)\s*::?(?![:=])\s*([^#;]*)(?:;(.*))?")
+_ASSIGNMENT: Final = re.compile(r"(?:export\s+)?[\w.-]+\s*[?+:!]*=")
+_RUN_AT_ONCE: Final = re.compile(r"\$[({]shell ([^(){}]*)[)}]|`([^`]*)`")
+_RECURSES: Final = re.compile(r"\$[({]MAKE[)}]((?:[ \t]+[\w./=-]+)*)|(?:^|[\s;&|])(?:make|just)((?:[ \t]+[\w./=-]+)+)")
+_TAKES_VALUE: Final = words("-C -f -I -j -l -o -W --directory --file --makefile --justfile --jobs --set -d")
+_MARKS: Final = "@-+ \t"
+_VARIABLE: Final = re.compile(r"\$\((\w+)\)")
+
+
+@dataclass
+class _Recipe:
+    needs: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+
+def targets_of(rest: Sequence[str]) -> list[str]:
+    """Return the words of a call of make, just or rake that name targets."""
+    named = []
+    takes_value = False
+    for word in rest:
+        if not takes_value and not word.startswith(("-", "+")) and "=" not in word:
+            named.append(word)
+        takes_value = word in _TAKES_VALUE
+    return named
+
+
+def recipe_text(text: str, targets: Iterable[str]) -> str:
+    """Return the command lines that the targets, or the first one where none is named, and all they need will run.
+
+    Where a target is not found by its name (a pattern, a variable, another file) it is all lines of the file.
+    """
+    recipes, first, outside = _parsed(text.replace("\\\n", " "))
+    expected = list(targets) or [first]
+    reached: dict[str, None] = {}
+    while expected:
+        name = expected.pop()
+        if name in reached:
+            continue
+        if name not in recipes:
+            if name in targets or name == "":
+                return _as_shell([line for recipe in recipes.values() for line in recipe.lines] + outside)
+            continue
+        reached[name] = None
+        expected += recipes[name].needs
+        expected += [each for line in recipes[name].lines for each in _called(line)]
+    return _as_shell([line for name in reached for line in recipes[name].lines] + outside)
+
+
+def _called(line: str) -> list[str]:
+    return [name for match in _RECURSES.finditer(line) for name in targets_of((match[1] or match[2] or "").split())]
+
+
+def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
+    """The recipes by target, the first target, and the lines outside of recipes that may run something."""
+    recipes: dict[str, _Recipe] = {}
+    first = ""
+    outside: list[str] = []
+    now: list[_Recipe] = []
+    for line in text.splitlines():
+        if line[:1] in {"\t", " "} and now:
+            for recipe in now:
+                recipe.lines.append(line)
+        elif (result := _TARGET.match(line)) and not _ASSIGNMENT.match(line):
+            names = result[1].split()
+            first = first or next((name for name in names if not name.startswith(".")), "")
+            now = [recipes.setdefault(name, _Recipe()) for name in names]
+            for recipe in now:
+                recipe.needs += result[2].split()
+                recipe.lines += [result[3]] if result[3] else []
+        elif line.strip():
+            now = now if line.startswith("#") else []
+            outside += ["".join(each) for each in _RUN_AT_ONCE.findall(line)]
+    return recipes, first, outside
+
+
+def _as_shell(lines: Iterable[str]) -> str:
+    """The lines without the marks of make, its variables written as those of a shell."""
+    return "\n".join(_VARIABLE.sub(r"${\1}", line.lstrip(_MARKS)).replace("$$", "$") for line in lines)

@@ -1,1 +1,1 @@
-"""What Python code would do when it runs: read from its syntax tree, never run; used by cells and by the shell."""
+"""What Python code would do when it runs, derived from its syntax tree without running it."""

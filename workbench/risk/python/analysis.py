@@ -1,4 +1,4 @@
-"""The risk of a piece of Python: a part for each thing it does to files, programs and other machines."""
+"""Rate a piece of Python: one part for each effect on files, programs and other machines."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from workbench.risk.assessment import ANY, Part, shortened
-from workbench.risk.deletion import losing
-from workbench.risk.hidden import hides
+from workbench.risk.assessment import ANY, Part, hides, losing, shortened
+from workbench.risk.code import rated_code
 from workbench.risk.paths import code_reason
 from workbench.risk.python import table
 from workbench.risk.python.calls import POWERS, SECRET, judge_call
 from workbench.risk.python.judge import Judge, names_secret
 from workbench.risk.python.judge import Surroundings as Surroundings
-from workbench.risk.python.programs import sets_variable
+from workbench.risk.python.methods import sets_variable
 from workbench.risk.python.reading import Reading
 from workbench.risk.python.source import Lines, Nodes, TooMuchCode, parsed
 from workbench.risk.python.values import texts
@@ -60,14 +59,12 @@ def _why(error: Exception) -> str:
 
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
-    """Code that nobody looks into may delete anything."""
+    """Code that is not analysed may delete anything."""
     return Part(shortened(code), "HIGH", why, deletes=(f"{around.places.workspace}{ANY}",))
 
 
 def _by_words(code: str) -> Part:
     """Code that does not parse here: perhaps of another version of Python."""
-    from workbench.risk.shell.tools.interpreters import rated_code
-
     risk, reason = rated_code(code)
     return Part(shortened(code.strip()), risk, reason if risk == "HIGH" else "runs code that cannot be read here")
 
@@ -154,10 +151,10 @@ class _References:
 
 def _secrets(judge: Judge, every: Nodes) -> None:
     """Texts that are the path of something secret or protected, where it is not known what is done with them."""
-    seen = set(_only_said(judge, every))
+    visited = set(_only_printed(judge, every))
     for node in every.of(ast.Constant):
         text = node.value
-        if not isinstance(text, str) or not 2 < len(text) < 300 or id(node) in seen:
+        if not isinstance(text, str) or not 2 < len(text) < 300 or id(node) in visited:
             continue
         if text in judge.used or not re.search(r"[/.~]", text) or re.search(r"\s", text):
             continue
@@ -169,7 +166,7 @@ def _secrets(judge: Judge, every: Nodes) -> None:
             )
 
 
-def _only_said(judge: Judge, every: Nodes) -> Iterator[int]:
+def _only_printed(judge: Judge, every: Nodes) -> Iterator[int]:
     """Constants that are only printed or compared."""
     yield from (id(node.value) for node in every.of(ast.Expr))
     for compared in every.of(ast.Compare):

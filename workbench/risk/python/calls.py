@@ -1,4 +1,4 @@
-"""The rating of one call in Python, by the full name of what is called or, where that is not known, by its method."""
+"""Rate one call in Python by the full name of the function or, where that is not known, by the method."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.risk.python import table
-from workbench.risk.python.judge import Judge
-from workbench.risk.python.methods import METHODS, WRITING, given
-from workbench.risk.python.net import asks, sends
-from workbench.risk.python.programs import sets_variable, sets_variables, starts
+from workbench.risk.python.judge import Judge, asks, sends
+from workbench.risk.python.methods import METHODS, WRITING, given, sets_variable, sets_variables, starts
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, texts
 
@@ -23,8 +21,8 @@ SECRET: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|C
 
 def judge_call(judge: Judge, call: ast.Call) -> None:
     """Rate a call; one of which nothing is known adds nothing."""
-    known = [_by_name(judge, call, name) for name in judge.reading.names(call.func)]
-    if not any(known) and isinstance(call.func, ast.Attribute):
+    verdicts = [_by_name(judge, call, name) for name in judge.reading.names(call.func)]
+    if not any(verdicts) and isinstance(call.func, ast.Attribute):
         rate = METHODS.get(call.func.attr)
         if rate is not None:
             rate(judge, call, call.func.value)
@@ -72,8 +70,8 @@ def _visits(judge: Judge, call: ast.Call, address: Values) -> None:
     names = judge.reading.names(call.func)
     posts = len(call.args) > 1 and any(name.startswith("urllib.") and "urlretrieve" not in name for name in names)
     carries = any(keyword.arg in {"data", "json", "files", "method"} for keyword in call.keywords)
-    made = call.args[0] if call.args else None
-    if isinstance(made, ast.Call) and "urllib.request.Request" in judge.reading.names(made.func):
+    request = call.args[0] if call.args else None
+    if isinstance(request, ast.Call) and "urllib.request.Request" in judge.reading.names(request.func):
         return  # that one is rated itself
     (sends if posts or carries else asks)(judge, call, address)
 
@@ -152,25 +150,25 @@ def _set_variable(judge: Judge, call: ast.Call) -> None:
             sets_variable(judge, call, value, judge.reading.text(call.args[1]) if len(call.args) > 1 else UNKNOWN)
 
 
-def _adds_place_of_code(judge: Judge, call: ast.Call) -> None:
+def _adds_code_path(judge: Judge, call: ast.Call) -> None:
     for text in texts(judge.reading.values(call.args[-1])) if call.args else []:
         judge.used.add(text)
         for path in judge.places_of(text):
             inside = path is not None and judge.around.places.reading(path)[0] == "LOW" and not path.startswith("/tmp")
             if inside:
                 judge.found(call, "MEDIUM", "Python takes code from the workspace first")
-            elif path is None and _is_own_folder(call.args[-1]):
+            elif path is None and _is_own_directory(call.args[-1]):
                 continue
             else:
                 judge.found(call, "HIGH", "loads code from outside the workspace")
 
 
-def _is_own_folder(node: ast.expr) -> bool:
-    """Whether a folder is reckoned from where the code itself stands."""
+def _is_own_directory(node: ast.expr) -> bool:
+    """Whether a directory is derived from the location of the code itself."""
     return any(isinstance(each, ast.Name) and each.id == "__file__" for each in ast.walk(node))
 
 
-def _in_place(judge: Judge, call: ast.Call) -> None:
+def _edits_in_place(judge: Judge, call: ast.Call) -> None:
     writes = given(judge, call, Use("write", 9, "inplace")) not in ((), ("False",))
     for value in given(judge, call, Use("read", 0, "files")):
         every = [each for item in value.items for each in item] if isinstance(value, Items) else [value]
@@ -221,8 +219,8 @@ def _unpickles(judge: Judge, call: ast.Call) -> None:
 
 def _sets_rights(judge: Judge, call: ast.Call) -> None:
     mode = given(judge, call, Use("keep", 1, "mode"))
-    said = ast.dump(call) if UNKNOWN in texts(mode) else ""
-    if "S_IS" in said or any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
+    message = ast.dump(call) if UNKNOWN in texts(mode) else ""
+    if "S_IS" in message or any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
         judge.found(call, "HIGH", "gives a program the rights of its owner")
     judge.uses(call, given(judge, call, Use("keep", 0, "path")) or NOTHING_KNOWN, "keep")
 
@@ -239,12 +237,18 @@ def _yaml(judge: Judge, call: ast.Call) -> None:
 
 def _of_ipython(judge: Judge, call: ast.Call) -> None:
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    said = [judge.reading.text(each) for each in call.args]
-    if judge.around.magic is None or verb not in _OF_IPYTHON or not said or UNKNOWN in "".join(said):
+    message = [judge.reading.text(each) for each in call.args]
+    if judge.around.magic is None or verb not in _OF_IPYTHON or not message or UNKNOWN in "".join(message):
         judge.found(call, "HIGH", "runs code that uses get_ipython")
         return
-    joint = said[0] if len(said) == 1 else f"%%{said[0]} {said[1]}\n{said[2]}" if len(said) > 2 else " ".join(said)
-    judge.used.update(said)
+    joint = (
+        message[0]
+        if len(message) == 1
+        else f"%%{message[0]} {message[1]}\n{message[2]}"
+        if len(message) > 2
+        else " ".join(message)
+    )
+    judge.used.update(message)
     judge.parts += judge.around.magic(verb, joint)
 
 
@@ -261,11 +265,11 @@ _SPECIAL: Final[dict[str, Callable[[Judge, ast.Call], None]]] = {
     "os.putenv": _set_variable,
     "os.environ.update": _set_variable,
     "os.environ.setdefault": _set_variable,
-    "sys.path.append": _adds_place_of_code,
-    "sys.path.insert": _adds_place_of_code,
-    "sys.path.extend": _adds_place_of_code,
-    "fileinput.input": _in_place,
-    "fileinput.FileInput": _in_place,
+    "sys.path.append": _adds_code_path,
+    "sys.path.insert": _adds_code_path,
+    "sys.path.extend": _adds_code_path,
+    "fileinput.input": _edits_in_place,
+    "fileinput.FileInput": _edits_in_place,
     "getattr": _fetches,
     "os.kill": _ends,
     "os.killpg": _ends,

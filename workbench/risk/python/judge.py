@@ -1,4 +1,4 @@
-"""Goes over the nodes of a piece of Python and rates what each call does to files, programs and other machines."""
+"""Collect the parts of a piece of Python, and rate its requests to other machines."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from workbench.protocol.risk import Risk, higher
+from workbench.risk.actions import assess_address
 from workbench.risk.assessment import ANY, Part, shortened
 from workbench.risk.paths import Places, is_made_again, is_secret, within
-from workbench.risk.python.known_methods import home_of
+from workbench.risk.python.model import home_of
 from workbench.risk.python.reading import Reading
 from workbench.risk.python.source import Lines
 from workbench.risk.python.table import Kind
 from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, texts
 
-_FOUND: Final = "found-file"
+_ENTRY: Final = "found-file"
 _MOST_PARTS: Final = 60
 _MOST_COMMANDS: Final = 40
 _TELLING: Final = (
@@ -55,7 +56,7 @@ class Surroundings:
     folder: str | None
     rate: RunsCommand
     depth: int = 0
-    """How deep in other code it stands."""
+    """How deeply it is nested in other code."""
     magic: Callable[[str, str], Sequence[Part]] | None = None
     """How `get_ipython().NAME(text)` is rated, where there is such a thing."""
 
@@ -88,10 +89,10 @@ class Judge:
             return [None]
         text = home_of(self.reading, _telling(text))
         for sign in (UNKNOWN, CONTENT, PLAIN):
-            text = text.replace(sign, _FOUND)
+            text = text.replace(sign, _ENTRY)
         if text.startswith("/"):
             return [_tidy(text)]
-        return [None if folder is None else _tidy(f"{folder}/{text}") for folder in self._folders]
+        return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._folders]
 
     def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:
         """A call reads, writes or deletes a file."""
@@ -122,7 +123,7 @@ class Judge:
                 risk, reason = "HIGH", "makes a link that leads out of the workspace"
             self.found(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
             return
-        inner = f"{path.rstrip('/')}/{_FOUND}" if kind == "below" else path
+        inner = f"{path.rstrip('/')}/{_ENTRY}" if kind == "below" else path
         deletes = kind in {"delete", "rmtree"}
         risk, reason = places.deleting(path, deep=kind == "rmtree") if deletes else places.writing(inner)
         some = is_open or is_listed
@@ -131,7 +132,7 @@ class Judge:
             and some
             and risk == "MEDIUM"
             and reason == "deletes"
-            and not is_made_again(path.replace(_FOUND, "x"))
+            and not is_made_again(path.replace(_ENTRY, "x"))
         ):
             risk, reason = "HIGH", "deletes files that are not known before it runs"
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
@@ -168,8 +169,8 @@ class Judge:
         self.parts += [] if again else inner
 
     def _rated(self, text: str) -> Sequence[Part]:
-        self._commands[text] = found = self.around.rate(text)
-        return found
+        self._commands[text] = result = self.around.rate(text)
+        return result
 
     def runs_words(self, node: ast.expr, words: Sequence[Values]) -> None:
         """A command is run that is given word by word."""
@@ -223,13 +224,57 @@ def _word(text: str) -> str:
 
 def _telling(text: str) -> str:
     """A path whose pattern may stand for a name with secrets or power, with that name."""
-    folder, slash, name = text.rpartition("/")
+    directory, slash, name = text.rpartition("/")
     if PLAIN not in name or not name.strip(PLAIN) or name.startswith(f"{PLAIN}."):
         return text
     pattern = name.replace(PLAIN, "*")
-    return next((f"{folder}{slash}{each}" for each in _TELLING if fnmatchcase(each, pattern)), text)
+    return next((f"{directory}{slash}{each}" for each in _TELLING if fnmatchcase(each, pattern)), text)
 
 
 def names_secret(text: str) -> bool:
-    """Whether a text that stands alone in code is the path of something secret."""
+    """Whether a bare string in code is the path of a secret."""
     return ("/" in text or text.startswith((".", "~", "id_"))) and " " not in text and is_secret(text)
+
+
+_HERE: Final = re.compile(r"https?://(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0\.0\.0)(?::\d+)?(?:[/?#]|\Z)", re.I)
+_CARRIES: Final = frozenset({"params", "headers", "cookies", "auth", "json", "data", "files"})
+
+
+def asks(judge: Judge, call: ast.Call, address: Values) -> None:
+    """An address is read."""
+    for text in texts(address) or [UNKNOWN]:
+        judge.used.add(text)
+        if CONTENT in text or _carries_content(judge, call):
+            judge.found(call, "HIGH", "sends what it read to another machine")
+        elif text.startswith(UNKNOWN):
+            judge.found(call, "MEDIUM", "reads from an address that is not known before it runs")
+        elif text.startswith("file:"):
+            judge.uses(call, (re.sub(r"\Afile:/*", "/", text),), "read")
+        elif not re.match(r"[a-z+]+:", text, re.I):
+            judge.uses(call, (text,), "read")
+        elif not _HERE.match(text):
+            rated = assess_address(re.sub(f"[{UNKNOWN}{PLAIN}]", "x", text))
+            for part in rated.parts:
+                judge.found(call, part.risk, part.reason, paths=part.paths)
+        else:
+            judge.found(call, "MEDIUM", "asks a program on this machine")
+
+
+def _carries_content(judge: Judge, call: ast.Call) -> bool:
+    """Whether something that was read goes along with the question."""
+    bodies = [each.value for each in call.keywords if each.arg in _CARRIES]
+    return any(_holds_content(judge.reading.values(value)) for value in bodies)
+
+
+def _holds_content(found: object) -> bool:
+    return CONTENT in repr(found).replace("\\x01", CONTENT)
+
+
+def sends(judge: Judge, call: ast.Call, address: Values) -> None:
+    """Something is sent to an address."""
+    for text in texts(address) or [UNKNOWN]:
+        judge.used.add(text)
+        if _HERE.match(text):
+            judge.found(call, "MEDIUM", "sends data to this machine")
+        else:
+            judge.found(call, "HIGH", "sends data to another machine")

@@ -1,4 +1,4 @@
-"""The rating of a method of something whose kind is not known: a path, a table, a connection; for `calls`."""
+"""Rate methods of objects of unknown type, and calls that start programs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from workbench.risk.environment import poisons
 from workbench.risk.python import table
-from workbench.risk.python.judge import Judge
-from workbench.risk.python.net import asks, sends
+from workbench.risk.python.judge import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
-from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Items, Values, texts
+from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, joined, texts
 
 _MODE: Final = re.compile(r"[rwaxbtU+]{1,4}")
 WRITING: Final = re.compile(r"[wax+]")
@@ -42,9 +42,9 @@ def _of_path(kind: table.Kind) -> Callable[[Judge, ast.Call, ast.expr], None]:
 
 def _open_method(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     mode = given(judge, call, Use("read", 0, "mode")) or ("r",)
-    known = [text for text in texts(mode) if _MODE.fullmatch(text)]
-    if known or not call.args:
-        judge.uses(call, judge.reading.values(of), "write" if any(WRITING.search(text) for text in known) else "read")
+    modes = [text for text in texts(mode) if _MODE.fullmatch(text)]
+    if modes or not call.args:
+        judge.uses(call, judge.reading.values(of), "write" if any(WRITING.search(text) for text in modes) else "read")
 
 
 def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
@@ -59,7 +59,7 @@ def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
         judge.uses(call, there, "write")
 
 
-def _links(judge: Judge, call: ast.Call, of: ast.expr) -> None:
+def _linked_paths(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     judge.uses(call, judge.reading.values(of), "write")
     for each in call.args[:1]:
         judge.uses(call, judge.reading.values(each), "link")
@@ -84,10 +84,10 @@ def _queries(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _posts_somewhere(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    address = given(judge, call, Use("url", 0, "url"))
-    if any(re.match(r"(?:https?|wss?|ftp)://", text, re.I) for text in texts(address)):
+    url = given(judge, call, Use("url", 0, "url"))
+    if any(re.match(r"(?:https?|wss?|ftp)://", text, re.I) for text in texts(url)):
         verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        (asks if verb in {"get", "head"} else sends)(judge, call, address)
+        (asks if verb in {"get", "head"} else sends)(judge, call, url)
 
 
 def _connects(judge: Judge, call: ast.Call, of: ast.expr) -> None:
@@ -117,8 +117,8 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
     "open": _open_method,
     "rename": _moves,
     "replace": _moves,
-    "symlink_to": _links,
-    "hardlink_to": _links,
+    "symlink_to": _linked_paths,
+    "hardlink_to": _linked_paths,
     **dict.fromkeys(("extractall", "extract"), _unpacks),
     **dict.fromkeys(
         [
@@ -151,3 +151,59 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
     **dict.fromkeys(("system", "popen", "getoutput"), _system),
     **dict.fromkeys(("__getattribute__", "__subclasses__"), _trick),
 }
+
+
+def starts(judge: Judge, call: ast.Call, name: str) -> bool:
+    """Whether it starts a program."""
+    first = given(judge, call, Use("read", 0, "args")) or given(judge, call, Use("read", 0, "cmd")) or NOTHING_KNOWN
+    if name in table.SHELLS:
+        judge.runs_any(call, first, is_line=True)
+    elif name in table.RUNS:
+        _runs(judge, call, first)
+    elif name in table.RUNS_WORDS or name in table.SPAWNS:
+        words = call.args[1:] if name in table.SPAWNS else call.args
+        rest = [judge.reading.values(word) for word in words]
+        listed = next((value for word in rest[1:] for value in word if isinstance(value, Items)), None)
+        judge.runs_words(call, listed.items if listed else rest[:1] + rest[2:] if "exec" in name[:7] else rest)
+    elif name in table.SENDS:
+        sends(judge, call, given(judge, call, Use("url", 0, "url")))
+    elif name in table.ASKS_BY_METHOD:
+        method = texts(given(judge, call, Use("url", 0, "method")) or (UNKNOWN,))
+        at = given(judge, call, Use("url", 1, "url"))
+        (asks if {each.upper() for each in method} <= {"GET", "HEAD", "OPTIONS"} else sends)(judge, call, at)
+    else:
+        return False
+    return True
+
+
+def _runs(judge: Judge, call: ast.Call, command: Values) -> None:
+    directory = given(judge, call, Use("read", 9, "cwd"))
+    for variables in given(judge, call, Use("read", 9, "env")):
+        if isinstance(variables, Fields):
+            sets_variables(judge, call, variables)
+    shell = given(judge, call, Use("read", 9, "shell"))
+    program = given(judge, call, Use("read", 9, "executable"))
+    if program and program != ("None",):
+        judge.runs_words(call, [program])
+    if directory and directory != ("None",) and UNKNOWN not in texts(directory):
+        command = _moved(directory, command)
+    judge.runs_any(call, command, is_line=bool(shell) and shell != ("False",))
+
+
+def _moved(folder: Values, command: Values) -> Values:
+    """A command with the change of folder before it; as a list it stays one word each."""
+    lines = tuple(line_of(value.items) if isinstance(value, Items) else value for value in command)
+    return joined([("cd ",), tuple(map(line_of, (((text,),) for text in texts(folder)))), (" && ",), lines])
+
+
+def sets_variables(judge: Judge, node: ast.expr, variables: Fields) -> None:
+    """Several are set."""
+    for name, values in variables.items.items():
+        sets_variable(judge, node, name, texts(values)[0])
+
+
+def sets_variable(judge: Judge, node: ast.expr, name: str, value: str) -> None:
+    """Rate an environment variable that is set for started programs."""
+    rated = poisons(name, value, here=not value.startswith(("/", UNKNOWN)))
+    if rated:
+        judge.found(node, *rated)

@@ -1,12 +1,12 @@
-"""One piece of Python being read: what its names and expressions mean; its calls are rated by that."""
+"""Resolve names and expressions of one piece of Python."""
 
 from __future__ import annotations
 
 import ast
 
-from workbench.risk.python import known, values
-from workbench.risk.python.bindings import Bindings, Given
-from workbench.risk.python.source import Nodes
+from workbench.risk.python import model as known
+from workbench.risk.python import values
+from workbench.risk.python.source import Bindings, Given, Nodes
 from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Values
 
 _DEEPEST = 40
@@ -46,70 +46,70 @@ class Reading:
 
     def values(self, node: ast.expr) -> Values:
         """All that an expression may come to; UNKNOWN in it for what the code alone does not say."""
-        found = self._values.get(id(node))
-        if found is not None:
-            return found
+        result = self._values.get(id(node))
+        if result is not None:
+            return result
         if self._depth > _DEEPEST:
             return NOTHING_KNOWN
         self._kept.append(node)
         self._values[id(node)] = NOTHING_KNOWN  # what goes round in a circle
         self._depth += 1
         try:
-            found = self._values[id(node)] = values.evaluated(self, node)
+            result = self._values[id(node)] = values.evaluated(self, node)
         finally:
             self._depth -= 1
-        return found
+        return result
 
     def text(self, node: ast.expr | None) -> str:
         """The one text that an expression comes to, or UNKNOWN."""
-        found = values.texts(self.values(node)) if node is not None else [UNKNOWN]
-        return found[0] if len(found) == 1 else UNKNOWN
+        result = values.texts(self.values(node)) if node is not None else [UNKNOWN]
+        return result[0] if len(result) == 1 else UNKNOWN
 
     def of_name(self, name: str) -> Values:
         """All that a name is given."""
-        found = self._held.get(name)
-        if found is None:
+        result = self._held.get(name)
+        if result is None:
             self._held[name] = NOTHING_KNOWN
-            given = self.bindings.given.get(name, ())
-            found = self._held[name] = values.limited(value for each in given for value in self._given(each))
-        return found
+            source = self.bindings.given.get(name, ())
+            result = self._held[name] = values.limited(value for each in source for value in self._given(each))
+        return result
 
-    def _given(self, given: Given) -> Values:
-        if given.value is None:
+    def _given(self, source: Given) -> Values:
+        if source.value is None:
             return NOTHING_KNOWN
-        found = self.values(given.value)
-        if given.is_element:
-            found = values.elements(found)
-        for at in given.at:
-            found = values.item(found, at)
-        return found
+        result = self.values(source.value)
+        if source.is_element:
+            result = values.elements(result)
+        for at in source.at:
+            result = values.item(result, at)
+        return result
 
     def names(self, node: ast.expr) -> tuple[str, ...]:
         """What a function or module is really called, by imports and other names for it: `os.path.join`.
 
         What a call makes has its name with brackets behind: `requests.Session().post`. Empty where it is not known.
         """
-        found = self._names.get(id(node))
-        if found is not None:
-            return found
+        result = self._names.get(id(node))
+        if result is not None:
+            return result
         if self._depth > _DEEPEST:
             return ()
         self._kept.append(node)
         self._names[id(node)] = ()
         self._depth += 1
         try:
-            found = tuple(dict.fromkeys(map(plain, self._named(node))))[:_MOST_NAMES]
+            result = tuple(dict.fromkeys(map(plain, self._named(node))))[:_MOST_NAMES]
         finally:
             self._depth -= 1
-        self._names[id(node)] = found
-        return found
+        self._names[id(node)] = result
+        return result
 
     def _named(self, node: ast.expr) -> list[str]:
         if isinstance(node, ast.Name):
             return self._name(node.id)
         if isinstance(node, ast.Attribute):
             mine = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
-            held = [name for given in self.bindings.given.get(mine, ()) for name in self._names_given(given)]
+            held = [name for source in self.bindings.given.get(mine, ()) for name in self._names_given(source)]
             return held + [f"{base}.{node.attr}" for base in self.names(node.value)]
         if isinstance(node, ast.Call):
             return self._made(node)
@@ -118,33 +118,33 @@ class Reading:
         return [name for each in _inside(node) for name in self.names(each)]
 
     def _name(self, name: str) -> list[str]:
-        found = self._called.get(name)
-        if found is None:
+        result = self._called.get(name)
+        if result is None:
             self._called[name] = []
-            found = list(self.bindings.imported.get(name, ()))
-            for given in self.bindings.given.get(name, ()):
-                found += self._names_given(given)
-            if not found and name not in self.bindings.given and name not in self.bindings.defined:
-                found = [name, *(f"{module}{name}" for module in self.bindings.stars)]
-            self._called[name] = found
-        return found
+            result = list(self.bindings.imported.get(name, ()))
+            for source in self.bindings.given.get(name, ()):
+                result += self._names_given(source)
+            if not result and name not in self.bindings.given and name not in self.bindings.defined:
+                result = [name, *(f"{module}{name}" for module in self.bindings.stars)]
+            self._called[name] = result
+        return result
 
-    def _names_given(self, given: Given) -> tuple[str, ...]:
-        return self.names(given.value) if given.value is not None and not given.is_element and not given.at else ()
+    def _names_given(self, source: Given) -> tuple[str, ...]:
+        return self.names(source.value) if source.value is not None and not source.is_element and not source.at else ()
 
     def _made(self, call: ast.Call) -> list[str]:
         """What the result of a call is called: what `getattr` and imports by name fetch is what they name."""
-        found: list[str] = []
+        result: list[str] = []
         for name in self.names(call.func):
-            found += known.fetched(self, name, call) or [f"{name}()"]
-        return found
+            result += known.fetched(self, name, call) or [f"{name}()"]
+        return result
 
     def opened(self, node: ast.expr) -> Values:
         """The paths of the file that an expression is, where the code opens it; empty where it is none."""
         if isinstance(node, ast.Name):
-            given = [each.value for each in self.bindings.given.get(node.id, ()) if each.value is not None]
-            found = [self.opened(each) for each in given if not isinstance(each, ast.Name)]
-            return values.limited(text for each in found for text in each) if found and all(found) else ()
+            source = [each.value for each in self.bindings.given.get(node.id, ()) if each.value is not None]
+            result = [self.opened(each) for each in source if not isinstance(each, ast.Name)]
+            return values.limited(text for each in result for text in each) if result and all(result) else ()
         if not isinstance(node, ast.Call):
             return ()
         if node.args and {"open", "gzip.open", "bz2.open"} & set(self.names(node.func)):
@@ -157,7 +157,7 @@ class Reading:
         return known.result(self, call)
 
     def known_item(self, node: ast.Subscript, key: str) -> Values:
-        """What stands under a key of what is no list of the code, such as `os.environ`."""
+        """Return the value under a key of an object from outside the code, such as `os.environ`."""
         return known.variable(self, key) if "os.environ" in self.names(node.value) else NOTHING_KNOWN
 
     def known_attribute(self, node: ast.Attribute) -> Values:

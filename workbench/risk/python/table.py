@@ -1,4 +1,4 @@
-"""What functions of Python do with their arguments, by their full names; rows for `judge`."""
+"""What Python functions do with their arguments, by full name."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _rows() -> Iterator[tuple[str, tuple[Use, ...]]]:
 
 
 def _use(text: str) -> Use:
-    kind, place, name, *default = text.split(":")
-    return Use(kind, int(place), name, *default)  # type: ignore[arg-type]
+    kind, position, name, *default = text.split(":")
+    return Use(kind, int(position), name, *default)  # type: ignore[arg-type]
 
 
 _FILES: Final = """

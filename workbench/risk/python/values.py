@@ -1,4 +1,4 @@
-"""What an expression of Python comes to, as far as it is written in the code: texts, paths, lists; for the reading."""
+"""Evaluate Python expressions as far as their values stand in the code: strings, paths, lists."""
 
 from __future__ import annotations
 
@@ -46,37 +46,37 @@ def texts(values: Values) -> list[str]:
 
 def elements(values: Values) -> Values:
     """What one gets by going over the values."""
-    found: list[Value] = []
+    result: list[Value] = []
     for value in values:
         if isinstance(value, Items):
-            found += [each for item in value.items for each in item]
+            result += [each for item in value.items for each in item]
         elif isinstance(value, Fields):
-            found += value.items
+            result += value.items
         else:
-            found.append(CONTENT if CONTENT in value else PLAIN if value == PLAIN else UNKNOWN)
-    return limited(found)
+            result.append(CONTENT if CONTENT in value else PLAIN if value == PLAIN else UNKNOWN)
+    return limited(result)
 
 
 def item(values: Values, at: int) -> Values:
     """The item of that number."""
-    found: list[Value] = []
+    result: list[Value] = []
     for value in values:
         if isinstance(value, Items) and -len(value.items) <= at < len(value.items):
-            found += value.items[at]
+            result += value.items[at]
         else:
-            found.append(CONTENT if value == CONTENT else UNKNOWN)
-    return limited(found)
+            result.append(CONTENT if value == CONTENT else UNKNOWN)
+    return limited(result)
 
 
 def limited(values: Iterable[Value]) -> Values:
     """At most _MOST values; where there are more the rest is not known."""
-    kept: list[Value] = []
+    selected: list[Value] = []
     for value in values:
-        if value not in kept:
-            kept.append(value if not isinstance(value, str) or len(value) < _LONGEST else UNKNOWN)
-        if len(kept) > _MOST:
-            return (*kept[:_MOST], UNKNOWN)
-    return tuple(kept) or NOTHING_KNOWN
+        if value not in selected:
+            selected.append(value if not isinstance(value, str) or len(value) < _LONGEST else UNKNOWN)
+        if len(selected) > _MOST:
+            return (*selected[:_MOST], UNKNOWN)
+    return tuple(selected) or NOTHING_KNOWN
 
 
 def joined(parts: Iterable[Values], between: str = "") -> Values:
@@ -91,14 +91,14 @@ def joined(parts: Iterable[Values], between: str = "") -> Values:
 def path(parts: Iterable[Values]) -> Values:
     """All paths that the parts make, the later ones below the earlier."""
     every = [texts(part)[:4] for part in parts]
-    return limited(_below(each) for each in product(*every[:6])) if len(every) <= 6 else NOTHING_KNOWN
+    return limited(_under(each) for each in product(*every[:6])) if len(every) <= 6 else NOTHING_KNOWN
 
 
-def _below(parts: Iterable[str]) -> str:
-    made = ""
+def _under(parts: Iterable[str]) -> str:
+    created = ""
     for part in parts:
-        made = part if part.startswith(("/", UNKNOWN, CONTENT)) or not made else f"{made.rstrip('/')}/{part}"
-    return made
+        created = part if part.startswith(("/", UNKNOWN, CONTENT)) or not created else f"{created.rstrip('/')}/{part}"
+    return created
 
 
 def evaluated(reading: Reading, node: ast.expr) -> Values:
@@ -124,51 +124,51 @@ def _inserted(reading: Reading, node: ast.FormattedValue) -> Values:
 
 
 def _operation(reading: Reading, node: ast.BinOp) -> Values:
-    left, right = reading.values(node.left), reading.values(node.right)
+    remaining, right = reading.values(node.left), reading.values(node.right)
     if isinstance(node.op, ast.Add):
-        lists = [value for value in (*left, *right) if isinstance(value, Items)]
+        lists = [value for value in (*remaining, *right) if isinstance(value, Items)]
         if lists:
             return (Items(tuple(each for one in lists for each in one.items)),)
-        return joined([left, right])
+        return joined([remaining, right])
     if isinstance(node.op, ast.Div):
-        return path([left, right])
+        return path([remaining, right])
     if isinstance(node.op, ast.Mod):
-        return tuple(filled(text, right) for text in texts(left))
-    return (PLAIN,) if {*left, *right} <= {PLAIN} else NOTHING_KNOWN
+        return tuple(filled(text, right) for text in texts(remaining))
+    return (PLAIN,) if {*remaining, *right} <= {PLAIN} else NOTHING_KNOWN
 
 
-_PLACE = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
+_POSITION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
 
 
 def filled(text: str, values: Values) -> str:
     """A text with the values put where `%` says, as far as that is simple."""
-    given = values[0].items if values and isinstance(values[0], Items) else (values,)
-    rest = list(given)
+    items = values[0].items if values and isinstance(values[0], Items) else (values,)
+    rest = list(items)
 
     def put(found: re.Match[str]) -> str:
         value = texts(rest.pop(0)) if rest else [UNKNOWN]
         return PLAIN if found[1] in "dixfg" else value[0] if len(value) == 1 else UNKNOWN
 
-    return _PLACE.sub(put, text)
+    return _POSITION.sub(put, text)
 
 
 def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Values:
-    found: list[Values] = []
+    result: list[Values] = []
     for each in node.elts[:200]:
         if isinstance(each, ast.Starred):
             inner = reading.values(each.value)
-            found += inner[0].items if isinstance(inner[0], Items) else (NOTHING_KNOWN,)
+            result += inner[0].items if isinstance(inner[0], Items) else (NOTHING_KNOWN,)
         else:
-            found.append(reading.values(each))
-    return (Items(tuple(found)),)
+            result.append(reading.values(each))
+    return (Items(tuple(result)),)
 
 
 def _dict(reading: Reading, node: ast.Dict) -> Values:
-    found: dict[str, Values] = {}
+    result: dict[str, Values] = {}
     for key, value in zip(node.keys[:200], node.values, strict=False):
         name = texts(reading.values(key)) if key is not None else [UNKNOWN]
-        found[name[0]] = reading.values(value)
-    return (Fields(found),)
+        result[name[0]] = reading.values(value)
+    return (Fields(result),)
 
 
 def _subscript(reading: Reading, node: ast.Subscript) -> Values:
@@ -176,26 +176,26 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Values:
     if isinstance(node.slice, ast.Slice):
         return tuple(_sliced(value, node.slice) for value in of)
     key = texts(reading.values(node.slice))[0]
-    found: list[Value] = []
+    result: list[Value] = []
     for value in of:
         if isinstance(value, Fields):
-            found += value.items.get(key, ())
+            result += value.items.get(key, ())
         elif isinstance(value, Items):
-            found += item((value,), int(key)) if re.fullmatch(r"-?\d{1,4}", key) else elements((value,))
+            result += item((value,), int(key)) if re.fullmatch(r"-?\d{1,4}", key) else elements((value,))
         else:
-            found += reading.known_item(node, key)
-    return limited(found)
+            result += reading.known_item(node, key)
+    return limited(result)
 
 
 def _sliced(value: Value, part: ast.Slice) -> Value:
     """A part of a text or list whose bounds are written out."""
     try:
-        bounds = [None if each is None else ast.literal_eval(each) for each in (part.lower, part.upper, part.step)]
-        cut = slice(*bounds)
+        limits = [None if each is None else ast.literal_eval(each) for each in (part.lower, part.upper, part.step)]
+        cut = slice(*limits)
         if isinstance(value, Items):
             return Items(value.items[cut])
-        known = isinstance(value, str) and not {UNKNOWN, CONTENT, PLAIN} & set(value)
-        return value[cut] if known and isinstance(value, str) else CONTENT if value == CONTENT else UNKNOWN
+        is_literal = isinstance(value, str) and not {UNKNOWN, CONTENT, PLAIN} & set(value)
+        return value[cut] if is_literal and isinstance(value, str) else CONTENT if value == CONTENT else UNKNOWN
     except (ValueError, TypeError):
         return UNKNOWN
 
@@ -225,9 +225,9 @@ def _attribute(reading: Reading, node: ast.Attribute) -> Values:
         return reading.of_name(f"{node.value.id}.{node.attr}")
     if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in reading.bindings.given:
         return reading.of_name(node.attr)
-    known = reading.known_attribute(node)
-    if known:
-        return known
+    is_literal = reading.known_attribute(node)
+    if is_literal:
+        return is_literal
     if node.attr in {"stdout", "stderr", "text", "content", "args"}:
         return (CONTENT,)
     part = _PARTS.get(node.attr)
@@ -236,8 +236,8 @@ def _attribute(reading: Reading, node: ast.Attribute) -> Values:
 
 def parent(text: str) -> str:
     """The folder of a path."""
-    folder, slash, _ = text.rpartition("/")
-    return folder or slash or (UNKNOWN if text in {UNKNOWN, CONTENT} else ".")
+    directory, slash, _ = text.rpartition("/")
+    return directory or slash or (UNKNOWN if text in {UNKNOWN, CONTENT} else ".")
 
 
 _PARTS: dict[str, Callable[[str], str]] = {

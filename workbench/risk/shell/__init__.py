@@ -1,1 +1,4 @@
-"""What a command line of bash would do, part by part; `scan.assess_command` is the way in."""
+"""The shell: parser, variables and control flow of bash, as far as a command line can be known before it runs.
+
+`scan` interprets a line and hands each command to the rules of programs that it was given.
+"""

@@ -1,23 +1,174 @@
-"""One call of a program: its words as flags and operands, and what its rule finds; the rules are in `tools`."""
+"""One call of a program: its words as flags and operands, and the findings of its rule."""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.assessment import ANY, Part, Spares, shortened
-from workbench.risk.deletion import loss_by
-from workbench.risk.shell.guarding import guard_words
-from workbench.risk.shell.inner_python import rated_python
-from workbench.risk.shell.moving import MOVES_CALLER
-from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, texts_of
+from workbench.risk.shell.control import MOVES_CALLER
+from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
+
+_COPIES = frozenset({"cp", "gcp", "ln", "install", "rsync", "scp"})
+_GIT_READS = frozenset({"add", "commit", "diff", "log", "show", "blame", "stage"})
+_LEAVES_OUT = re.compile(r"--?(?:exclude|ignore|skip|config|git-dir|work-tree|include|filter)|-[xcm]\Z|--message")
+_ONLY_TEXT = frozenset(
+    {"basename", "dirname", "true", "false", ":", "expr", "seq", "which", "whereis", "type", "man", "tr"}
+)
+OUTPUTS = frozenset(
+    {
+        *("-o", "-O", "--output", "--out", "--outfile", "--output-file", "--outdir", "--out-dir", "--output-dir"),
+        *("--output-directory", "--dest", "--destination", "--target-dir", "--log-file", "--logfile", "--save"),
+        *(
+            "--save-to",
+            "--export",
+            "--dump",
+            "--write-to",
+            "--report-file",
+            "--pack-destination",
+            "--junitxml",
+            "--outputFile",
+        ),
+    }
+)
+"""Flags that name what is written, in most programs."""
+_CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
+_STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
+_HOOK_INSTALLERS = {"pre-commit": {"install", "uninstall"}, "lefthook": {"install", "uninstall"}, "git": {"lfs"}}
+_HOLDS_PROTECTED = frozenset({".github", ".config"})
+_MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
+
+
+def guard_words(call: Call) -> None:
+    """A call that is not LOW may write each path in its words: a protected one is asked about."""
+    if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
+        _read_words(call)
+    _written_words(call)
+    if _installs_hooks(call):
+        call.protected.append(f"{call.scan.directory or call.scan.places.workspace}/.git/hooks")
+        call.raise_to("HIGH", "changes what git runs and keeps")
+    if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
+        return
+    if call.reason.startswith(("reads ", "leaves ")):
+        return
+    changed = {*call.changes, *call.deletes}
+    for text in _values(call):
+        path = _path(call, text)
+        if path is None or path in call.spared or (call.name in _COPIES and path in call.paths and path not in changed):
+            continue
+        if call.scan.places.protects(path) or _receives_protected(call, path):
+            call.protected += [] if path in call.protected else [path]
+            call.raise_to("HIGH", "may change a protected path")
+
+
+def _installs_hooks(call: Call) -> bool:
+    """Whether it writes hooks of git that it names nowhere."""
+    if call.name == "git" and _verb(call) in {"init", "clone"}:
+        return any(word.startswith("--templ") for word in call.argv)
+    if call.name == "husky":
+        return True
+    verbs = _HOOK_INSTALLERS.get(call.name, set())
+    return _verb(call) in verbs and (call.name != "git" or not {"install", "update", "uninstall"}.isdisjoint(call.argv))
+
+
+def _written_words(call: Call) -> None:
+    """What a flag calls an output is written, whatever the program; that matters where it lies outside."""
+    for flag, value in zip(call.words, call.words[1:], strict=False):
+        if flag.text in OUTPUTS and value.text[:1] in {"/", "~", "."} and call.risk != "HIGH":
+            _written(call, value.text)
+    for word in call.words:
+        name, equals, text = word.text.partition("=")
+        if equals and name in OUTPUTS:
+            _written(call, text)
+
+
+def _written(call: Call, text: str) -> None:
+    path = _path(call, text) if UNKNOWN not in text else None
+    if path is not None and call.scan.rating(path, "write")[0] == "HIGH":
+        call.raise_to(*call.scan.rating(path, "write"))
+
+
+def _read_words(call: Call) -> None:
+    """Treat paths among the words as read where the rule says nothing about them."""
+    for text in _values(call):
+        if ("/" in text or text.startswith("~")) and "://" not in text:
+            path = _path(call, text)
+            risk, reason = call.scan.rating(path, "read") if path is not None else ("LOW", "")
+            if risk != "LOW":
+                call.raise_to(risk, reason)
+
+
+def _verb(call: Call) -> str:
+    message = call.argv[3:] if call.argv[1:2] == ("-C",) else call.argv[1:]
+    return message[0] if message else ""
+
+
+def _receives_protected(call: Call, path: str) -> bool:
+    return path.rstrip("/").rpartition("/")[2] in _HOLDS_PROTECTED and call.name not in _MAKES_EMPTY
+
+
+def _path(call: Call, text: str) -> str | None:
+    if text.startswith("~/"):
+        text = f"{call.scan.places.home}{text[1:]}"
+    return call.scan.absolute(literal(text)) if text else None
+
+
+def _values(call: Call) -> Iterator[str]:
+    before = ""
+    for word in call.words:
+        omitted = _LEAVES_OUT.match(before) or _LEAVES_OUT.match(word.text)
+        if not omitted or (call.is_unknown and " " not in word.text):
+            yield from _values_of(call, word)
+        before = word.text
+
+
+def _values_of(call: Call, word: Word) -> Iterator[str]:
+    text = word.text
+    if UNKNOWN in text:
+        return
+    if not text.startswith("-"):
+        yield text
+    elif not text.startswith("--"):
+        yield text[2:]
+    if "=" in text:
+        yield text.partition("=")[2]
+    if call.name in _CODE:
+        yield from (match[1].strip() for match in _STRING.finditer(text))
+
+
+_MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
+"""Signs in code that stands in a command line; more take longer to look at than a line may."""
+_TOO_MUCH = "too long or too deeply nested to be analysed"
+
+
+def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Findings:
+    """What is found in the code; it itself is among the parts where no other one shows it."""
+    from workbench.risk.python.analysis import Surroundings, parts_of  # it is loaded when there is Python to read
+
+    def rate(command: str) -> list[Part]:
+        return list(scan.inner(command).parts)
+
+    if any(sum(map(code.count, characters)) > most for characters, most in _MOST_OF):
+        changes = (f"{scan.places.workspace}{ANY}",)
+        whole = Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes)
+        return Findings("HIGH", _TOO_MUCH, (whole,))
+    fed: list[Part] = []
+    if not is_shown:
+        directories = (scan.directory or scan.places.workspace,)
+        whole = Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=texts_of(code), folders=directories)
+        fed.append(whole._replace(depth=scan.depth + 1))
+    parts = parts_of(code, Surroundings(scan.places, scan.directory, rate, scan.depth))
+    deeper = [part._replace(plain=False, depth=max(part.depth, scan.depth + 1)) for part in parts]
+    return findings_of(parts)._replace(parts=(*fed, *deeper))
+
 
 Use = Literal["text", "read", "deep", "write", "delete", "command"]
 _SECRET_OUT = "hands out a secret"
@@ -51,40 +202,56 @@ class Spec:
     """Flags that bring the pattern themselves, so that nothing is skipped."""
 
 
+class Programs(Protocol):
+    """What the shell asks of those who know programs; `programs.judge` is one."""
+
+    @property
+    def ALARMING(self) -> Set[str]:
+        """Names that make a command line HIGH when it cannot be read with certainty."""
+
+    def judge(self, call: Call, name: Word) -> None:
+        """Rate a call by the rule of its program."""
+
+    def is_known(self, name: str) -> bool:
+        """Whether a rule, or the shell itself, has a meaning for the name."""
+
+
 class Call:
-    """A program with its words, under assessment; a rule raises its risk."""
+    """A program with its words while it is rated; rules raise its risk."""
 
     def __init__(self, scan: Scan, name: str, words: Sequence[Word], text: str) -> None:
         self.scan = scan
         self.name = name
         self.words = list(words)
         self.text = text
-        self.said = (name, *(word.text for word in words))
-        self._given = words
+        self.argv = (name, *(word.text for word in words))
+        self._original = words
         self.plain = False
         self.is_unknown = False
-        """Whether no rule is known for it."""
+        """Whether it has no rule."""
         self.unread = False
-        """Whether its rule says that its words are texts."""
+        """Whether its rule treats its words as plain text."""
         self.is_proven = False
-        """Whether its rule has itself found each of its words to be harmless."""
+        """Whether its rule has proven each of its words harmless."""
         self.in_usual_form: list[Word] = []
         """Its words as its grammar knows them, where it may be written otherwise."""
         self.piped = False
-        """Whether something is piped into it."""
+        """Whether it reads from a pipe."""
         self.stdin: str | None = None
-        """What it reads from a heredoc or a here string, where that is known."""
+        """The known content of its heredoc or here string."""
         self.has_input = False
         self.redirects: tuple[str, ...] = ()
         """Its redirects as they are written."""
         self.risk: Risk = "LOW"
         self.reason = ""
+        self.inner: list[Part] = []
+        """What was found in the commands and the code that it runs."""
         self.paths: list[str] = []
         self.deletes: list[str] = []
         self.changes: list[str] = []
         self.protected: list[str] = []
         self.spared: set[str] = set()
-        """Protected paths that may be changed like others: what they hold is of no worth."""
+        """Protected paths that may be changed like others, as their content is worthless."""
         self.spares: Spares = ""
         self.unplaced = False
         self.opaque = self.program = ""
@@ -95,31 +262,36 @@ class Call:
         """Whether files that it writes hold afterwards what they held: only their names, dates or rights change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
-        """The risk is at least this one; the reason of the highest is kept."""
+        """Raise the risk to at least this one; the reason of the highest risk stays."""
         if not self.reason or higher(self.risk, risk) != self.risk:
             self.reason = reason if risk != "LOW" else self.reason
         self.risk = higher(self.risk, risk)
 
+    def includes(self, findings: Findings) -> None:
+        """Include the findings of something that it runs."""
+        self.raise_to(findings.risk, findings.reason)
+        self.inner += findings.parts
+
     def part(self) -> Part:
-        """What was found."""
+        """Return the part of this call."""
         guard_words(self)
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
-        folder, base = self.scan.folder or self.scan.places.workspace, self.base.text if self.base else ""
+        directory, base = self.scan.directory or self.scan.places.workspace, self.base.text if self.base else ""
         is_harmless = self.risk == "LOW" or self.keeps
-        words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._given)
+        words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
         return Part(
             shortened(self.text),
             self.risk,
             self.reason,
             paths,
-            self.said,
+            self.argv,
             self.plain,
             self.scan.depth,
             deletes,
             changes,
             mentions=words,
-            folders=(folder, f"{folder}/{base}") if base else (folder,),
+            folders=(directory, f"{directory}/{base}") if base else (directory,),
             protected=tuple(self.protected),
             opaque=self.opaque,
             unplaced=self.unplaced,
@@ -128,7 +300,7 @@ class Call:
         )
 
     def use(self, word: Word, use: Use) -> None:
-        """A word as a path that is read, written or deleted, or as a command that is run."""
+        """Use a word as a path to read, write or delete, or as a command to run."""
         if word.names_secret and use != "command":
             self.raise_to("HIGH", _SECRET_OUT)
         if use == "text":
@@ -157,7 +329,7 @@ class Call:
             self.raise_to(risk, reason)
 
     def guard(self, path: str, *, deep: bool = False) -> None:
-        """It changes or deletes this path, which may be a protected one."""
+        """Record the path as protected, if it is, as the call changes or deletes it."""
         if self.scan.places.protects(path, deep=deep):
             self.protected.append(path)
 
@@ -168,19 +340,19 @@ class Call:
     def takes_away(self, word: Word, *, all_of_it: bool = False) -> None:
         """What is at this path, or some or all of what is below it, is deleted; that is rated elsewhere."""
         path = self.scan.absolute(word)
-        known = self.scan.below(word) if path is None else os.path.normpath(path)
-        self.deletes.append(known if all_of_it or path is None else f"{known}{ANY}")
+        path_known = self.scan.below(word) if path is None else os.path.normpath(path)
+        self.deletes.append(path_known if all_of_it or path is None else f"{path_known}{ANY}")
 
     def runs_code(self, code: str) -> None:
-        """Code in whatever language, that may delete files or write over them; it is rated elsewhere."""
+        """Record that code in any language may delete or overwrite files; its risk is rated elsewhere."""
         use = loss_by(code)
         if use:
             self._may_touch(f"{self.scan.places.workspace}{ANY}", use)
 
     def runs_python(self, code: str) -> None:
-        """Python code that stands in the words, or is fed in: what it does are parts of the line."""
+        """Rate Python code from the words or from input; its effects become parts of the line."""
         self.raise_to("MEDIUM", "runs code")
-        self.raise_to(*rated_python(self.scan, code, is_shown=code in self.text))
+        self.includes(rated_python(self.scan, code, is_shown=code in self.text))
 
     def writes_below(self, word: Word) -> None:
         """Files below this folder may be written over, which ones is not known here; that is rated elsewhere."""
@@ -188,25 +360,25 @@ class Call:
         self.changes.append(self.scan.below(word) if path is None else f"{os.path.normpath(path)}{ANY}")
 
     def writes_anywhere(self) -> None:
-        """Any file of the workspace may be written over; that is rated elsewhere."""
+        """Record that any file of the workspace may be overwritten; the risk is rated elsewhere."""
         self._may_touch(f"{self.scan.places.workspace}{ANY}", "write")
 
     def run_text(self, word: Word) -> None:
-        """A word that is itself a command line."""
+        """Rate a word that is a command line."""
         if UNKNOWN in word.text:
             self.raise_to("HIGH", "runs a command that is not known before")
             self.opaque = "*"
             self.runs_code(word.text)
         else:
-            self.raise_to(*self.scan.inner(word.text, lasts=self.name in MOVES_CALLER))
+            self.includes(self.scan.inner(word.text, lasts=self.name in MOVES_CALLER))
 
     def run_words(self, words: Sequence[Word]) -> None:
-        """The rest of the words as a command of its own."""
+        """Rate the remaining words as a command."""
         if words:
-            self.raise_to(*self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
+            self.includes(self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
 
     def options(self, spec: Spec) -> tuple[list[Option], list[Word]]:
-        """The words as flags with their values, and operands."""
+        """Split the words into flags with values, and operands."""
         options: list[Option] = []
         operands: list[Word] = []
         words = iter(self.words)
@@ -223,7 +395,7 @@ class Call:
         return options, operands
 
     def apply(self, spec: Spec) -> None:
-        """The rule that a table states."""
+        """Apply the rule of a table row."""
         self.raise_to(spec.risk, spec.reason)
         self.keeps |= spec.keeps
         self.unread = spec.operands == "text"
@@ -250,9 +422,9 @@ def full_flag(flag: str, spec: Spec) -> str:
     """The flag that a shortened long flag stands for, the most dangerous where it could be several."""
     if not flag.startswith("--") or len(flag) < 4:
         return flag
-    for known in (*spec.flags, *spec.paths):
-        if known.startswith(flag):
-            return known
+    for listed in (*spec.flags, *spec.paths):
+        if listed.startswith(flag):
+            return listed
     return flag
 
 

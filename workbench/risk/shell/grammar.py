@@ -22,7 +22,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call, Use
@@ -75,23 +75,23 @@ class Grammar:
         """Whether it has an option that runs or writes something, which the name of a file must not slip in."""
         return any(option.high or "w" in option.kinds for option in self.options.values())
 
-    def kind(self, place: int) -> str:
+    def kind(self, position: int) -> str:
         """The kind of an operand; empty where there may be none."""
-        if place < len(self.operands):
-            return self.operands[place].removesuffix("*")
+        if position < len(self.operands):
+            return self.operands[position].removesuffix("*")
         last = self.operands[-1] if self.operands else ""
         return last.removesuffix("*") if last.endswith("*") else ""
 
 
 def rows(table: str) -> dict[str, str]:
     """The rows of a table by program and verb; they are parsed when they are needed."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for line in table.strip().replace("\n ", " ").splitlines():
         names, _, rest = line.partition("|")
         for name in names.split(","):
             for each in product(*(word.split("/") for word in name.split())):
-                found[" ".join(each)] = rest
-    return found
+                result[" ".join(each)] = rest
+    return result
 
 
 @cache
@@ -99,16 +99,16 @@ def parsed_row(row: str) -> Grammar:
     """The grammar that a row states; raises ValueError for one that is wrong."""
     options, operands, reason = (*(part.strip() for part in _COLUMNS.split(row)), "", "")[:3]
     names = options.split()
-    known = {flag: option for name in names if name != "*" for flag, option in _options(name)}
-    known |= {flag: Option() for flag in _ALWAYS if flag not in known}
-    return Grammar(known, tuple(operands.split()), "*" in names, reason or _RUNS)
+    options_by_flag = {flag: option for name in names if name != "*" for flag, option in _options(name)}
+    options_by_flag |= {flag: Option() for flag in _ALWAYS if flag not in options_by_flag}
+    return Grammar(options_by_flag, tuple(operands.split()), "*" in names, reason or _RUNS)
 
 
 def _options(text: str) -> Iterator[tuple[str, Option]]:
-    found = _OPTION.match(text)
-    if not found:
+    result = _OPTION.match(text)
+    if not result:
         raise ValueError(f"not an option of a grammar: {text}")
-    flag, takes, marks = found["flag"], found["takes"] or "", found["marks"]
+    flag, takes, marks = result["flag"], result["takes"] or "", result["marks"]
     kinds = (takes[1:] or "t") if takes.startswith("=") else ""
     option = Option(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks)
     if flag.startswith("-["):
@@ -175,24 +175,24 @@ class _Proof:
 
     def _long(self, word: Word, rest: Iterator[Word]) -> None:
         flag, equals, value = word.text.partition("=")
-        given = word._replace(text=value) if equals else None
+        attached = word._replace(text=value) if equals else None
         option = self._grammar.options.get(flag)
         if option is None:
-            self._not_listed(flag, given, rest)
-        elif given is not None and not option.attached:
+            self._not_listed(flag, attached, rest)
+        elif attached is not None and not option.attached:
             self._not_allowed(flag)
         else:
-            self._apply(option, given, rest)
+            self._apply(option, attached, rest)
 
-    def _not_listed(self, flag: str, given: Word | None, rest: Iterator[Word]) -> None:
+    def _not_listed(self, flag: str, attached: Word | None, rest: Iterator[Word]) -> None:
         """A long option that is not in the table; cut short it may be one that is, the worst of which counts."""
         if self._grammar.any_option:
             return
         self._not_allowed(flag)
-        known = self._grammar.options
-        short = [known[name] for name in known if len(flag) > 2 and name.startswith(flag) and known[name].powerful]
+        listed = self._grammar.options
+        short = [listed[name] for name in listed if len(flag) > 2 and name.startswith(flag) and listed[name].powerful]
         for option in sorted(short, key=lambda each: each.high)[-1:]:
-            self._apply(option, given, rest)
+            self._apply(option, attached, rest)
 
     def _short(self, word: Word, rest: Iterator[Word]) -> None:
         """Letters behind one dash; what follows a letter that takes a value is its value."""
@@ -207,7 +207,7 @@ class _Proof:
             if value is not None or option.kinds:
                 return
 
-    def _apply(self, option: Option, given: Word | None, rest: Iterator[Word]) -> None:
+    def _apply(self, option: Option, attached: Word | None, rest: Iterator[Word]) -> None:
         call = self._call
         if option.high:
             call.raise_to("HIGH", self._grammar.reason)
@@ -216,12 +216,12 @@ class _Proof:
         if option.kinds == ";":
             next((word for word in rest if word.text in {";", "+"}), None)
             return
-        for kind in option.kinds if given is None else option.kinds[:1]:
-            value = given if given is not None else next(rest, None)
+        for kind in option.kinds if attached is None else option.kinds[:1]:
+            value = attached if attached is not None else next(rest, None)
             if value is not None:
-                self._value(kind, value, is_own=given is None and not option.unskips)
-        if given is not None and not option.kinds:
-            call.use(given, "text")
+                self._value(kind, value, is_own=attached is None and not option.unskips)
+        if attached is not None and not option.kinds:
+            call.use(attached, "text")
 
     def _value(self, kind: str, word: Word, *, is_own: bool) -> None:
         """The value of an option; `is_own` when it is a word of its own, which a dash makes doubtful."""
@@ -251,10 +251,10 @@ class _Proof:
 
     def _rate_operands(self) -> None:
         grammar, call = self._grammar, self._call
-        kinds = {grammar.kind(place)[:1] for place in range(len(grammar.operands))}
+        kinds = {grammar.kind(position)[:1] for position in range(len(grammar.operands))}
         call.unread |= bool(kinds) and kinds <= {"t", "{"}
-        for place, word in enumerate(self._operands, 1 if self._skips else 0):
-            self._operand(grammar.kind(place), word)
+        for position, word in enumerate(self._operands, 1 if self._skips else 0):
+            self._operand(grammar.kind(position), word)
 
     def _operand(self, kind: str, word: Word) -> None:
         call = self._call

@@ -1,4 +1,4 @@
-"""The visits of a scan: one function for each kind of node of the syntax tree that means something."""
+"""Visit the nodes of a syntax tree: one function for each node type that matters."""
 
 from __future__ import annotations
 
@@ -9,26 +9,22 @@ from typing import TYPE_CHECKING
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import Part, not_plain, shortened
 from workbench.risk.paths import within
-from workbench.risk.shell.assigning import assigned, declared
-from workbench.risk.shell.braces import is_open, spread
-from workbench.risk.shell.chains import branches, chain
-from workbench.risk.shell.conditions import tested
-from workbench.risk.shell.moving import moves_caller
-from workbench.risk.shell.pieces import (
+from workbench.risk.shell.assignments import assigned, declared, expanded, names_of_loop, reckoned
+from workbench.risk.shell.control import branches, chain, moves_caller, tested
+from workbench.risk.shell.parser import (
     LEAVES,
     ansi_string,
     between,
     last_command,
     leaf,
+    lines_behind,
     live_backticks,
     without_errors,
     words_of,
 )
-from workbench.risk.shell.reckoning import expanded, names_of_loop, reckoned
-from workbench.risk.shell.source import lines_behind
-from workbench.risk.shell.tools import judge
-from workbench.risk.shell.words import UNKNOWN, Word
+from workbench.risk.shell.words import is_open, spread
 from workbench.risk.shell.written import note_emptied, note_written
+from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -68,8 +64,8 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     words = words_of(scan, operands)
     for setting in settings:
         assigned(scan, setting, name.text if name else "")
-    given = [_redirect(scan, each) for each in outside]
-    words += [word for more, _ in given for word in more]
+    redirected = [_redirect(scan, each) for each in outside]
+    words += [word for more, _ in redirected for word in more]
     written = [*([name] if name is not None else ()), *words]
     if any(is_open(word) for word in written):
         name, words = None, spread(written, scan.reader.home().text)
@@ -80,12 +76,15 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
     call = scan.call(name, words, node)
     call.piped = scan.piped
     call.plain = not (settings or outside or scan.piped or scan.depth) and _is_plain(scan, written)
-    for (_, text), each in zip(given, outside, strict=True):
+    for (_, text), each in zip(redirected, outside, strict=True):
         if _is_input(scan, each):
             call.has_input, call.stdin = True, text
     call.redirects = tuple(scan.reader.raw(each) for each in outside)
-    judge(call, name)
+    scan.programs.judge(call, name)
+    scan.parts += call.inner
+    already = len(call.inner)
     note_written(scan, call, at)
+    scan.parts += call.inner[already:]
     scan.parts.insert(at, call.part())
     _go_on(scan)
 
@@ -110,11 +109,11 @@ def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]
 
 
 def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
-    """Whether nothing is left for the shell to fill in, and it runs in the workspace with the functions of nobody."""
-    if scan.functions or scan.folder is None or not all(word.is_literal and not word.runs for word in words):
+    """Whether the shell expands nothing in it, no function is defined, and it runs in the workspace."""
+    if scan.functions or scan.directory is None or not all(word.is_literal and not word.runs for word in words):
         return False
     workspace = scan.places.workspace
-    return scan.folder == workspace or within(scan.places.resolved(scan.folder), workspace)
+    return scan.directory == workspace or within(scan.places.resolved(scan.directory), workspace)
 
 
 def _is_input(scan: Scan, node: Node) -> bool:
@@ -138,13 +137,13 @@ def _redirected(scan: Scan, node: Node) -> None:
         note_emptied(scan, at)
     if words:  # behind a variable that is set: `x=1 > out command`
         call = scan.call(words[0], words[1:], node)
-        judge(call, words[0])
-        scan.parts.append(call.part())
+        scan.programs.judge(call, words[0])
+        scan.parts += [*call.inner, call.part()]
     _go_on(scan)
 
 
 def _go_on(scan: Scan) -> None:
-    """Rate what follows the mark of a heredoc on its line: it runs behind the command that reads the heredoc."""
+    """Rate what follows a heredoc's delimiter on its line; it runs after the command that reads the heredoc."""
     while scan.waiting:
         node, piped = scan.waiting.pop(0)
         _beside(scan, lambda node=node: visit(scan, node), piped=piped)  # type: ignore[misc]
@@ -159,7 +158,7 @@ def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
 
 
 def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
-    """Rate a redirect: the words behind it that are arguments, and the text it feeds in where that is known."""
+    """Rate a redirect; return the words after it that are arguments, and the input text where that is known."""
     if node.type == "heredoc_redirect":
         return _heredoc(scan, node)
     if node.type == "herestring_redirect":
@@ -178,7 +177,7 @@ def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
         return words, None
     if words:
         _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
-        if "&" in operator and _is_left_open(scan, node, words[0].text.rstrip("-")):
+        if "&" in operator and _stays_open(scan, node, words[0].text.rstrip("-")):
             scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "uses what an earlier command opened"))
     return words[1:], None
 
@@ -191,10 +190,10 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     text = shortened(raw)
     if path is None:
         takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
-        found: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
+        result: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
         lost = () if takes else (scan.below(target),)
-        why = f"{found[1]} a path that is not known before"
-        scan.parts.append(Part(text, found[0], why, changes=lost, unplaced=True))
+        why = f"{result[1]} a path that is not known before"
+        scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True))
         return
     reads = operator.startswith("<") and ">" not in raw[:4]
     risk, reason = scan.rating(path, "read" if reads else "write")
@@ -206,8 +205,8 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
 
 
-def _is_left_open(scan: Scan, node: Node, number: str) -> bool:
-    """Whether a redirect goes to a descriptor that is none of the usual three, and that nothing right before opens."""
+def _stays_open(scan: Scan, node: Node, number: str) -> bool:
+    """Whether a redirect uses a descriptor other than 0, 1 and 2 that was not opened just before."""
     if not number.isdecimal() or number in {"0", "1", "2"}:
         return False
     before = scan.reader.source[max(node.start_byte - _NEAR, 0) : node.start_byte].decode(errors="replace")
@@ -238,20 +237,20 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
 
 
 def _pipeline(scan: Scan, node: Node) -> None:
-    first, certain, folder, stack = True, dict(scan.origins.certain), scan.folder, list(scan.stack)
+    first, certain, directory, stack = True, dict(scan.origins.certain), scan.directory, list(scan.stack)
     if not scan.piped:
         scan.printed = ""
     for child in node.children:
         if child.is_named:
             _beside(scan, lambda child=child: visit(scan, child), piped=not first)  # type: ignore[misc]
             first = False
-    scan.folder, scan.stack = folder, stack
+    scan.directory, scan.stack = directory, stack
     scan.origins.certain = certain
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
-    """A subshell or a substitution: what it changes is gone after it."""
-    folder, values, at, unsure = scan.folder, dict(scan.values), len(scan.parts), scan.unsure
+    """Visit a subshell or a substitution; its changes of state end with it."""
+    directory, values, at, unsure = scan.directory, dict(scan.values), len(scan.parts), scan.unsure
     certain, stack = dict(scan.origins.certain), list(scan.stack)
     text = scan.reader.raw(node)
     if text.startswith("`") and "\\" in text:
@@ -260,7 +259,7 @@ def _own_surroundings(scan: Scan, node: Node) -> None:
         scan.rescan(lines_behind(text, is_certain=not node.has_error))
     for child in node.children:
         visit(scan, child)
-    scan.return_to(folder, values)
+    scan.return_to(directory, values)
     scan.unsure, scan.origins.certain, scan.stack = unsure, certain, stack
     if node.type != "subshell":
         scan.parts[at:] = not_plain(scan.parts[at:])
@@ -273,13 +272,13 @@ def _if(scan: Scan, node: Node) -> None:
 
 
 def _loop(scan: Scan, node: Node) -> None:
-    """What runs again, or perhaps: nothing of before is certain in it or after it."""
+    """Visit what may run several times or not at all: no earlier value is certain in it or after it."""
     scan.forget()
     if node.type in _COUNTING:
         names_of_loop(scan, node)
     certain = dict(scan.origins.certain)
     if re.search(r"\b(?:cd|pushd|popd)\b", scan.reader.raw(node)):
-        scan.folder = None
+        scan.directory = None
     for child in node.children:
         visit(scan, child)
     scan.origins.keep_only(certain)
@@ -287,14 +286,12 @@ def _loop(scan: Scan, node: Node) -> None:
 
 
 def _function(scan: Scan, node: Node) -> None:
-    from workbench.risk.shell.tools import is_known
-
     name_node = node.child_by_field_name("name")
     name = scan.reader.raw(name_node) if name_node else ""
     text = scan.reader.raw(node)
     called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
     risk, reason = "MEDIUM", "defines a function for later commands"
-    if is_known(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+    if scan.programs.is_known(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
         risk, reason = "HIGH", "puts a function in the place of a command"
     elif called > 1:
         risk, reason = "HIGH", "a function that calls itself"
@@ -305,17 +302,17 @@ def _function(scan: Scan, node: Node) -> None:
         scan.movers.add(name)
     scan.parts.append(Part(shortened(text), "HIGH" if risk == "HIGH" else "MEDIUM", reason))
     scan.functions.add(name)
-    folder, scan.folder = scan.folder, None
+    directory, scan.directory = scan.directory, None
     certain, scan.origins.certain = scan.origins.certain, {}
     scan.forget()
     for child in node.children:
         if child != name_node:
             visit(scan, child)
-    scan.folder, scan.origins.certain = folder, certain
+    scan.directory, scan.origins.certain = directory, certain
 
 
 def _read_into(scan: Scan, node: Node) -> None:
-    """`$(< file)`: a redirect without a command."""
+    """Visit `$(< file)`, a redirect without a command."""
     _redirect(scan, node)
 
 

@@ -1,20 +1,63 @@
-"""Words of a command line with their quotes removed, as far as they can be known; used by the scan and its tools."""
+"""Words of a command line with quotes removed and braces expanded, as far as they can be known."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
-from workbench.risk.shell.counting import DIGITS, NUMBERS, without_counts
+from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from workbench.risk.shell.origins import Origins
 
-UNKNOWN = "\0"
-"""Stands in a word for what only the shell will know; commands with a real NUL are refused before."""
+DIGITS = "[0-9]*"
+"""A number as a pattern of the shell."""
+NUMBERS = frozenset(
+    {"RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "UID", "EUID", "PPID", "LINENO", "BASHPID", "SHLVL", "OPTIND"}
+)
+_ARGUMENT = r"""(?:[^\s()'"|;&<>`$*?]|'[^']*'|"[^"`]*"|\\.)+"""
+_DIGITS = r"(?:'|\")?(?:\^?\(?(?:\\d|\[0-9\]|\[\[:digit:\]\])[*+]?\)?\$?)+(?:'|\")?"
+_COUNT = re.compile(
+    rf"(?:wc\s+-[lwcmL]+(?:\s*<\s*\S+)?|grep\s+(?![^|]*-\w*[rR])(?:-\w+\s+)*-\w*c\w*(?:\s+{_ARGUMENT}){{1,2}}|nproc|seq(?:\s+-?\d+)+|"
+    r"date\s+(?:-u\s+)?[\"']?\+(?:[-_:.T]?%-?[sNYmdHMSjuVyFTR]){1,7}[\"']?|git\s+rev-list\s+(?:--\S+\s+)*--count\b[^|;&]*|"
+    rf"stat\s+(?:-c\s*|-f\s*|--format=|--printf=)[\"']?%[asugiwWxXyYzZdhbB][\"']?(?:\s+{_ARGUMENT}|\s+\S+)|"
+    r"id\s+-[ug]|tput\s+(?:cols|lines|colors)|ulimit\s+-\w|pgrep\s+(?:-\w+\s+)*-c\b[^|;&]*|getconf\s+_NPROCESSORS_\w+|"
+    r"ps\s+[^|;&]*\s-o\s+(?:pid|ppid|rss|pcpu)=?(?:\s[^|;&]*)?|tr\s+-(?:dc|cd|d\s+-c)\s+'?\"?(?:0-9|\[:digit:\])'?\"?|"
+    rf"grep\s+-\w*o\w*\s+(?:-\w+\s+)*{_DIGITS}(?:\s+{_ARGUMENT})?|sed\s+'s/\[\^0-9\]//g')\s*(?:2>\s*/dev/null)?"
+)
+_ELSE = re.compile(r"(?:echo\s+)?[\"']?\d+[\"']?|true|:")
+_CHARACTERS = re.compile(r"\$\{#[^{}]*\}|\$[#?$!]|\$\{[#?$!]\}|\$\{?(?:" + "|".join(sorted(NUMBERS)) + r")\b\}?")
+_INNER = re.compile(r"""\$\((?!\()((?:[^()'"`]|'[^']*'|"[^"`]*"|\\[()])*)\)""")
+_INNER_SUM = re.compile(r"\$\(\((?:[^()]|\([^()]*\))*\)\)")
+
+
+def without_counts(raw: str, *, sums: bool = True) -> str:
+    """The source of a value with a digit in the place of what can only be a number."""
+    if "$" not in raw:
+        return raw
+    text = _CHARACTERS.sub("0", raw)
+    text = _INNER.sub(lambda found: "0" if _counts(found[1]) else found[0], text) if "$(" in text else text
+    return _INNER_SUM.sub(_as_number, text) if sums and "$((" in text else text
+
+
+def _counts(inside: str) -> bool:
+    """Whether the last command of a substitution prints a number, whatever comes in."""
+    if ";" in inside or "\n" in inside or "&&" in inside:
+        return False
+    last = re.split(r"(?<!\|)\|(?!\|)&?", re.sub(r"'[^']*\|[^']*'|\"[^\"]*\|[^\"]*\"", "x", inside))[-1]
+    first, *others = re.split(r"\s*\|\|\s*", last.strip())
+    return bool(_COUNT.fullmatch(first)) and all(
+        re.fullmatch(r"(?:echo\s+)?[\"']?\d+[\"']?|true|:", each) for each in others
+    )
+
+
+def _as_number(found: re.Match[str]) -> str:
+    return found[0] if re.search(r"\$\((?!\()|`", found[0]) else "0"
+
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "arithmetic_expansion"})
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -22,40 +65,10 @@ _DOUBLE_ESCAPE = re.compile(r'\\([$`"\\])')
 _PATTERN = re.compile(r"(?<!\\)[*?\[]|(?<!\\)\{\S*?(?:,|\.\.)")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
-_ANSI_SIGNS = "\\'\"?"
+_ANSI_CHARACTERS = "\\'\"?"
 _DEFAULT = re.compile(r"\$\{(\w+):?-")
 _MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
-
-
-class Word(NamedTuple):
-    """One word: its text (UNKNOWN for what is not known), and what the shell may still make of it."""
-
-    text: str
-    raw: str
-    is_pattern: bool = False
-    runs: bool = False
-    """Whether a command inside it is run to make it."""
-
-    @property
-    def is_literal(self) -> bool:
-        """Whether the text is what the command gets, to the letter."""
-        return UNKNOWN not in self.text and not self.is_pattern
-
-    @property
-    def names_secret(self) -> bool:
-        """Whether it holds a variable that by its name keeps a secret."""
-        return "$" in self.raw and bool(_SECRET_VARIABLE.search(self.raw))
-
-
-_SECRET_VARIABLE = re.compile(
-    r"\$\{?\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|CREDENTIAL|ACCESS_KEY)", re.I
-)
-
-
-def literal(text: str) -> Word:
-    """A word that means itself."""
-    return Word(text, text)
 
 
 class Reader:
@@ -122,11 +135,11 @@ class Reader:
         return "/dev/fd/63" if kind == "process_substitution" else UNKNOWN, kind == "brace_expression", runs
 
     def _joined(self, node: Node, raw: str) -> tuple[str, bool, bool]:
-        found = [self._read(child) for child in node.children]
-        is_pattern = any(part[1] for part in found) or (
+        result = [self._read(child) for child in node.children]
+        is_pattern = any(part[1] for part in result) or (
             "{" in raw and ("," in raw or ".." in raw) and "{" in _bare(node, self)
         )
-        return "".join(part[0] for part in found), is_pattern, any(part[2] for part in found)
+        return "".join(part[0] for part in result), is_pattern, any(part[2] for part in result)
 
     def _string(self, node: Node) -> tuple[str, bool, bool]:
         """A double quoted string; what lies between its parts belongs to it too."""
@@ -159,7 +172,7 @@ class Reader:
 
 
 def _bare(node: Node, reader: Reader) -> str:
-    """What stands unquoted in a concatenation."""
+    """Return the unquoted text of a concatenation."""
     return "".join(reader.raw(child) for child in node.children if child.type in {"word", "{", "}"})
 
 
@@ -168,7 +181,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def ansi_text(inside: str) -> str:
-    """What stands between `$'` and `'`, its escapes resolved."""
+    """Resolve the escapes of the text between `$'` and `'`."""
     return _ANSI.sub(_ansi, inside)
 
 
@@ -182,8 +195,120 @@ def _ansi(found: re.Match[str]) -> str:
         return _character(int(code, 8))
     if code[0] == "c" and len(code) > 1:
         return UNKNOWN
-    return code if code in _ANSI_SIGNS else f"\\{code}"
+    return code if code in _ANSI_CHARACTERS else f"\\{code}"
 
 
 def _character(number: int) -> str:
     return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else UNKNOWN
+
+
+_MOST = 64
+"""Words that one word may become; more are left as they are, which makes them unknown."""
+_NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
+_LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
+_RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")
+_GLOB = re.compile(r"[*?\[]")
+
+
+def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
+    """Return the words with braces expanded, where no quote, escape or variable stands in the same word.
+
+    `home` is what a tilde in front of the results stands for, which bash expands behind the braces.
+    """
+    if not any(word.is_pattern and "{" in word.raw for word in words):
+        return list(words)
+    result: list[Word] = []
+    for word in words:
+        strings = _expanded(word, home)
+        result += [word] if strings is None else [Word(text, word.raw, bool(_GLOB.search(text))) for text in strings]
+    return result
+
+
+def is_open(word: Word) -> bool:
+    """Return whether braces are left in a word that bash may expand."""
+    return word.is_pattern and bool(_LIVE.search(word.raw))
+
+
+def _expanded(word: Word, home: str) -> list[str] | None:
+    if not is_open(word) or _NOT_PLAIN.search(word.raw) or len(word.raw) > 1_000 or word.raw.count("{") > 8:
+        return None
+    try:
+        return [_at_home(text, home) for text in _strings(word.raw) if text]
+    except _TooMany:
+        return None
+
+
+def _at_home(text: str, home: str) -> str:
+    """The text with its tilde expanded; the home directory of another user is not known."""
+    name, slash, rest = text.partition("/")
+    if not name.startswith("~"):
+        return text
+    return f"{home if name == '~' else UNKNOWN}{slash}{rest}"
+
+
+class _TooMany(Exception):
+    """More words than are looked at."""
+
+
+def _strings(text: str) -> list[str]:
+    """All words that a text becomes; raises _TooMany."""
+    start = text.find("{", 2 if text.startswith("{}") else 0)
+    while start >= 0:
+        end, commas = _group(text, start)
+        if end > 0:
+            choices = _choices(text[start + 1 : end], [at - start - 1 for at in commas])
+            if choices is not None:
+                rest = _strings(text[end + 1 :])
+                if len(choices) * len(rest) > _MOST:
+                    raise _TooMany
+                return [text[:start] + one + other for one, other in product(choices, rest)]
+        start = text.find("{", start + 1)
+    return [text]
+
+
+def _group(text: str, start: int) -> tuple[int, list[int]]:
+    """The end of the group that begins at `start`, 0 where it does not end, and its own commas.
+
+    As in bash a closing brace counts only behind a comma or two dots of the group: `{a},b}` is `a}` and `b`.
+    """
+    depth = parts = 0
+    commas: list[int] = []
+    for at in range(start + 1, len(text)):
+        sign = text[at]
+        if sign == "}" and not depth and parts:
+            return at, commas
+        if sign == "{":
+            depth += 1
+        elif sign == "}" and depth:
+            depth -= 1
+        elif not depth and sign == ",":
+            commas.append(at)
+            parts += 1
+        elif not depth and text.startswith("..", at) and text[at + 2 : at + 3] != "}":
+            parts += 1
+    return 0, []
+
+
+def _choices(inside: str, commas: list[int]) -> list[str] | None:
+    if not commas:
+        return _sequence(inside)
+    limits = [-1, *commas, len(inside)]
+    pieces = [inside[one + 1 : other] for one, other in pairwise(limits)]
+    result = [text for piece in pieces for text in _strings(piece)]
+    if len(result) > _MOST:
+        raise _TooMany
+    return result
+
+
+def _sequence(inside: str) -> list[str] | None:
+    result = _RANGE.match(inside)
+    if result is None:
+        return None
+    numbers = result[1] is not None
+    first, last = (int(result[1]), int(result[2])) if numbers else (ord(result[3]), ord(result[4]))
+    step = abs(int(result[5] or 1)) or 1
+    span = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
+    if len(span) > _MOST:
+        raise _TooMany
+    width = max(len(result[1]), len(result[2])) if numbers and re.match(r"-?0\d", result[1] + " " + result[2]) else 0
+    return [str(each).zfill(width) if numbers else chr(each) for each in span]

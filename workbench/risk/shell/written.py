@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from workbench.files import facts
+from workbench.risk.code import rated_statements
 from workbench.risk.paths import within, words
-from workbench.risk.shell.words import UNKNOWN, Word
-from workbench.risk.typed import rated_statements
+from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from workbench.risk.shell.call import Call
@@ -41,7 +41,7 @@ _PRINT: Final = words("echo printf")
 _FEED: Final = words("cat tee sponge")
 _EDIT: Final = words("sed gsed ed ex awk gawk perl ruby npm pnpm yarn jq")
 WRITES_TEXT: Final = _EDIT | {"tee", "sponge"}
-"""Programs that write into files what stands in their words, or what they are fed."""
+"""Programs that write their words or their input into files."""
 _REASON: Final = "writes a command into a file that downloads code to run it, or takes away what is there"
 _FLAG: Final = re.compile(r"-[neE]+|--")
 _CODE_ENDINGS: Final = (
@@ -65,7 +65,7 @@ _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
 
 
 def note_written(scan: Scan, call: Call, at: int) -> None:
-    """Keep what a call writes into which files, and rate it; the parts of its redirects stand behind `at`."""
+    """Record which text a call writes to which files, and rate it; the parts of its redirects follow index `at`."""
     targets = [path for part in scan.parts[at:] if not part.words for path in part.changes]
     if call.name in _PASS:
         targets += call.changes
@@ -95,7 +95,7 @@ def _reads_what_it_empties(scan: Scan, call: Call, at: int) -> bool:
 
 
 def note_emptied(scan: Scan, at: int) -> None:
-    """Rate redirects without a command, whose parts stand behind `at`: they empty the files."""
+    """Rate redirects without a command, which empty files; their parts follow index `at`."""
     for number, part in enumerate(scan.parts[at:], at):
         if not part.text.lstrip("0123456789&").startswith(">>") and any(is_code(scan, path) for path in part.changes):
             scan.parts[number] = part._replace(risk="HIGH", reason=EMPTIES)
@@ -121,7 +121,7 @@ def _is_empty(call: Call, targets: list[str]) -> bool:
     editor may delete all lines.
     """
     if call.name == "tee":
-        return sum(path.endswith(_CODE_ENDINGS) for path in targets) > 1 and "-a" not in call.said
+        return sum(path.endswith(_CODE_ENDINGS) for path in targets) > 1 and "-a" not in call.argv
     if call.name in _STREAM:
         strings = [word.text for word in call.words]
         flags = "".join(text for text in strings if text.startswith("-"))
@@ -238,7 +238,7 @@ def _names(text: str, path: str) -> bool:
 
 def _run_code(call: Call, text: str, *, is_program: bool) -> None:
     """Rate a text in whatever language: commands that stand in it, statements, and files that a program takes away."""
-    scan, budget = call.scan, call.scan.room
+    scan, budget = call.scan, call.scan.budget
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
         call.raise_to("HIGH", "runs code that changes files outside the workspace")
     if is_program and _RUNS_ANY.search(text):
@@ -247,8 +247,7 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
     for command in list(dict.fromkeys(_commands(text)))[:_MOST_COMMANDS]:
         if call.risk == "HIGH":
             break
-        if reason := scan.perhaps([Word(command, command)], is_line=True):
-            call.raise_to("HIGH", reason)
+        call.includes(scan.perhaps([Word(command, command)], is_line=True))
     scan.refund(budget)
 
 
@@ -271,7 +270,7 @@ RUNNABLE: Final = words(
     "rsync chmod chown git find sed awk tar mv cp tee ln kubectl docker podman psql mysql xargs env timeout nohup eval "
     "kill pkill crontab systemctl truncate unlink"
 )
-"""Programs by whose name a text is taken for a command line."""
+"""Program names that make a text count as a command line."""
 _PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
 """Programs whose files hold afterwards what they are fed, or what the files hold that they read."""
 _OTHER_LANGUAGES: Final = words(

@@ -12,12 +12,10 @@ from msgspec.structs import replace
 from workbench.files.anchored import on_top_of
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
-from workbench.risk.assess import executed_by
-from workbench.risk.assessment import Assessment
+from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.paths import within
 from workbench.rules.book import BROKEN, RuleBook, deciding, guarded_by
-from workbench.rules.exact import rule_for
-from workbench.rules.policy import Ruling, rule_on
+from workbench.rules.policy import Ruling, rule_for, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.subject import Subject, subject_of
 from workbench.secrets.masker import masks_in
@@ -107,7 +105,7 @@ class Preparer:
         self, tool: ToolDefinition, arguments: dict[str, Any], directory: str, before: Mapping[str, str | None]
     ) -> dict[str, str]:
         rated = self._assessments.of(tool, arguments)
-        return executed_by(rated, tool, arguments, workspace=self._state.workspace, directory=directory, beneath=before)
+        return executed_by(rated, tool, arguments, RatingContext(self._state.workspace, directory), before)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
         """What files will hold once the actions before this one have run."""

@@ -23,7 +23,8 @@ from workbench.files.anchored import AnchoredEntry, Root
 from workbench.files.replace import is_own_write
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
-from workbench.risk.assessment import ANY, Assessment
+from workbench.risk import Assessment
+from workbench.risk.assessment import ANY
 from workbench.risk.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.risk.paths import ZSH, within
 from workbench.session.actions.assess import Rater

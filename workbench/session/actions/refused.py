@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from workbench.files.anchored import real_path
-from workbench.rules.examples import subject_again
+from workbench.rules.files import subject_again
 from workbench.rules.subject import Subject
 from workbench.session.state import OpenAction, State
 from workbench.text import first_line

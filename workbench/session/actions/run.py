@@ -27,7 +27,7 @@ from workbench.protocol.events import (
     Usage,
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
-from workbench.risk.assessment import Assessment
+from workbench.risk import Assessment
 from workbench.secrets.masker import KNOWN
 from workbench.secrets.stream import SecretStream
 from workbench.session.actions.partial_approval import FilePart, partial_result, parts_of

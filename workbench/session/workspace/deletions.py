@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from workbench.errors import WorkbenchError
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, VersionTaken
-from workbench.risk.assessment import Assessment, Part
+from workbench.risk import Assessment, Part
 from workbench.session.assessments import Assessments
 from workbench.session.state import State
 from workbench.session.workspace.metadata import metadata_of

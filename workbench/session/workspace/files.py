@@ -20,7 +20,7 @@ from workbench.protocol.events import (
     UserCommand,
     UserMessage,
 )
-from workbench.risk.assessment import Assessment
+from workbench.risk import Assessment
 from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.state import OpenAction

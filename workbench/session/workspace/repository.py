@@ -24,7 +24,8 @@ from workbench.errors import WorkbenchError
 from workbench.files.anchored import Root, real_path
 from workbench.files.git import GitAnswer, OwnRepository, run_git
 from workbench.files.replace import discard_file
-from workbench.risk.assessment import Part, Spares
+from workbench.risk import Part
+from workbench.risk.assessment import Spares
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker
 from workbench.text import visible
 

@@ -12,8 +12,8 @@ from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
 from workbench.files.anchored import real_path
-from workbench.risk.assessment import ANY, Part
-from workbench.risk.deletion import mentioned
+from workbench.risk import Part
+from workbench.risk.assessment import ANY, mentioned
 from workbench.session.workspace.repository import GENERATED, not_kept
 from workbench.text import visible
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.rules.examples import subject_again
+from workbench.rules.files import subject_again
 from workbench.rules.matching import fits
 from workbench.rules.rule import Rule
 from workbench.tools.execute_bash import NAME as SHELL
@@ -44,8 +44,8 @@ def try_rule(text: str, state: SessionState) -> Trial:
 def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
     import os
 
-    from workbench.risk.assessment import Assessment
-    from workbench.rules.examples import command_subject
+    from workbench.risk import Assessment
+    from workbench.rules.files import command_subject
     from workbench.rules.subject import subject_of
 
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out

@@ -1,0 +1,124 @@
+"""Rate code and statements in languages that are not parsed, by the words in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from workbench.protocol.risk import Risk
+from workbench.risk.paths import Rating, words
+from workbench.secrets.names import holds_secret
+
+_NAMES = re.compile(r"\w+")
+_DANGEROUS_CODE = re.compile(
+    r"\b(?:system|popen\w*|exec[lv]?[pe]*|spawn\w*|fork|subprocess|execSync|execFile\w*|child_process|shell_exec|passthru|"
+    r"rmtree|remove_tree|delete-(?:file|directory)|file\s+delete|rmSync|rm(?=!?\s*\()|File\.rm\w*|System\.cmd|removeSync|os\.execute|io\.popen|rmdirSync|unlink\w*|removedirs|rm_rf|rm_r|remove|chmod|chown|kill|eval|compile|__import__|getattr|"
+    r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
+    r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
+    r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
+    r"\bBun\.\$|%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
+)
+_SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
+
+
+def rated_code(code: str) -> Rating:
+    """The risk of code in whatever language, by the words in it."""
+    match = _DANGEROUS_CODE.search(code)
+    if match:
+        return "HIGH", f"runs code that uses {match[0].strip()[:20]}"
+    return shown_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", "runs code")
+
+
+def shown_variables(code: str) -> Rating:
+    """Rate code that reads environment variables: MEDIUM, and HIGH for one that is a secret by its name."""
+    if any(map(holds_secret, _NAMES.findall(code))):
+        return "HIGH", "prints a secret"
+    return "MEDIUM", "prints variables of the surroundings"
+
+
+REDIS_READS = words(
+    "ping info get mget keys scan exists ttl pttl type dbsize llen lrange hget hgetall hkeys hlen smembers scard "
+    "zrange zcard strlen time lastsave object memory latency slowlog"
+)
+
+_LOSES: Final = re.compile(
+    r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|detach|copy|load_file|load_extension|replace|vacuum|reindex|"
+    r"into\s+(?:out|dump)file|load\s+data|lo_import|lo_export|pg_\w+|writefile|readfile|edit|set\s+(?:global|role|session)|"
+    r"do\s+\$|call|execute|create\s+(?:or\s+replace\s+)?(?:function|extension|trigger|user|role|server)|rename|"
+    r"shutdown|kill|flush|reset|purge|install|import|export)\b|\$\(|`",
+    re.I,
+)
+_META: Final = re.compile(
+    r"\s*(?:\\(?:!|i\b|ir\b|o\b|g\s*\S|gexec|w\b|copy|cd|setenv|s\b|e\b|ef|ev|lo_|password|T|P\b|R\b|\.)"
+    r"|\.(?:sh|sys|read|imp|ou|on|sav|op|lo|ba|dump|exc|excel|clo|re|log|ar|che|cd|exp|w)\w*"
+    r"|(?:system|source|tee|pager|edit|\\[.!TPe])\b)",
+    re.I,
+)
+_PIPED: Final = re.compile(r"\\g\w*\s*\||\|\s*\w")
+_WRITES: Final = re.compile(r"\b(?:insert|create|upsert|merge|with|begin|commit|rollback|savepoint)\b", re.I)
+
+
+def _sql(text: str) -> tuple[Risk, str]:
+    if _META.match(text) or any(_META.match(line) for line in text.splitlines()) or re.search(r"\\!|\\g\S*\s*\|", text):
+        return "HIGH", "runs a command, or reads or writes a file"
+    if _LOSES.search(text):
+        return "HIGH", "changes or deletes data"
+    return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
+
+
+def _redis(text: str) -> tuple[Risk, str]:
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    reads = all(
+        line[0].strip("\"'").casefold() in REDIS_READS | {"auth", "select", "quit", "exit", "help"} for line in lines
+    )
+    return ("MEDIUM", "asks a data base") if reads else ("HIGH", "changes or deletes data")
+
+
+_MONGO_LOSES: Final = re.compile(
+    r"(?:drop|delete|remove|update|insert|replace|rename|bulkWrite|findOneAnd|findAndModify|createUser|grant|revoke|"
+    r"shutdown|eval|load|exec|process|require|import|adminCommand|runCommand|Function|constructor|mapReduce|"
+    r"setProfiling|stop|kill|fsync|reconfig|stepDown)\w*\s*[\[(.\"'`]|\$(?:out|merge|where|function)\b|\[\s*['\"`]",
+    re.I,
+)
+
+
+def _mongo(text: str) -> tuple[Risk, str]:
+    return ("HIGH", "changes or deletes data") if _MONGO_LOSES.search(text) else ("MEDIUM", "asks a data base")
+
+
+_DEBUGS: Final = re.compile(
+    r"(?:bt|backtrace|where|info|i|thread|frame|f|up|down|list|l|run|r|quit|q|n|next|ni|s|step|si|c|continue|finish|until|"
+    r"b|break|tbreak|delete|d|disable|enable|help|h|p|print|x|display|ptype|whatis|watch|y|n|yes|no)"
+    r"(?:/\w+)?(?:\s+[\w\s.:*&>\[\]$+-]*)?"
+)
+
+
+def _debugger(text: str) -> tuple[Risk, str]:
+    if all(_DEBUGS.fullmatch(line.strip()) for line in text.splitlines() if line.strip()):
+        return "MEDIUM", "steers a debugger"
+    return "HIGH", "gives a debugger a command that may run anything"
+
+
+def _calculator(text: str) -> tuple[Risk, str]:
+    return ("HIGH", "runs a command") if "!" in text or "execute" in text else ("MEDIUM", "reckons")
+
+
+_BY_KIND: Final[Mapping[Callable[[str], Rating], frozenset[str]]] = {
+    _sql: words(
+        "psql sqlite sqlite3 mysql mariadb duckdb sqlcmd clickhouse clickhouse-client cockroach pgcli mycli litecli "
+        "sqlplus trino presto cqlsh isql usql"
+    ),
+    _redis: words("redis-cli valkey-cli keydb-cli"),
+    _mongo: words("mongo mongosh"),
+    _debugger: words("gdb lldb rust-gdb rust-lldb dlv jdb"),
+    _calculator: words("bc dc"),
+}
+STATEMENTS: Final = {name: read for read, names in _BY_KIND.items() for name in names}
+"""How data bases, debuggers and calculators read a text, by program."""
+
+
+def rated_statements(program: str, text: str) -> Rating:
+    """Return the risk of a text that a data base, a calculator or a debugger reads; LOW for other programs."""
+    read = STATEMENTS.get(program)
+    return read(text) if read is not None else ("LOW", "")

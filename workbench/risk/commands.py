@@ -1,0 +1,112 @@
+"""Rate a command line: the shell splits it into parts, and the rules of programs rate their words.
+
+A line that fetches or decodes something and runs it afterwards is HIGH as a whole.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
+from workbench.risk.paths import Places, words
+from workbench.risk.programs import judge
+from workbench.risk.shell.origins import Origins
+from workbench.risk.shell.parser import LONGEST
+from workbench.risk.shell.scan import NOT_READ, Scan, unread
+
+_FETCHES: Final = words("curl wget aria2c http https xh gh")
+_RUNS: Final = re.compile(
+    r"(?:sh|bash|zsh|dash|ksh|fish|python|pypy|perl|ruby|node|deno|bun|php|lua|source|\.|exec|open|java|Rscript|pwsh)[\d.]*"
+)
+_REASON: Final = "runs what was downloaded or decoded just before"
+_DECODES: Final = re.compile(r"-[a-zA-Z]*[dDr][a-zA-Z]*|--dec\w*")
+_DECODERS: Final = words("base64 base32 xxd openssl gpg uudecode")
+_FETCH_VERBS: Final = {("pip", "download"), ("pip3", "download"), ("npm", "pack"), ("gem", "fetch"), ("gh", "release")}
+_UNPACK: Final = words("tar gtar bsdtar unzip 7z 7za unrar unar cpio ar dpkg-deb gunzip")
+_BUILD: Final = words("make gmake ninja cmake")
+_ENCRYPTS: Final = words("age ccrypt gpg gpg2 openssl zip 7z 7za")
+_ENCRYPTING: Final = re.compile(r"enc|-c|-e|-er|-re|--encrypt|--symmetric|--encrypt=.*|-P|-p\S*|-r")
+_DELETE: Final = words("rm unlink shred srm wipe mv truncate")
+_REPLACES: Final = "puts something encrypted in the place of files"
+_PASS_ON: Final = words("tee sponge")
+
+
+def assess_command(text: str, places: Places, folder: str | None = None) -> Assessment:
+    """The rating of a command line that starts in `folder` (the workspace); it never raises."""
+    try:
+        return _assessed(text, places, folder or places.workspace)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
+        return unread(f"the analysis failed ({type(error).__name__})", str(text), places)
+
+
+def _assessed(text: str, places: Places, folder: str) -> Assessment:
+    if len(text) > LONGEST:
+        return unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, places)
+    hidden = hides(text)
+    parts = _parts(text, places, folder)
+    if not hidden:
+        return summed(parts)
+    if not parts or any(part.reason in NOT_READ for part in parts):
+        return unread(hidden, text, places)
+    return with_hidden(hidden, text, summed(not_plain(parts)))
+
+
+def _parts(text: str, places: Places, folder: str) -> list[Part]:
+    scan = Scan(places.remembering(), folder, programs=judge)
+    scan.run(text)
+    doubtful = scan.origins.doubtful()
+    if doubtful:
+        scan = Scan(scan.places, folder, programs=judge)
+        scan.origins = Origins(doubtful)
+        scan.run(text)
+    scan.parts += scan.origins.parts()
+    return list(runs_downloads(not_plain(scan.parts) if scan.sets else scan.parts))
+
+
+def runs_downloads(parts: Sequence[Part]) -> list[Part]:
+    """The parts, HIGH where one runs a file that one before it fetched."""
+    fetched: set[str] = set()
+    result: list[Part] = []
+    visited = unpacked = encrypted = False
+    for part in parts:
+        name = posixpath.basename(part.words[0]) if part.words else ""
+        if name in _FETCHES or _decodes(part, name) or (name, *part.words[1:2]) in _FETCH_VERBS:
+            visited = True
+            fetched |= _targets(part)
+        elif encrypted and name in _DELETE and part.deletes:
+            part = part._replace(risk="HIGH", reason=_REPLACES)
+        elif visited and name in _UNPACK:
+            unpacked = True
+        elif unpacked and (name in _BUILD or (part.paths and (_RUNS.fullmatch(name) or "/" in part.words[0]))):
+            part = part._replace(risk="HIGH", reason=_REASON)
+        elif visited and (not part.words or name in _PASS_ON):
+            fetched.update(part.changes)
+        elif fetched and _runs(part, name, fetched):
+            part = part._replace(risk="HIGH", reason=_REASON)
+        encrypted |= name in _ENCRYPTS and any(_ENCRYPTING.fullmatch(word) for word in part.words[1:4])
+        result.append(part)
+    return result
+
+
+def _decodes(part: Part, name: str) -> bool:
+    """Whether it decodes or decrypts something."""
+    flags = {word for word in part.words[1:] if word.startswith("-")}
+    return name in _DECODERS and (name == "uudecode" or any(_DECODES.fullmatch(flag) for flag in flags))
+
+
+def _targets(part: Part) -> set[str]:
+    """Return where it saves what it fetches: as its flags say, or under the last name of the URL."""
+    named_paths = {path for path in (*part.changes, *part.paths) if not path.endswith(ANY)}
+    directories = {path for path in named_paths if posixpath.basename(path) in {"", "."}} | set(part.folders)
+    names = {posixpath.basename(word.partition("?")[0]) for word in part.words[1:] if "://" in word}
+    return named_paths | {
+        posixpath.normpath(f"{directory}/{name}") for directory in directories for name in names if name
+    }
+
+
+def _runs(part: Part, name: str, fetched: set[str]) -> bool:
+    paths = {posixpath.normpath(path) for path in part.paths} & fetched
+    return bool(paths) and (bool(_RUNS.fullmatch(name)) or "/" in part.words[0])

@@ -1,0 +1,88 @@
+"""The files that pytest executes: tests, each conftest.py above them, and plugins from its settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Final
+
+from workbench.risk.executed.finder import Bases, Finder
+from workbench.risk.executed.programs import LOOKED_FOR
+from workbench.risk.paths import within
+from workbench.risk.word import UNKNOWN
+
+_LONGEST: Final = 20_000
+_MOST_BASES: Final = 8
+_TEST_NAME: Final = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+_PYTHON_PATH: Final = re.compile(r"\bpythonpath[ \t]*=[ \t]*(\[[^]]*\]|[^\n]*)")
+_NAME: Final = re.compile(r"[\w./-]+")
+_ADDED_PLUGIN: Final = re.compile(r"(?<![\w-])-p[ \t=]*([A-Za-z_][\w.]*)")
+_MOST_ENTRIES: Final = 2_000
+_PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\Z|dist\Z")
+
+
+def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
+    """The plugins that settings of pytest add with `-p`."""
+    for path in (path for name in names for path in finder.at(name, bases)):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+            for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
+                finder.module(module, bases, depth)
+
+
+def _python_paths(finder: Finder, bases: Bases) -> Bases:
+    """The directories that settings of pytest put on the path of modules."""
+    result: list[str] = []
+    for path in (path for name in LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+            for listed in _PYTHON_PATH.findall(file.read(_LONGEST)):
+                result += [os.path.join(os.path.dirname(path), each) for each in _NAME.findall(listed)]  # noqa: PTH118, PTH120
+    return (*bases, *result[:_MOST_BASES])
+
+
+def add_tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
+    named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
+    bases = _python_paths(finder, bases)
+    for path in _existing(finder, named or ["."], bases):
+        directory = path if os.path.isdir(path) else os.path.dirname(path)  # noqa: PTH112, PTH120 - strings
+        for each in upwards(directory, finder.workspace):
+            finder.program("conftest.py", (each,), depth, "python")
+        for file in _test_files(path) if directory == path else [path]:
+            finder.add(file, bases, depth, "python")
+
+
+def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[str]:
+    for name in names:
+        for base in dict.fromkeys(bases):
+            path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
+            if UNKNOWN not in path and os.path.exists(path):  # noqa: PTH110 - strings
+                yield path
+                break
+
+
+def _test_files(directory: str) -> Iterator[str]:
+    """The files of pytest below a folder, as far as the cap on entries reaches."""
+    directories, remaining = [directory], _MOST_ENTRIES
+    while directories and remaining > 0:
+        try:
+            with os.scandir(directories.pop(0)) as entries:
+                for entry in islice(entries, remaining):
+                    remaining -= 1
+                    if entry.is_dir(follow_symlinks=False):
+                        directories += [entry.path] if not _PASSED_OVER.match(entry.name) else []
+                    elif _TEST_NAME.fullmatch(entry.name):
+                        yield entry.path
+        except OSError:
+            continue
+
+
+def upwards(directory: str, workspace: str) -> Iterator[str]:
+    """A folder and those above it as far as the workspace; outside of it the folder alone."""
+    directory = os.path.normpath(directory)
+    yield directory
+    while directory != workspace and within(directory, workspace):
+        directory = directory.rpartition("/")[0]
+        yield directory

@@ -1,0 +1,302 @@
+"""Rules for the builtins of bash."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise, takewhile
+
+from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, poisons
+from workbench.risk.programs.interpreters import run_script
+from workbench.risk.programs.rule import Rule, words
+from workbench.risk.shell.call import Call, Spec, flags, uses
+from workbench.risk.shell.control import change, pop, push
+from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
+from workbench.risk.word import UNKNOWN, Word
+
+_CONTROL = re.compile(
+    rf"(?:\x1b|\\(?:0?33|e|E|x1[bB]|u0*1[bB]))(?!\[(?:[\d;:]|%[sd]|{UNKNOWN}|\$)*m|\Z|\s*\Z)|\\x9[bd]|\\u009[bd]|[\x9b\x9d]",
+    re.I,
+)
+
+
+_LASTS = "changes the shell for later commands"
+_HARMLESS_SET = re.compile(r"[-+][euxvP]*o?")
+_HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose physical")
+_MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
+
+
+def _prints(call: Call) -> None:
+    """echo and printf: harmless, but for control codes, secrets and a variable whose name is a command."""
+    for word in call.words:
+        call.use(word, "text")
+        if _CONTROL.search(word.text):
+            call.raise_to("HIGH", "prints codes that change the terminal")
+    if call.name == "printf" and call.words and call.words[0].text.startswith("-v"):
+        first, *rest = call.words
+        to, displayed = (
+            (rest[:1], rest[2:]) if first.text == "-v" else ([first._replace(text=first.text[2:])], rest[1:])
+        )
+        call.words = [*to, *displayed]
+        _names(call)
+        _name_recognized(call, to)
+        for name in to:
+            call.scan.origins.assign(name.text, " ".join(word.raw for word in displayed))
+
+
+def _name_recognized(call: Call, words: list[Word]) -> None:
+    if any(UNKNOWN in word.text for word in words):
+        call.raise_to("HIGH", "sets or looks at a variable that is not known before")
+
+
+def _names(call: Call) -> None:
+    """A builtin that takes names of variables: a subscript may run a command, and what was known is gone."""
+    call.scan.forget()
+    if call.name in MAKES_NAMEREFS and any(makes_nameref(word) for word in call.words):
+        call.raise_to("HIGH", NAMEREF)
+    for word in call.words:
+        if holds_command(word.text) or holds_command(word.raw):
+            call.raise_to("HIGH", RUNS)
+        name = re.sub(r"\A-\w*?a(?=\w)", "", word.text) if call.name == "read" else word.text
+        result = poisons(name.partition("=")[0], "", "")
+        if result and not name.startswith("-"):
+            call.raise_to(*result)
+
+
+def _read(call: Call) -> None:
+    _is_fed(call)
+    _filled(call, "-d -i -n -N -p -t -u")
+    call.words = [word for word in call.words if word.text != "REPLY"]
+    _names(call)
+
+
+def _filled(call: Call, values: str) -> None:
+    """Assign what is read to the variables; a name with a subscript is evaluated first."""
+    options, operands = call.options(Spec(values=words(values) | {"-a", "-C", "-c", "-O", "-s"}))
+    named = [option.value for option in options if option.flag == "-a" and option.value]
+    for word in [*named, *operands]:
+        call.scan.origins.reckon(word.raw.partition("[")[2])
+        if UNKNOWN in word.text:
+            call.scan.origins.refer(call.text, word.raw.strip("\"'${}"))
+        elif call.stdin is not None:
+            call.scan.origins.assign(word.text, call.stdin)
+        else:
+            call.scan.origins.outside(word.text)
+    if not named and not operands:
+        call.scan.origins.outside("REPLY" if call.name == "read" else "MAPFILE")
+
+
+def _is_fed(call: Call) -> None:
+    """Its input may be given anywhere in the line: after an enclosing loop, before a pipe."""
+    if holds_command(call.stdin or "") or quotes_command(call.scan.reader.source.decode(errors="replace")):
+        call.raise_to("HIGH", RUNS)
+
+
+def _let(call: Call) -> None:
+    """Each word is a sum."""
+    for word in call.words:
+        call.scan.origins.reckon(word.raw.strip("\"'"))
+    _names(call)
+    for word in call.words:
+        name = re.match(r"[A-Za-z_]\w*(?=[-+*/%]?=(?!=))", word.text)
+        if name:
+            call.scan.origins.number(name[0])
+
+
+def _getopts(call: Call) -> None:
+    call.scan.origins.outside("OPTARG")
+    _names(call)
+
+
+def _mapfile(call: Call) -> None:
+    _is_fed(call)
+    _filled(call, "-d -n -O -s -u -C -c")
+    _names(call)
+    if any(word.text.startswith("-C") for word in call.words):
+        call.raise_to("HIGH", "runs a command for each line")
+
+
+def _cd(call: Call) -> None:
+    operands = call.options(Spec())[1]
+    if operands and operands[0].text != "-":
+        _looked_into(call, operands[0])
+    elif not operands:
+        call.raise_to("MEDIUM", "leaves the workspace")
+    change(call.scan, operands[0] if operands else None)
+
+
+def _looked_into(call: Call, folder: Word) -> None:
+    call.use(folder, "read")
+    if call.reason == "reads outside the workspace":
+        call.reason = "leaves the workspace"
+
+
+def _pushd(call: Call) -> None:
+    options, operands = call.options(Spec())
+    directory = operands[0] if operands and not options else None
+    if directory is not None and not directory.text.startswith("+"):
+        _looked_into(call, directory)
+    push(call.scan, directory)
+
+
+def _popd(call: Call) -> None:
+    pop(call.scan, plain=not call.words)
+
+
+def _eval(call: Call) -> None:
+    call.raise_to("MEDIUM", "runs its words once more as a command")
+    call.run_text(Word(" ".join(word.text for word in call.words), call.text))
+
+
+def _source(call: Call) -> None:
+    if not call.words:
+        return
+    script = call.words[0]
+    run_script(call, script)
+    if call.piped or script.runs or script.text in {"-", "/dev/stdin"}:
+        call.raise_to("HIGH", "runs what is piped into it")
+
+
+def _trap(call: Call) -> None:
+    if not call.words or call.words[0].text in {"-p", "-l"}:
+        return
+    if call.words[0].text in {"-", ""}:
+        call.raise_to("MEDIUM", _LASTS)
+        return
+    call.raise_to("MEDIUM", "runs a command later")
+    call.run_text(call.words[0])
+    if {word.text.upper().removeprefix("SIG") for word in call.words[1:]} & {"DEBUG", "RETURN", "ERR"}:
+        call.raise_to("HIGH", "runs a command around each later command")
+
+
+def _alias(call: Call) -> None:
+    if any("=" in word.text or UNKNOWN in word.text for word in call.words):
+        call.raise_to("HIGH", "puts something else in the place of a command")
+        call.opaque = "*"
+
+
+def _set(call: Call) -> None:
+    if not call.words:
+        call.raise_to("MEDIUM", "prints all variables, secrets among them")
+    if any_holds_command(call.words):
+        call.raise_to("HIGH", RUNS)
+    if call.words:
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    strings = [word.text for word in call.words]
+    if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in strings) or {"-o", "errexit"} <= set(strings):
+        call.scan.stops = True
+    if any(re.fullmatch(r"\+[a-zA-Z]*P[a-zA-Z]*", text) for text in strings) or {"+o", "physical"} <= set(strings):
+        call.raise_to("HIGH", "changes where cd leads")
+    _options_set(call, strings)
+
+
+def _options_set(call: Call, texts: list[str]) -> None:
+    """Options of the shell: those that make it stricter, or show what it does, are harmless; the others last."""
+    for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, texts):
+        if not _HARMLESS_SET.fullmatch(text):
+            call.raise_to("MEDIUM", _LASTS)
+    named = [value for flag, value in pairwise(texts) if re.fullmatch(r"[-+][a-z]*o", flag)]
+    if not _HARMLESS_OPTIONS.issuperset(named):
+        call.raise_to("MEDIUM", _LASTS)
+
+
+def _shopt(call: Call) -> None:
+    sets = any(re.fullmatch(r"-[a-z]*[su][a-z]*", word.text) for word in call.words)
+    if sets:
+        call.raise_to("MEDIUM", _LASTS)
+    if sets and not _MEANINGS.isdisjoint(word.text for word in call.words):
+        call.raise_to("HIGH", "changes what the shell makes of names")
+
+
+def _hash(call: Call) -> None:
+    if any(word.text.startswith("-") and set(word.text) & set("pd") for word in call.words):
+        call.raise_to("HIGH", "puts another program in the place of a command")
+        call.opaque = "*"
+
+
+def _complete(call: Call) -> None:
+    call.raise_to(
+        "HIGH" if any(word.text in {"-C", "-F", "-x", "-X"} for word in call.words) else "LOW",
+        "runs a command at a key",
+    )
+
+
+def _compgen(call: Call) -> None:
+    for flag, value in pairwise(call.words):
+        if not flag.text.startswith("-"):
+            continue
+        if {*flag.text} & {"C", "F"} or ("W" in flag.text and re.search(rf"[$`{UNKNOWN}]", value.text)):
+            call.raise_to("HIGH", "runs a command to complete a word")
+
+
+def _sets_a_limit(call: Call) -> None:
+    """`umask` and `ulimit` print a limit, or with a value change it for all later commands."""
+    if any(not word.text.startswith("-") for word in call.words):
+        call.raise_to("MEDIUM", _LASTS)
+
+
+def _jobs(call: Call) -> None:
+    if call.words and re.fullmatch(r"-[lnprs]*x", call.words[0].text):
+        call.run_words(call.words[1:])
+
+
+def _wait(call: Call) -> None:
+    for flag, name in pairwise(call.words):
+        if re.fullmatch(r"-[a-z]*p", flag.text):
+            _names(call)
+            _name_recognized(call, [name])
+
+
+def _test(call: Call) -> None:
+    if any_holds_command(call.words):
+        call.raise_to("HIGH", RUNS)
+    for flag, name in pairwise(call.words):
+        if flag.text in {"-v", "-R"}:
+            _name_recognized(call, [name])
+
+
+RULES: dict[str, Rule] = {
+    "echo": _prints,
+    "printf": _prints,
+    "read": _read,
+    "getopts": _getopts,
+    "let": _let,
+    "unset": _names,
+    "export": _names,
+    "declare": _names,
+    "typeset": _names,
+    "local": _names,
+    "readonly": _names,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "cd": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
+    "eval": _eval,
+    "source": _source,
+    ".": _source,
+    "trap": _trap,
+    "alias": _alias,
+    "unalias": Spec("MEDIUM", "changes the shell", operands="text"),
+    "set": _set,
+    "shopt": _shopt,
+    "hash": _hash,
+    "bind": Spec("HIGH", "runs a command at a key", operands="text"),
+    "complete": _complete,
+    "enable": Spec("HIGH", "changes what the shell does itself", operands="text"),
+    "test": _test,
+    "[": _test,
+    "history": Spec(
+        "MEDIUM",
+        "shows or changes what was typed",
+        operands="text",
+        flags=flags("HIGH", "changes the history", "-c -d -w -a"),
+        paths=uses("write", "-w -a"),
+    ),
+    "fc": Spec("HIGH", "runs an earlier command again", operands="text"),
+    "compgen": _compgen,
+    "wait": _wait,
+    "jobs": _jobs,
+    "umask": _sets_a_limit,
+    "ulimit": _sets_a_limit,
+    **dict.fromkeys(words("bg fg disown suspend"), Spec("MEDIUM", _LASTS, operands="text")),
+}

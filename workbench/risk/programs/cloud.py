@@ -1,0 +1,278 @@
+"""Rules for containers, clusters, clouds and databases: nothing they change can be undone from here."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.risk.code import REDIS_READS
+from workbench.risk.programs.reach import asks_help
+from workbench.risk.programs.rule import Rule, named, subcommands, words
+from workbench.risk.shell.call import Call, Spec, uses
+from workbench.risk.word import Word
+
+_READS = Spec("MEDIUM", "asks a service", operands="text")
+_LOCAL_READS = Spec(operands="text")
+_HIGH = Spec("HIGH", "changes a service", operands="text")
+_RUNS = Spec("MEDIUM", "runs or builds containers", operands="text")
+_OPENS = words(
+    "--privileged --pid --ipc --uts --cap-add --security-opt --device --userns --network=host --net=host --cgroupns "
+    "--volumes-from --env-file"
+)
+_DOCKER: dict[str, Spec] = {
+    **dict.fromkeys(
+        words("ps images logs top stats port version info inspect history diff events search"),
+        _LOCAL_READS,
+    ),
+    **dict.fromkeys(
+        ("image ls", "container ls", "volume ls", "network ls", "compose ps", "compose logs"),
+        _LOCAL_READS,
+    ),
+    **dict.fromkeys(
+        words("build buildx pull create start stop restart pause unpause wait tag commit rename update compose cp"),
+        _RUNS,
+    ),
+    **dict.fromkeys(
+        ("push", "login", "logout", "rm", "rmi", "kill", "swarm", "secret", "stack", "service", "plugin", "context"),
+        _HIGH,
+    ),
+    **dict.fromkeys(
+        (
+            "system prune",
+            "system reset",
+            "volume rm",
+            "volume prune",
+            "image rm",
+            "image prune",
+            "container rm",
+            "container prune",
+            "network rm",
+            "compose down",
+            "compose rm",
+            "builder prune",
+            "save",
+            "export",
+            "load",
+            "import",
+        ),
+        Spec("HIGH", "deletes or replaces containers, images or data", operands="text"),
+    ),
+    "system df": _LOCAL_READS,
+}
+_docker_verb = subcommands(_DOCKER, _RUNS, "-H --host -c --context --config -f --file -p --project-name")
+
+
+def _docker(call: Call) -> None:
+    strings = [word.text for word in call.words]
+    if any(text in _OPENS or text.partition("=")[0] in _OPENS for text in strings) or "host" in strings:
+        call.raise_to("HIGH", "opens this machine to the container")
+    if {"-H", "--host"} & set(strings[:1]):
+        call.raise_to("HIGH", "works on another machine")
+    for at, text in enumerate(strings):
+        flag, _, value = text.partition("=")
+        if flag in {"-v", "--volume", "--mount"} and (value or at + 1 < len(strings)):
+            _mounted(call, value or strings[at + 1])
+    verb = next((text for text in strings if not text.startswith("-")), "")
+    if verb == "exec" or [text for text in strings if not text.startswith("-")][:2] == ["compose", "exec"]:
+        _in_container(call, strings.index("exec") + 1)
+        return
+    if verb == "run":
+        call.raise_to("MEDIUM", "runs a program in a container")
+        return
+    if "inspect" in strings[:2] and not any(_INSPECTS.fullmatch(text) for text in strings):
+        call.raise_to("MEDIUM", "prints the variables of the surroundings of a container")
+    _docker_verb(call)
+
+
+_INSPECTS = re.compile(
+    r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
+)
+"""Formats that show nothing of the variables that a container was given."""
+
+
+def _in_container(call: Call, at: int) -> None:
+    """A command in a container that is in use: what it deletes or writes there cannot be taken back."""
+    rest = call.words[at:]
+    while rest and rest[0].text.startswith("-"):
+        flag = rest.pop(0).text
+        if flag in _EXEC_VALUES and rest:
+            rest.pop(0)
+    parts = call.inner
+    before = len(parts)
+    call.raise_to("MEDIUM", "runs a program in a container that is in use")
+    call.run_words(rest[1:])
+    if any(part.deletes or part.changes for part in parts[before:]) or not rest[1:]:
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+    parts[before:] = [part._replace(deletes=(), changes=(), paths=(), protected=()) for part in parts[before:]]
+
+
+_EXEC_VALUES = words("-e --env --env-file -u --user -w --workdir --index --detach-keys")
+
+
+def _mounted(call: Call, mount: str) -> None:
+    fields = dict(part.partition("=")[::2] for part in mount.split(","))
+    source = fields.get("source") or fields.get("src") or mount.partition(":")[0]
+    if "docker.sock" in mount:
+        call.raise_to("HIGH", "opens this machine to the container")
+    elif source.startswith(("/", ".", "~")) or "\0" in source:
+        word = Word(source, source)
+        call.use(word, "deep")
+        path = call.scan.absolute(word)
+        reads = path is None or call.scan.rating(path, "deep")[0] == "LOW"
+        writes = path is not None and not mount.endswith(":ro") and call.scan.rating(path, "write")[0] == "HIGH"
+        if writes or not reads:
+            call.raise_to("HIGH", "opens files outside the workspace to the container")
+
+
+_KUBE = subcommands(
+    {
+        **dict.fromkeys(
+            words("get describe logs top explain api-resources api-versions cluster-info version diff events"), _READS
+        ),
+        **dict.fromkeys(
+            ("config view", "config get-contexts", "config current-context", "auth can-i", "rollout status"), _READS
+        ),
+        **dict.fromkeys(
+            ("list", "status", "history", "show", "lint", "template", "search", "env", "repo list"), _READS
+        ),
+        **dict.fromkeys(("get secret", "get secrets"), Spec("HIGH", "reads secrets", operands="text")),
+    },
+    _HIGH,
+    "-n --namespace --context --kubeconfig --cluster",
+)
+_KUBE_SECRET = re.compile(r"(?:[\w.,-]+,)?secrets?(?:\.v1\w*)?(?:[/,].*)?")
+
+
+def _kubectl(call: Call) -> None:
+    """`get secret/x` and `get pods,secrets` read secrets too."""
+    strings = [word.text for word in call.words]
+    if "get" in strings[:1] and any(_KUBE_SECRET.fullmatch(text) for text in strings[1:]):
+        call.raise_to("HIGH", "reads secrets")
+    _KUBE(call)
+
+
+_TERRAFORM = subcommands(
+    {
+        **dict.fromkeys(words("fmt validate version show output graph providers"), _READS),
+        **dict.fromkeys(
+            ("init", "plan", "get", "preview"), Spec("MEDIUM", "asks services and loads plugins", operands="text")
+        ),
+    },
+    _HIGH,
+)
+_DUMP = Spec(
+    "MEDIUM",
+    "copies a data base out",
+    operands="text",
+    values=words("-h -p -U -u -d -n -t -F --host --port --user --username --db --collection"),
+    paths=uses("write", "-f --file -o --out -r --result-file --archive"),
+)
+
+
+def _redis(call: Call) -> None:
+    """Only known read verbs are queries; input and all other verbs may change or delete data."""
+    options, operands = call.options(Spec(values=words("-h -p -n -a -u -r -i --user --pass")))
+    verb = operands[0].text.casefold() if operands else ""
+    odd = {option.flag for option in options} & {"--eval", "--rdb", "--pipe", "-x", "-X", "--functions-rdb"}
+    if verb in REDIS_READS and not odd:
+        call.raise_to("MEDIUM", "asks a service")
+    else:
+        call.raise_to("HIGH", "changes a service")
+
+
+_READ_VERBS = ("describe", "list", "get", "ls", "show", "head", "help", "version", "info", "whoami", "status")
+_STATUS: dict[str, frozenset[str]] = {
+    "vault": words("status|version|list|kv list|secrets list|auth list|policy list|audit list|path-help", "|"),
+    "op": words(
+        "whoami|account list|account ls|vault list|vault ls|item list|item ls|user list|group list|vault get|"
+        "document list|item template list",
+        "|",
+    ),
+    "doppler": words("me|whoami|projects|environments|configs|projects list|configs list|update status", "|"),
+    "infisical": words("user|whoami|projects list", "|"),
+    "bw": words("status", "|"),
+    "lpass": words("status|ls", "|"),
+    "nomad": words("status|version|node status|job status|alloc status|server members|agent-info|job validate", "|"),
+    "consul": words("members|info|version|catalog services|catalog nodes|validate", "|"),
+    "vagrant": words("status|global-status|version|validate|port|box list|plugin list", "|"),
+    "packer": words("version|validate|inspect|plugins installed", "|"),
+    "virsh": words("list|dominfo|version|net-list|pool-list", "|"),
+    "lxc": words("list|info|version", "|"),
+    "incus": words("list|info|version", "|"),
+    "kubectl": words("config current-context|version|cluster-info", "|"),
+}
+"""Words of programs that keep secrets or services, by which they only say how things are."""
+
+
+def or_status(other: Rule) -> Rule:
+    """A rule by which the help of a program is LOW and its status MEDIUM; all else is as `other` says."""
+
+    def rule(call: Call) -> None:
+        """Rate the help, the status, or what else the program does."""
+        strings = [word.text for word in call.words]
+        status_verbs = _STATUS.get(call.name, frozenset())
+        plain = all(word.is_literal for word in call.words)
+        if asks_help(call.words):
+            return
+        if strings == ["--version"] or (
+            plain
+            and (
+                " ".join(strings[:2]) in status_verbs
+                or (strings[:1] and strings[0] in status_verbs and _only_flags(strings[1:]))
+            )
+        ):
+            call.raise_to("MEDIUM", "asks how things are")
+        elif callable(other):
+            other(call)
+        else:
+            call.apply(other)
+
+    return rule
+
+
+def _only_flags(texts: list[str]) -> bool:
+    return all(text.startswith("-") or text.count("/") for text in texts)
+
+
+def _ansible(call: Call) -> None:
+    """What only checks or lists plays changes nothing."""
+    looks = words("--syntax-check --list-tasks --list-hosts --list-tags --graph")
+    if looks.isdisjoint(word.text for word in call.words):
+        call.apply(_HIGH)
+    else:
+        call.raise_to("MEDIUM", "looks at what a play would do")
+
+
+def _aws(call: Call) -> None:
+    """Clouds: `aws SERVICE VERB`, `gcloud GROUP… VERB`: what only lists or describes is MEDIUM."""
+    if asks_help(call.words) or (call.name == "aws" and [word.text for word in call.words[-1:]] == ["help"]):
+        return
+    rest = [word.text for word in call.words if not word.text.startswith("-")]
+    secret = any(("secret" in text or "token" in text or "password" in text or "credential" in text) for text in rest)
+    verbs = rest[1:] if call.name == "aws" else rest
+    looks = any(verb.split("-")[0] in _READ_VERBS for verb in verbs)
+    changes = any(
+        verb.split("-")[0]
+        in {"rm", "delete", "create", "put", "update", "cp", "mv", "sync", "run", "deploy", "set", "add", "remove"}
+        for verb in verbs
+    )
+    if looks and not secret and not changes:
+        call.raise_to("MEDIUM", "asks a service")
+    else:
+        call.raise_to("HIGH", "reads secrets" if secret else "changes a service")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("docker podman nerdctl docker-compose podman-compose"), _docker),
+    **dict.fromkeys(words("kubectl oc k9s helm kustomize flux argocd istioctl"), or_status(_kubectl)),
+    **dict.fromkeys(words("terraform tofu terragrunt pulumi"), or_status(_TERRAFORM)),
+    **dict.fromkeys(words("aws gcloud az gsutil doctl linode-cli ibmcloud oci s3cmd mc bq eksctl"), _aws),
+    **dict.fromkeys(
+        words("vagrant packer vault consul nomad salt puppet chef-client virsh lxc incus"), or_status(_HIGH)
+    ),
+    **dict.fromkeys(("op", "bw", "lpass"), or_status(Spec("HIGH", "reads or changes stored secrets", operands="text"))),
+    **dict.fromkeys(("ansible", "ansible-playbook"), or_status(_ansible)),
+    **named(_HIGH, "mongo mongosh dropdb pg_restore mysqladmin mongorestore"),
+    "createdb": Spec("MEDIUM", "makes a data base", operands="text"),
+    **named(_DUMP, "pg_dump pg_dumpall mysqldump mongodump"),
+    "redis-cli": _redis,
+}

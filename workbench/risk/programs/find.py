@@ -1,0 +1,181 @@
+"""Rules for `find`, `fd` and `grep`: what they do with the files they find, and which files those are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from workbench.risk.paths import is_made_again
+from workbench.risk.programs.rule import Rule, words
+from workbench.risk.shell.call import Call
+from workbench.risk.word import Word, literal
+
+_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
+_READS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile", "-files0-from"})
+_EITHER = frozenset({"-o", "-or", "-not", "!", "(", ")", ",", "-regex", "-iregex"})
+_PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
+_ENTRY = "found-file"
+
+
+class Found(NamedTuple):
+    """What `find` finds: below which folders, and of which names as far as that is certain."""
+
+    starts: Sequence[Word]
+    name: str = ""
+    """A pattern of the shell for the names; empty where that alone does not say it."""
+    is_flat: bool = False
+    """Whether it looks in the folders themselves only."""
+    is_empty: bool = False
+    """Whether only what is empty is found."""
+    paths: tuple[str, ...] = ()
+    """Patterns for the paths or names, where there are several or they may be turned round."""
+
+    def files(self, start: Word) -> str:
+        """The files below one of the folders, as a pattern where one can say it."""
+        directory = start.text.rstrip("/") or "/"
+        return f"{directory}/{'' if self.is_flat or not self.name else '**/'}{self.name or _ENTRY}"
+
+
+def find(call: Call) -> None:
+    """Rate each predicate that does something."""
+    rest, starts = list(call.words), []
+    while rest and (rest[0].text in {"-L", "-P", "-H"} or not rest[0].text.startswith(("-", "(", "!", ","))):
+        word = rest.pop(0)
+        starts += [word] if not word.text.startswith("-") else []
+    for start in starts:
+        call.use(start, "read")
+    result = _entry(starts or [literal(".")], rest)
+    while rest:
+        rest = _predicate(call, result, rest)
+
+
+def _entry(starts: Sequence[Word], words: Sequence[Word]) -> Found:
+    strings = [word.text for word in words]
+    behind = list(zip(strings, words[1:], strict=False))
+    names = [(flag, word) for flag, word in behind if flag in {"-name", "-iname"}]
+    paths = tuple(word.text for flag, word in behind if flag in _PATHS or flag in {"-name", "-iname"})
+    is_flat = ("-maxdepth", "1") in pairwise(strings)
+    result = Found(starts, "", is_flat, "-empty" in strings, paths)
+    if len(names) != 1 or not _EITHER.isdisjoint(strings) or "\0" in names[0][1].text or "/" in names[0][1].text:
+        return result
+    flag, word = names[0]
+    either = "".join(f"[{sign.lower()}{sign.upper()}]" if sign.isalpha() else sign for sign in word.text)
+    return result._replace(name=either if flag == "-iname" else word.text, paths=(word.text,))
+
+
+def _predicate(call: Call, found: Found, rest: list[Word]) -> list[Word]:
+    """One predicate of find; what is left behind it."""
+    name = rest[0].text
+    if name in _RUNS:
+        end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
+        runs_on_found(call, found, rest[1:end])
+        return rest[end + 1 :]
+    if name == "-delete":
+        _deletes(call, found)
+        for start in found.starts:
+            _delete_start(call, found, start)
+        _change(call, found)
+    elif name in _WRITES and len(rest) > 1:
+        call.use(rest[1], "write")
+        return rest[2:]
+    elif name in _READS and len(rest) > 1:
+        call.use(rest[1], "read")
+        return rest[2:]
+    elif not rest[0].is_literal and rest[0].runs:
+        call.raise_to("HIGH", "a predicate that is not known before it runs")
+    return rest[1:]
+
+
+def _deletes(call: Call, found: Found) -> None:
+    """Names that a build makes again, a single name, or those of one folder alone can be had again; others cannot."""
+    where = ", ".join(start.text for start in found.starts)
+    is_temporary = all(is_made_again(start.text) for start in found.starts)
+    if found.is_empty:
+        call.raise_to("MEDIUM", f"deletes what is empty in {where}")
+    elif not found.paths or any(not path.strip("*./?") for path in found.paths):
+        call.raise_to("MEDIUM" if is_temporary else "HIGH", f"deletes all that it finds in {where}")
+    else:
+        again = is_temporary or all(any(is_made_again(part) for part in path.split("/")) for path in found.paths)
+        few = bool(found.name) and (found.is_flat or not re.search(r"[*?\[]", found.paths[0]))
+        what = " ".join(found.paths)
+        call.raise_to("MEDIUM" if again or few else "HIGH", f"deletes what fits {what} in {where}")
+
+
+def _delete_start(call: Call, found: Found, start: Word) -> None:
+    if found.name:
+        call.takes_away(Word(found.files(start), start.raw, True, start.runs), all_of_it=True)
+    else:
+        call.takes_away(start)
+
+
+def _change(call: Call, found: Found) -> None:
+    """What is found is changed: each start must be a place to write below."""
+    for start in found.starts:
+        call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
+
+
+def runs_on_found(call: Call, found: Found, command: list[Word]) -> None:
+    """A command that runs for what is found, with it in the place of the braces."""
+    if not command:
+        return
+    if "{}" in command[0].text:
+        call.raise_to("HIGH", "runs the files that it finds")
+    before, already = call.risk, len(call.inner)
+    for start in found.starts[:3]:
+        call.run_words([_placed(word, found, start) for word in command])
+    if any(part.deletes for part in call.inner[already:]):
+        _deletes(call, found)
+        for start in found.starts if not found.name else ():
+            _delete_start(call, found, start)
+    if call.risk not in {before, "LOW"}:
+        _change(call, found)
+
+
+def _placed(word: Word, found: Found, start: Word) -> Word:
+    """A word of the command with what is found below the start in the place of the braces."""
+    if "{}" not in word.text:
+        return word
+    text = word.text.replace("{}", found.files(start))
+    return Word(text, word.raw, start.is_pattern or bool(re.search(r"[*?\[]", found.name)), start.runs)
+
+
+_SECRET = re.compile(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
+_VARIABLES = ("prints the variables", "prints all variables", "prints variables", "shows or changes what was typed")
+_FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+
+
+def _grep(call: Call) -> None:
+    """`env | grep TOKEN` prints a secret."""
+    if (
+        call.piped
+        and any(_SECRET.search(word.text) for word in call.words)
+        and any(part.reason.startswith(_VARIABLES) for part in call.scan.parts)
+    ):
+        call.raise_to("HIGH", "prints a secret")
+
+
+def _fd(call: Call) -> None:
+    at = next((at for at, word in enumerate(call.words) if word.text in _FD_RUNS), None)
+    command = call.words[at + 1 :] if at is not None else []
+    if command:
+        call.raise_to("MEDIUM", "runs a command for each file")
+        operands = [word for word in call.words[:at] if not word.text.startswith("-")]
+        name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
+        runs_on_found(call, Found(operands[1:] or [literal(".")], name), command)
+
+
+def _locate(call: Call) -> None:
+    call.raise_to("MEDIUM", "looks at the names of all files")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("grep egrep fgrep zgrep ugrep rg ag ack"), _grep),
+    "find": find,
+    "gfind": find,
+    "fd": _fd,
+    "fdfind": _fd,
+    "locate": _locate,
+}

@@ -1,0 +1,451 @@
+"""Rules for git, one row or function for each verb."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from workbench.files import facts
+from workbench.risk.paths import is_made_again, within
+from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
+from workbench.risk.shell.call import Call, Option, Spec, flags, uses
+from workbench.risk.word import UNKNOWN, Word, literal
+
+_SENDS = Spec("HIGH", "sends code out", operands="text")
+_SERVES = Spec("HIGH", "serves the repository", operands="text")
+_CREDENTIALS = Spec("HIGH", "hands out credentials", operands="text")
+_LOSES_WORK = "loses work that is not committed"
+_ASKS = Spec(
+    "MEDIUM",
+    "fetches from a configured remote",
+    operands="text",
+    flags=flags("HIGH", "runs another program", "--upload-pack --exec"),
+)
+_CHANGES_REPOSITORY = Spec("MEDIUM", "changes the repository", operands="text")
+_STARTS = Spec("HIGH", "is started by itself later, and changes the settings of this person", operands="text")
+
+MORE: dict[str, Spec] = {
+    **dict.fromkeys(words("send-pack http-push imap-send cvsexportcommit p4 svn"), _SENDS),
+    **dict.fromkeys(words("instaweb shell http-backend upload-archive receive-pack"), _SERVES),
+    **dict.fromkeys(words("credential-store credential-cache credential-osxkeychain"), _CREDENTIALS),
+    **dict.fromkeys(("remote prune", "remote update", "ls-remote"), _ASKS),
+    **dict.fromkeys(("remote set-head", "remote set-branches"), _CHANGES_REPOSITORY),
+    **dict.fromkeys(("maintenance start", "maintenance register", "lfs install"), _STARTS),
+    **dict.fromkeys(("lfs ls-files", "lfs status", "lfs env", "lfs version"), Spec(operands="text")),
+    "fsck": Spec(operands="text", flags=flags("MEDIUM", "writes what is lost", "--lost-found")),
+    "checkout-index": Spec(
+        "MEDIUM",
+        "writes files of the repository",
+        operands="text",
+        flags=flags("HIGH", _LOSES_WORK, "-f --force"),
+        paths=uses("write", "--prefix"),
+    ),
+    "read-tree": Spec("MEDIUM", "changes what is staged", operands="text", flags=flags("HIGH", _LOSES_WORK, "--reset")),
+    "archive": Spec("MEDIUM", "packs files", operands="text", paths=uses("write", "-o --output")),
+    "bundle create": Spec("MEDIUM", "packs the repository", operands="write", values=words("--since --until")),
+    "format-patch": Spec(
+        "MEDIUM", "writes patches", operands="text", paths=uses("write", "-o --output-directory --output")
+    ),
+    **dict.fromkeys(
+        ("bugreport", "diagnose"),
+        Spec("MEDIUM", "writes a report", operands="text", paths=uses("write", "-o --output-directory")),
+    ),
+    "commit": Spec(
+        "MEDIUM",
+        "changes the repository",
+        operands="text",
+        values=words("-m --message --author --date -C -c --fixup --squash --cleanup"),
+        paths=uses("read", "-F --file -t --template --pathspec-from-file"),
+    ),
+    "apply": Spec(
+        "MEDIUM",
+        "changes files",
+        operands="read",
+        values=words("-p -C --whitespace --include --exclude"),
+        paths=uses("write", "--directory"),
+        flags=flags("HIGH", "changes files anywhere", "--unsafe-paths"),
+    ),
+    "mv": Spec("MEDIUM", "moves files", operands="write"),
+    "init": Spec(
+        "MEDIUM",
+        "makes a repository",
+        operands="write",
+        values=words("-b --initial-branch --object-format --ref-format"),
+        paths=uses("write", "--separate-git-dir") | uses("read", "--template"),
+        keeps=True,
+    ),
+    "worktree add": Spec(
+        "MEDIUM",
+        "makes a work tree",
+        operands="text",
+        values=words("-b -B --reason"),
+        flags=flags("HIGH", _LOSES_WORK, "-B"),
+    ),
+}
+_CLONE = Spec(
+    values=words("-b --branch -o --origin --depth -c --config -j --jobs --filter --shallow-since -u --upload-pack"),
+    paths=uses("read", "--reference --template") | uses("write", "--separate-git-dir"),
+)
+_LISTS = words(
+    "-l --list -a --all -r --remotes --show-current --contains --no-contains --merged --no-merged --points-at"
+)
+
+
+def beside(call: Call, verb: str) -> None:
+    """What the rows of the tables do not say: `clone` and `worktree add` make a folder, `branch NAME` a branch."""
+    words_before, call.words = call.words, call.words[1:]
+    if verb == "clone":
+        _makes_directory(call, _CLONE, 1)
+    elif verb == "worktree" and call.words and call.words[0].text == "add":
+        _makes_directory(call, MORE["worktree add"], 1)
+    elif verb in {"add", "stage", "hash-object"}:
+        _keeps_secret(call)
+    elif verb in {"branch", "tag"}:
+        options, operands = call.options(Spec(values=words("--sort --format --color")))
+        names = flag_names(options)
+        if (operands and names.isdisjoint(_LISTS)) or "--edit-description" in names:
+            call.raise_to("MEDIUM", "changes branches" if verb == "branch" else "changes tags")
+    call.words = words_before
+
+
+def _keeps_secret(call: Call) -> None:
+    """What is added stays in the repository, and goes where it goes."""
+    for word in call.words:
+        path = None if word.text.startswith("-") else call.scan.absolute(word)
+        if path is not None and call.scan.rating(path, "read")[0] == "HIGH":
+            call.raise_to("HIGH", "puts what holds secrets into the repository")
+
+
+def _makes_directory(call: Call, spec: Spec, at: int) -> None:
+    options, operands = call.options(spec)
+    for option in options:
+        if option.value is not None and option.flag in spec.paths:
+            call.use(option.value, spec.paths[option.flag])
+    for word in operands[at : at + 1]:
+        call.use(word, "write")
+
+
+_RUNS = "runs another program"
+_OUT = uses("write", "--output --output-directory")
+_EXTERNAL = flags("HIGH", _RUNS, "--ext-diff --textconv --open-files-in-pager -O --upload-pack --receive-pack --exec")
+_LOSES = "loses work that is not committed"
+_READS = Spec(operands="text", flags=_EXTERNAL, paths=_OUT)
+_CHANGE = Spec(
+    "MEDIUM",
+    "changes the repository",
+    operands="text",
+    flags=flags("HIGH", _RUNS, "--exec") | flags("HIGH", "changes files anywhere", "--unsafe-paths"),
+)
+_NETWORK = Spec("MEDIUM", "fetches from a configured remote", operands="text", flags=_EXTERNAL)
+_HIGH_CONFIG = Spec("HIGH", "changes what git runs and keeps", operands="text")
+_REMOTE = re.compile(r"(?:[a-z+-]+://|git@|[\w.-]+@[\w.-]+:|/|\.\.?/|~|ext::)")
+
+_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(
+        words(
+            "status log show diff blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file "
+            "diff-tree diff-index "
+            "diff-files merge-base name-rev for-each-ref show-ref show-branch whatchanged "
+            "count-objects version help grep "
+            "check-ignore check-attr var cherry range-diff annotate verify-commit verify-tag fsck "
+            "range-diff ls-remote "
+            "symbolic-ref"
+        ),
+        _READS,
+    ),
+    **dict.fromkeys(
+        words(
+            "add commit merge cherry-pick revert mv init am apply notes sparse-checkout "
+            "commit-tree write-tree bisect "
+            "maintenance pack-refs repack format-patch archive bundle update-index read-tree rerere replace"
+        ),
+        _CHANGE,
+    ),
+    **dict.fromkeys(("fetch", "pull", "lfs"), _NETWORK),
+    "clone": Spec("MEDIUM", "downloads a repository", operands="text", flags=_EXTERNAL),
+    "rm": Spec(
+        "MEDIUM", "deletes files of the repository", operands="delete", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
+    "rebase": Spec("MEDIUM", "rewrites commits", operands="text", flags=flags("HIGH", _RUNS, "-x --exec")),
+    "gc": Spec(
+        "MEDIUM", "tidies the repository", operands="text", flags=flags("HIGH", "deletes lost commits", "--prune")
+    ),
+    "prune": Spec("HIGH", "deletes lost commits", operands="text"),
+    "reflog": _READS,
+    "reflog expire": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog drop": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "reflog delete": Spec("HIGH", "deletes what could bring back lost commits", operands="text"),
+    "stash": Spec("MEDIUM", "puts changes aside", operands="text"),
+    "stash list": _READS,
+    "stash show": _READS,
+    "stash drop": Spec("HIGH", _LOSES, operands="text"),
+    "stash clear": Spec("HIGH", _LOSES, operands="text"),
+    "branch": Spec(
+        "LOW",
+        operands="text",
+        flags=flags("HIGH", "deletes a branch that may not be merged", "-D -f --force")
+        | flags(
+            "MEDIUM", "changes branches", "-d -m -M -c -C --delete --move --copy -u --set-upstream-to --unset-upstream"
+        ),
+    ),
+    "tag": Spec("LOW", operands="text", flags=flags("MEDIUM", "changes tags", "-d --delete -f --force -a -s -m -F")),
+    "reset": Spec(
+        "MEDIUM", "changes what is staged", operands="text", flags=flags("HIGH", _LOSES, "--hard --merge --keep")
+    ),
+    "remote": _READS,
+    "remote show": _READS,
+    "remote get-url": _READS,
+    **dict.fromkeys(
+        ("remote add", "remote set-url", "remote rename", "remote remove", "remote rm"),
+        Spec("HIGH", "changes where code comes from and goes to", operands="text"),
+    ),
+    "worktree": Spec("MEDIUM", "changes work trees", operands="text"),
+    "worktree list": _READS,
+    "worktree remove": Spec(
+        "MEDIUM", "removes a work tree", operands="text", flags=flags("HIGH", _LOSES, "-f --force")
+    ),
+    "submodule": Spec("MEDIUM", "changes submodules", operands="text"),
+    "submodule status": _READS,
+    "submodule foreach": Spec("HIGH", "runs a command in each submodule", operands="text"),
+    "for-each-repo": Spec("HIGH", "runs a command in each repository", operands="text"),
+    "filter-branch": Spec("HIGH", "rewrites all commits", operands="text"),
+    "filter-repo": Spec("HIGH", "rewrites all commits", operands="text"),
+    "update-ref": Spec("HIGH", "moves a branch without a check", operands="text"),
+    "difftool": Spec("HIGH", _RUNS, operands="text"),
+    "mergetool": Spec("HIGH", _RUNS, operands="text"),
+    "send-email": Spec("HIGH", "sends code out", operands="text"),
+    "daemon": Spec("HIGH", "serves the repository", operands="text"),
+    "credential": Spec("HIGH", "hands out credentials", operands="text"),
+    "switch": Spec(
+        "MEDIUM", "changes the branch", operands="text", flags=flags("HIGH", _LOSES, "-f --force --discard-changes -C")
+    ),
+}
+_CHECKS_OUT = words(
+    "checkout switch restore reset merge rebase pull cherry-pick revert am apply stash read-tree checkout-index bisect "
+    "sparse-checkout submodule"
+)
+"""Verbs that write over files of the work tree, or delete them."""
+_SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
+_by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
+_RECOGNIZED = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
+_BEFORE = Spec(
+    values=words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"),
+    flags=flags("HIGH", "changes what git runs", "-c --config-env"),
+)
+_FINE_SETTINGS = re.compile(
+    r"(?:user\.(?:name|email)|color\.\w+|core\.(?:quotepath|pager)=(?:cat)?|core\.quotepath|advice\.\w+|"
+    r"commit\.gpgsign|init\.defaultbranch|diff\.\w+renames?|log\.\w+|pull\.\w+|safe\.directory)(?:=.*)?\Z",
+    re.I,
+)
+
+
+def _git(call: Call) -> None:
+    while call.words and call.words[0].text.startswith("-"):
+        if not _before(call):
+            return
+    if not call.words:
+        return
+    verb = call.words[0].text
+    if verb not in _WITHOUT and _is_other_repository(call):
+        call.raise_to("MEDIUM", _OTHER)
+    if verb in _CHECKS_OUT:
+        _checks_out(call, verb)
+    if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
+        call.raise_to("HIGH", "sends what another command printed")
+    special = _SPECIAL.get(verb)
+    if special:
+        call.words = call.words[1:]
+        special(call)
+        return
+    _from_remote(call, verb)
+    _displayed(call, verb)
+    beside(call, verb)
+    call.opaque = "" if verb in _RECOGNIZED else "git"  # else it may be an alias
+    _by_verb(call)
+
+
+_OTHER = "works on another repository, whose settings may run programs"
+_WITHOUT = words("version help check-ref-format")
+"""Verbs that look at no repository."""
+
+
+def _is_other_repository(call: Call) -> bool:
+    """Whether git may find another repository than that of the workspace: a nested one, or one outside."""
+    base = call.base if call.base is not None else literal(".")
+    path = call.scan.absolute(base)
+    workspace, places = call.scan.places.workspace, call.scan.places
+    if path is None:
+        return True
+    directory, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
+    while directory != top and within(directory, top):
+        if not facts.is_directory(directory) or _is_top(directory):
+            return True
+        directory = os.path.dirname(directory)  # noqa: PTH120 - a string comes in
+    return directory != top or (facts.exists(f"{top}/HEAD") and not facts.exists(f"{top}/.git"))
+
+
+def _is_top(folder: str) -> bool:
+    """Whether git takes it for a repository; one without a work tree has its `HEAD` in the folder itself."""
+    return facts.exists(f"{folder}/.git") or facts.exists(f"{folder}/HEAD")
+
+
+def _checks_out(call: Call, verb: str) -> None:
+    """What is not committed it may write over, which files is not known here; that is rated elsewhere."""
+    flags_given = {word.text for word in call.words}
+    is_index_only = (verb == "reset" and not flags_given & {"--hard", "--merge", "--keep"}) or (
+        verb == "restore" and flags_given & {"--staged", "-S"} and not flags_given & {"--worktree", "-W"}
+    )
+    if not is_index_only:
+        call.spares = "" if verb == "stash" and flags_given & {"-a", "--all"} else "m"
+        call.writes_anywhere()
+
+
+def _displayed(call: Call, verb: str) -> None:
+    """What is shown of a file is a read of it: a path behind `--`, `REV:PATH`, and each name that keeps secrets."""
+    if verb == "symbolic-ref" and sum(not word.text.startswith("-") for word in call.words) > 2:
+        call.raise_to("MEDIUM", "changes the branch")
+    if verb not in _SHOWS:
+        return
+    behind = False
+    for word in call.words[1:]:
+        behind |= word.text == "--"
+        path = word._replace(text=word.text.rpartition(":")[2])
+        full = None if word.text.startswith("-") else call.scan.absolute(path)
+        if ":" in word.text and full is not None:
+            # `REV:PATH` begins at the top of the repository, `REV:./PATH` where the command runs
+            call.paths += [full, f"{call.scan.places.workspace}/{path.text}"]
+        if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
+            call.use(path, "read")
+
+
+def _before(call: Call) -> bool:
+    """An option in front of the verb; False when it makes git run what it likes."""
+    flag = call.words.pop(0).text
+    name, equals, value = flag.partition("=")
+    if len(name) > 2 and name.startswith(("-c", "-C")):
+        call.raise_to("HIGH", "changes what git runs")
+    if name in _BEFORE.values and not equals:
+        value = call.words.pop(0).text if call.words else ""
+    if (name == "-c" and not _FINE_SETTINGS.match(value)) or (name in {"--config-env", "--exec-path"} and value):
+        call.raise_to("HIGH", "changes what git runs")
+    elif name in {"-C", "--git-dir", "--work-tree"}:
+        if name == "-C":
+            value = f"{call.base.text}/{value}" if call.base and not value.startswith(("/", "~")) else value
+            call.base = literal(value)
+        else:
+            call.raise_to("MEDIUM", _OTHER)
+        call.use(Word(value, value), "read")
+        if call.scan.rating(call.scan.absolute(literal(value)) or "/", "read")[0] != "LOW" or _is_far(call, value):
+            call.raise_to("HIGH", "works on a repository outside the workspace")
+    return True
+
+
+def _is_far(call: Call, folder: str) -> bool:
+    """Whether it is known to be outside the workspace."""
+    path = call.scan.absolute(literal(folder))
+    return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
+
+
+def _from_remote(call: Call, verb: str) -> None:
+    if verb == "remote" and [word.text for word in call.words[1:2]] == ["show"]:
+        call.raise_to("MEDIUM", "asks another machine")
+        if any(_REMOTE.match(word.text) or "::" in word.text for word in call.words[2:]):
+            call.raise_to("HIGH", "asks a place that is not configured")
+    if verb not in {"fetch", "pull", "clone", "ls-remote"}:
+        return
+    places = [word for word in call.words[1:] if not word.text.startswith("-")]
+    for word in places:
+        if word.text.startswith("ext::") or word.text.startswith("-"):
+            call.raise_to("HIGH", "runs another program")
+        elif _REMOTE.match(word.text) and call.words[0].text == "pull":
+            call.raise_to("HIGH", "takes code from a place that is not configured")
+
+
+def _push(call: Call) -> None:
+    options, operands = call.options(Spec(values=words("-o --push-option"), flags=_EXTERNAL))
+    names = flag_names(options)
+    call.raise_to("MEDIUM", "sends commits to a configured remote")
+    if names & {"-f", "--force", "--mirror", "--prune", "-d", "--delete"} or any("--force" in flag for flag in names):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if any(word.text.startswith((":", "+")) for word in operands[1:]):
+        call.raise_to("HIGH", "overwrites or deletes on the remote")
+    if names & {"--receive-pack", "--exec"}:
+        call.raise_to("HIGH", _RUNS)
+    if operands and (_REMOTE.match(operands[0].text) or UNKNOWN in operands[0].text):
+        call.raise_to("HIGH", "sends code to a place that is not configured")
+
+
+def _checkout(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-b -B")))[0])
+    call.raise_to("MEDIUM", "changes the branch")
+    strings = [word.text for word in call.words]
+    makes = bool(names & {"-b", "--orphan"})
+    if "--" in strings or names & {"-f", "--force", "-B"} or (not makes and {".", "*", ":/"} & set(strings)):
+        call.raise_to("HIGH", _LOSES)
+    if not makes and any("/" in text and "." in text.rsplit("/", 1)[-1] for text in strings):
+        call.raise_to("HIGH", _LOSES)
+
+
+def _restore(call: Call) -> None:
+    names = flag_names(call.options(Spec(values=words("-s --source")))[0])
+    only_staged = names & {"--staged", "-S"} and not names & {"--worktree", "-W"}
+    call.raise_to(*(("MEDIUM", "changes what is staged") if only_staged else ("HIGH", _LOSES)))
+
+
+def _clean(call: Call) -> None:
+    """Deletes what git does not keep, in the folder it runs in or in the ones that are named."""
+    options, operands = call.options(Spec(values=words("-e --exclude")))
+    names = flag_names(options)
+    if names & {"-n", "--dry-run"}:
+        return
+    base = call.base.text.rstrip("/") + "/" if call.base else ""
+    named = [word._replace(text=f"{base}{word.text}") for word in operands] or [literal(base or ".")]
+    again = bool(operands) and all(is_made_again(word.text) for word in operands)
+    where = f" in {', '.join(word.text for word in operands)}" if operands else ""
+    call.raise_to("MEDIUM" if again else "HIGH", f"deletes files that git does not keep{where}")
+    call.spares = "x" if "-x" in names else "X" if "-X" in names else "-"
+    for word in named:
+        call.takes_away(word, all_of_it=True)
+
+
+def _config(call: Call) -> None:
+    options, operands = call.options(Spec(paths=uses("write", "-f --file"), values=words("--type --default")))
+    names = flag_names(options)
+    reads = names & {"-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch"}
+    verb = operands[0].text if operands else ""
+    if verb in {"list", "get"} or reads or (len(operands) == 1 and not _changes(options)):
+        if any(_SECRET_SETTING.search(word.text) for word in operands):
+            call.raise_to("HIGH", "prints a secret")
+        return
+    local = not names & {"--global", "--system"}
+    fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
+    call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
+    if not fine:
+        call.guard(f"{call.scan.places.workspace}/.git/config" if local else f"{call.scan.places.home}/.gitconfig")
+
+
+_SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
+
+
+def _changes(options: list[Option]) -> bool:
+    return bool(
+        flag_names(options) & {"--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section"}
+    )
+
+
+def _bisect(call: Call) -> None:
+    call.raise_to("MEDIUM", "changes what is checked out")
+    if call.words and call.words[0].text == "run":
+        call.run_words(call.words[1:])
+
+
+_SPECIAL = {
+    "push": _push,
+    "checkout": _checkout,
+    "restore": _restore,
+    "clean": _clean,
+    "config": _config,
+    "bisect": _bisect,
+}
+
+RULES: dict[str, Rule] = {"git": _git}

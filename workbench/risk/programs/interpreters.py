@@ -1,0 +1,435 @@
+"""Rules for programs that run code: shells, interpreters, database clients, editors, agents."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+from workbench.risk.code import rated_code
+from workbench.risk.paths import within
+from workbench.risk.programs.reach import destroys
+from workbench.risk.programs.rule import Rule, always, named, words
+from workbench.risk.shell.call import Call, Spec, flags, uses
+from workbench.risk.shell.written import run_written
+from workbench.risk.word import UNKNOWN, Word, literal
+
+UNKNOWN_CODE = "runs code that is not known before"
+_MODULES_HIGH = {
+    "pty": "starts a shell",
+    "code": "starts a shell",
+    "smtpd": "opens a port",
+    "pyftpdlib": "opens a port",
+    **dict.fromkeys(("ftplib", "telnetlib", "smtplib", "poplib", "nntplib"), "opens a connection to anywhere"),
+    **dict.fromkeys(("webbrowser", "turtledemo", "idlelib"), "runs a program in a place that nobody sees"),
+    **dict.fromkeys(("keyring", "pickle"), "hands out what is stored, or runs it"),
+    "ensurepip": "changes what Python is made of",
+}
+_MODULES = words("pip uv pipx poetry pipenv hatch pdm twine pytest black isort mypy ruff tox nox build coverage")
+_LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar", "tokenize", "ast", "dis"}
+
+
+def run_script(call: Call, script: Word) -> None:
+    """A script file that is run: of the project, or from elsewhere."""
+    call.raise_to("MEDIUM", "runs a script of the project")
+    path = call.scan.absolute(script)
+    if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
+        call.raise_to("HIGH", "runs a script that is not known before")
+        return
+    call.paths.append(path)
+    run_written(call, path)
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a script from outside the workspace" if risk == "MEDIUM" else reason)
+
+
+def _anybody_writes(call: Call, path: str) -> bool:
+    """Whether the script is in a directory that anyone can write; a workspace in /tmp belongs to the user."""
+    places = call.scan.places
+    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
+
+
+def run_module(call: Call, rest: list[Word]) -> None:
+    """Rate `python -m` by its module."""
+    name = rest[0].text
+    if name in _LOW_MODULES:
+        files = [word for word in rest[1:] if not word.text.startswith("-")]
+        for at, word in enumerate(files):
+            call.use(word, "write" if at and name == "json.tool" else "read")
+    elif name in _MODULES_HIGH:
+        call.raise_to("HIGH", _MODULES_HIGH[name])
+    elif name.partition(".")[0] == "workbench":
+        call.run_words([literal("ohw"), *rest[1:]])
+    elif name.casefold() == "ipython":
+        call.run_words([literal("ipython"), *rest[1:]])
+    elif name in _MODULES:
+        call.run_words(rest)
+    elif UNKNOWN in name:
+        call.raise_to("HIGH", UNKNOWN_CODE)
+    else:
+        call.raise_to("MEDIUM", "runs code of the project")
+        _module_files(call, name, rest[1:])
+
+
+def _unpacks(call: Call, rest: list[Word], operands: list[Word]) -> None:
+    if {"-e", "--extract"} & {word.text for word in rest} and len(operands) > 1:
+        call.use(operands[1], "write")
+    call.writes_anywhere()
+
+
+_SERVER = Spec(values=words("-b --bind -p --protocol"), paths=uses("deep", "-d --directory"), operands="text")
+
+
+def _serves(call: Call, rest: list[Word]) -> None:
+    """`python -m http.server`: other machines see the files unless it is bound to this one."""
+    before, call.words = call.words, rest
+    options, _ = call.options(_SERVER)
+    bound = [option.value.text for option in options if option.flag in {"-b", "--bind"} and option.value]
+    is_local = bool(bound) and bool(_THIS_MACHINE.fullmatch(bound[-1]))
+    call.raise_to(*(("MEDIUM", "serves files to this machine") if is_local else ("HIGH", _SERVES)))
+    call.apply(_SERVER)
+    if not any(option.flag in {"-d", "--directory"} for option in options):
+        call.use(literal("."), "deep")
+    call.words = before
+
+
+_SERVES = "serves files to other machines"
+_THIS_MACHINE = re.compile(r"127(?:\.\d+){3}|localhost|::1")
+
+
+def _module_files(call: Call, name: str, rest: list[Word]) -> None:
+    """Modules of the standard library that write to their operands or run them."""
+    operands = [word for word in rest if not word.text.startswith("-")]
+    if name == "http.server":
+        _serves(call, rest)
+    elif name in {"venv", "virtualenv", "zipapp", "compileall", "py_compile"}:
+        for word in operands:
+            call.use(word._replace(text=f"{word.text.rstrip('/')}/made"), "write")
+    elif name in {"zipfile", "tarfile"}:
+        _unpacks(call, rest, operands)
+    elif name == "timeit":
+        for word in rest:
+            call.runs_python(word.text) if not re.match(r"-[nrusvp]|\d", word.text) else None
+    elif name in {"pdb", "trace", "cProfile", "profile", "runpy"} and operands:
+        run_script(call, operands[-1] if name == "trace" else operands[0])
+
+
+_PIPED = "runs what is piped into it"
+_CODE_FLAGS = {
+    "python": words("-c"),
+    "pypy": words("-c"),
+    "ipython": words("-c"),
+    "perl": words("-e -E"),
+    "ruby": words("-e"),
+    "node": words("-e --eval -p --print"),
+    "nodejs": words("-e --eval -p --print"),
+    "deno": words("eval"),
+    "bun": words("-e --eval"),
+    "php": words("-r"),
+    "lua": words("-e"),
+    "Rscript": words("-e"),
+    "osascript": words("-e"),
+    "groovy": words("-e"),
+    "scala": words("-e"),
+    "ghci": words("-e"),
+    "elixir": words("-e"),
+    "erl": words("-eval"),
+    "julia": words("-e --eval"),
+    "pwsh": words("-c -Command -EncodedCommand"),
+}
+_PYTHON = re.compile(r"(?:python|pypy|ipython)[\d.]*w?")
+
+_LOADED = re.compile(r"-[rI](?:/|~|\.\.)")
+_POWER_CODE = re.compile(r"-(?:c\w*|e|ec|en\w*)\Z", re.I)
+_OTHER_SHELL = "runs a line of a shell that is not read here"
+_VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
+"""Flags whose value is the next word."""
+_TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
+"""Letters whose value stands in the same word: `-rfileutils`."""
+
+
+def _shell(call: Call) -> None:
+    strings = [word.text for word in call.words]
+    at = next((at for at, text in enumerate(strings) if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text)), None)
+    while at is not None and at + 2 < len(strings) and strings[at + 1][:1] in {"-", "+"}:
+        at += 2 if strings[at + 1][1:] in {"o", "O"} and at + 3 < len(strings) else 1
+    if at is not None and at + 1 < len(strings):
+        call.run_text(call.words[at + 1])
+        call.raise_to("MEDIUM", "runs a command line")
+        return
+    if {"-i", "-l", "--login", "--init-file", "--rcfile", "-il", "-li"} & {text.partition("=")[0] for text in strings}:
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+    operands = [word for word in call.words if not word.text.startswith(("-", "+"))]
+    if operands and "-s" not in strings:
+        run_script(call, operands[0])
+    elif "-n" in strings and not call.piped:
+        return
+    else:
+        _from_stdin(call)
+
+
+def _from_stdin(call: Call) -> None:
+    if call.stdin is not None:
+        call.raise_to("MEDIUM", "runs a command line")
+        call.run_text(Word(call.stdin, call.stdin))
+    elif call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+        call.opaque = "*"
+        call.writes_anywhere()
+    else:
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+
+
+class _Way(NamedTuple):
+    """How an interpreter takes code: its flags, the letters that hide no such flag, the flags with a value behind."""
+
+    flags: frozenset[str]
+    takes: str
+    values: frozenset[str]
+
+    def flag(self, text: str) -> str | None:
+        """Return the part of a word that says that code follows."""
+        return _code_flag(text, self.flags, self.takes)
+
+
+def interpreter(call: Call) -> None:
+    """Rate the script, the code or the module that an interpreter is given."""
+    name = re.sub(r"[\d.]+\Z", "", call.name)
+    way = _Way(_CODE_FLAGS.get(name, words("-e -c")), _TAKES.get(call.name, "-"), _VALUES.get(name, frozenset()))
+    rest = list(call.words)
+    call.raise_to("MEDIUM", "runs code")
+    _other_ways(call)
+    if call.name in _EDITS:
+        _edits(call, way)
+    text = ""
+    while rest:
+        word = rest.pop(0)
+        before, text = text, word.text
+        if text == "-" or not text:
+            break
+        if _starts_code(call, word, rest, way):
+            return
+        if not text.startswith("-"):
+            if before not in way.values and _starts_script(call, word, rest, way, behind_flag=before.startswith("-")):
+                return
+        elif _LOADS.match(text) and rest:
+            call.raise_to("MEDIUM" if text == "-i" else "HIGH", "loads more code first")
+    _code_from_stdin(call)
+
+
+_EDITS = {"perl": re.compile(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": re.compile(r"-[a-zA-DF-HJ-Z0-9]*?i")}
+"""Flags by which the files behind the code are edited in place: `-pi`, `-i.bak`."""
+
+
+def _edits(call: Call, way: _Way) -> None:
+    """Files that a one-liner reads line by line, or edits in place."""
+    code = next((at for at, word in enumerate(call.words) if way.flag(word.text) is not None), None)
+    if code is None:
+        return
+    flags = [word.text for word in call.words[: code + 1] if word.text.startswith("-")]
+    writes = any(_EDITS[call.name].match(flag) for flag in flags)
+    behind = len(call.words[code].text) > len(way.flag(call.words[code].text) or "")
+    rest = call.words[code + (1 if behind else 2) :]
+    ended = False
+    for at, word in enumerate(rest):
+        if word.text.startswith("-") and not ended:
+            ended = word.text == "--"
+            writes |= bool(_EDITS[call.name].match(word.text))
+        elif ended or at == 0 or way.flag(rest[at - 1].text) is None:
+            call.use(word, "write" if writes else "read")
+
+
+_LOADS = re.compile(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|d)\Z")
+
+
+def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
+    """Rate the module, or the code, that a flag is followed by; False where the word is no such flag."""
+    if word.text == "-m" and rest:
+        run_module(call, rest)
+        return True
+    flag = way.flag(word.text)
+    if flag is None:
+        return False
+    if len(word.text) > len(flag):
+        _code(call, Word(word.text[len(flag) :], word.raw, word.is_pattern, word.runs))
+    else:  # the flags of `deno eval`, and their values, stand before its code
+        _code(call, rest[-1 if flag == "eval" else 0] if rest else word)
+    return True
+
+
+def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behind_flag: bool) -> bool:
+    """Rate a word as a script; False where it may as well be the value of the flag before it, as code follows."""
+    run_script(call, word)
+    if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
+        return False
+    if verb := destroys(rest, by_flag=False):
+        call.raise_to("HIGH", f"a script of the project, told to {verb[:20]}")
+    return True
+
+
+_MOST_AHEAD = 12
+"""Words behind a script that are looked at for code."""
+
+
+def _other_ways(call: Call) -> None:
+    strings = [word.text for word in call.words]
+    if call.name == "osascript":
+        call.raise_to("HIGH", "steers other programs")
+    if call.name == "pwsh" and any(_POWER_CODE.match(text) for text in strings):
+        call.raise_to("HIGH", _OTHER_SHELL)
+    if call.name == "php" and "-S" in strings:
+        call.raise_to("HIGH", "serves files to other machines")
+    if any(_LOADED.match(text) for text in strings):
+        call.raise_to("HIGH", "loads more code first")
+
+
+def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
+    """The part of a word that says that code follows: `-c`, `-lne`, `--eval`; None when it does not."""
+    for flag in code_flags:
+        if text == flag or (flag.startswith("--") and text.startswith(f"{flag}=")):
+            return text if text == flag else f"{flag}="
+        if len(flag) == 2 and re.match(rf"-(?![{takes}])[a-zA-Z0-9]*{flag[1]}", text) and not text.startswith("--"):
+            return text[: text.index(flag[1]) + 1]
+    return None
+
+
+def _code_from_stdin(call: Call) -> None:
+    if call.stdin is not None:
+        _code(call, Word(call.stdin, call.stdin))
+    elif call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+        call.opaque = "*"
+        call.writes_anywhere()
+
+
+def _code(call: Call, code: Word) -> None:
+    if UNKNOWN in code.text:
+        call.raise_to("HIGH" if code.runs else "MEDIUM", UNKNOWN_CODE)
+    elif _PYTHON.fullmatch(call.name):
+        call.runs_python(code.text)
+        return
+    call.raise_to(*rated_code(code.text))
+    call.runs_code(code.text)
+
+
+_CLIENT_RUNS = re.compile(r"(?:^|[;\n]|-\w*e|--execute[= ])\s*(?:system|pager|tee|source|edit)\s")
+
+
+def _data_base(call: Call) -> None:
+    call.raise_to("MEDIUM", "works on a data base")
+    if call.name in {"sqlite3", "duckdb"}:
+        for word in call.options(Spec(values=words("-cmd -init -separator -newline -nullvalue -c -s -f")))[1][:1]:
+            file = call.scan.absolute(word)
+            call.raise_to(
+                *(call.scan.rating(file, "read") if file is not None else ("MEDIUM", "a file not known before"))
+            )
+    text = " ".join(word.text for word in call.words).casefold()
+    if re.search(
+        r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|copy|load_file|into\s+outfile)\b|\\!|\.shell|\.system",
+        text,
+    ):
+        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+    if call.name in {"mysql", "mariadb"} and _CLIENT_RUNS.search(text):
+        call.raise_to("HIGH", "changes or deletes data, or runs a command")
+    if call.piped or call.has_input:
+        call.raise_to("HIGH", _PIPED)
+
+
+_OWN_AGENT = words("demo run resume")
+_OWN_CHANGES = words("delete remove rm rename approve test login")
+
+
+def _agent(call: Call) -> None:
+    if [word.text for word in call.words] in (["--version"], ["--help"], ["-v"], ["-h"], ["-V"]):
+        call.raise_to("MEDIUM", "asks for its version")
+        return
+    first = call.words[0].text if call.words else ""
+    asks = call.name == "ohw" and first in {"sessions", "locate", "tools", "risk", "models"}
+    if asks and not _OWN_CHANGES.intersection(word.text for word in call.words):
+        call.raise_to("MEDIUM", "asks the workbench")
+    elif call.name == "ohw" and first not in _OWN_AGENT and not first.startswith("-"):
+        call.raise_to("HIGH", "changes what the workbench may do")
+    else:
+        call.raise_to("HIGH", "starts an agent that nobody watches")
+
+
+_EDITOR_FLAG = re.compile(
+    r"[+:]|-[a-zA-Z]*[cSu]\Z|-[eE]?s\Z|--cmd|--?(?:eval|execute|script|load|funcall)|-f\Z|-l\Z|-x\Z"
+)
+_EDITOR_RUNS = re.compile(
+    r"!|\b(?:so|source|py\w*|lua\w*|perl|ruby|call|exe\w*|system|terminal|e|edit|r|read|w|write)\b\s*\S"
+)
+
+
+def _editor(call: Call) -> None:
+    call.apply(Spec("MEDIUM", "opens an editor", operands="write"))
+    if any(_EDITOR_FLAG.match(word.text) for word in call.words) and call.name not in {"code", "subl", "nano"}:
+        call.raise_to("HIGH", "gives the editor commands to run")
+    if call.piped or (call.has_input and (call.stdin is None or _EDITOR_RUNS.search(call.stdin))):
+        call.raise_to("HIGH", "gives the editor commands to run")
+
+
+_SHOWS = re.compile(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
+_SHOWN_BY_TMUX = words(
+    "ls lsp lsc list-sessions list-panes list-windows capture-pane capturep has-session has info display-message"
+)
+
+
+def _gdb(call: Call) -> None:
+    """A debugger is never LOW; with `-batch` and commands that only print it is MEDIUM, as it runs the program."""
+    strings = [word.text for word in call.words]
+    debugger_commands = [text for flag, text in pairwise(strings) if flag in {"-ex", "--ex", "-eval-command"}]
+    if (
+        {"-batch", "--batch"} & set(strings)
+        and debugger_commands
+        and all(_SHOWS.match(text) for text in debugger_commands)
+        and "-p" not in strings
+    ):
+        call.raise_to("MEDIUM", "runs a program in a debugger")
+    else:
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+
+
+def _tmux(call: Call) -> None:
+    """A format may hold `#(command)`, and a lone semicolon begins another of its commands."""
+    if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+    if not call.words or call.words[0].text not in _SHOWN_BY_TMUX:
+        call.raise_to("HIGH", "runs a program in a place that nobody sees")
+
+
+def _cmd(call: Call) -> None:
+    """The shell of Windows where it is given its flags; else some program of that name."""
+    is_shell = any(word.text.startswith("/") for word in call.words)
+    call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "a command that is not known here")))
+
+
+_JAVA = Spec(
+    "MEDIUM",
+    "runs code of the project",
+    operands="text",
+    flags=flags("HIGH", "loads more code first", "-javaagent -agentlib -agentpath -Xbootclasspath -javaagent:"),
+)
+RULES: dict[str, Rule] = {
+    "gdb": _gdb,
+    "tmux": _tmux,
+    **dict.fromkeys(words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash busybox-sh yash"), _shell),
+    **dict.fromkeys(
+        words(
+            "python pypy ipython perl ruby node nodejs php lua Rscript deno osascript julia pwsh "
+            "groovy scala elixir erl ghci "
+            "tclsh wish expect guile racket sbcl clojure clj jshell ts-node irb swipl octave"
+        ),
+        interpreter,
+    ),
+    **dict.fromkeys(words("sqlite3 psql mysql mariadb duckdb sqlcmd clickhouse-client"), _data_base),
+    **dict.fromkeys(
+        words("ohw codex claude gemini aider opencode goose crush cursor-agent copilot amp qwen vibe openhands"),
+        _agent,
+    ),
+    **dict.fromkeys(words("vi vim nvim ex view emacs nano ed code subl"), _editor),
+    **always("HIGH", "runs a program in a place that nobody sees", "screen lldb"),
+    **always("HIGH", _OTHER_SHELL, "powershell powershell.exe pwsh.exe cmd.exe"),
+    "cmd": _cmd,
+    **named(_JAVA, "java kotlin dotnet-script wasmtime wine"),
+}

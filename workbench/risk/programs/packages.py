@@ -1,0 +1,271 @@
+"""Rules for system package managers, build tools and test runners."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
+from workbench.risk.shell.call import Call, Spec, flags, uses
+from workbench.risk.word import Word
+
+CODE = "runs code of the project"
+BUILD = Spec("MEDIUM", CODE, operands="text")
+LOOK = Spec(operands="text")
+ASKS = Spec("MEDIUM", "asks the registry", operands="text")
+DECLARED = Spec("MEDIUM", "installs declared packages", operands="text")
+NEW = "installs a new package, whose code runs"
+PUBLISH = Spec("HIGH", "publishes or changes something at the registry", operands="text")
+RUNS_REMOTE = Spec("HIGH", "runs a package that is not installed", operands="text")
+FOR_PERSON = Spec("HIGH", "changes the programs or the shell of this person", operands="text")
+SHELL = Spec("HIGH", "starts a shell that nobody sees", operands="text")
+
+
+_MAKE_FILE_FLAGS = "runs a make file that stands in the command, or is piped into it"
+
+
+def _make(call: Call) -> None:
+    spec = Spec(
+        values=words("-j -l -o -W -O"),
+        paths=uses("read", "-f --file --makefile -C --directory -I --include-dir"),
+        operands="text",
+    )
+    options, operands = call.options(spec)
+    call.raise_to("MEDIUM", "runs the make file of the project")
+    if call.has_input and any(option.flag in {"-f", "--file", "--makefile"} for option in options):
+        call.writes_anywhere()
+        call.raise_to("HIGH", _MAKE_FILE_FLAGS)  # the parser may have passed over the `-` before a heredoc
+    for option in options:
+        value = option.value
+        if option.flag.startswith("--ev") or option.flag == "-E":
+            call.raise_to("HIGH", "runs a rule that stands in the command")
+        if value and option.flag in spec.paths:
+            _make_file(call, value)
+    only_says = any(option.flag in {"-n", "--dry-run", "--just-print", "--recon"} for option in options)
+    for word in operands:
+        if re.match(r"(?:SHELL|MAKEFLAGS|\.SHELLFLAGS|CC|CXX|LD|PATH)\s*[:+?]?=", word.text):
+            call.raise_to("HIGH", "changes what make runs")
+        if word.text in {"install", "uninstall", "publish", "deploy", "release"} and not only_says:
+            call.raise_to("HIGH", "installs, publishes or deploys")
+
+
+_CARGO = subcommands(
+    {
+        **dict.fromkeys(
+            words("build b check c test t run r bench doc clippy fmt clean fix update generate-lockfile"), BUILD
+        ),
+        **dict.fromkeys(words("tree metadata version help search locate-project verify-project pkgid"), LOOK),
+        **dict.fromkeys(words("publish yank owner login logout"), PUBLISH),
+        **dict.fromkeys(words("read-manifest config --list"), LOOK),
+        **dict.fromkeys(("install", "uninstall"), FOR_PERSON),
+        "generate": RUNS_REMOTE,
+        **dict.fromkeys(
+            ("new", "init"),
+            Spec("MEDIUM", "makes a project", operands="write", values=words("--name --edition --vcs"), keeps=True),
+        ),
+        "add": Spec("MEDIUM", NEW, operands="text"),
+    },
+    BUILD,
+    "--manifest-path -C",
+)
+
+
+def _make_file(call: Call, file: Word) -> None:
+    call.use(file, "read")
+    path = call.scan.absolute(file)
+    if file.text in {"-", "/dev/stdin"}:
+        call.writes_anywhere()
+        call.raise_to("HIGH", _MAKE_FILE_FLAGS)
+    if path is None or call.scan.rating(path, "read")[0] != "LOW":
+        call.raise_to("HIGH", "runs a make file outside the workspace")
+
+
+def _cargo(call: Call) -> None:
+    """`+nightly` chooses a compiler; `cargo watch` runs what stands in its flags."""
+    call.words = [word for word in call.words if not word.text.startswith("+")]
+    if [word.text for word in call.words[:1]] == ["watch"]:
+        call.raise_to("MEDIUM", "runs a command again and again")
+        options, operands = call.options(Spec(values=words("-x --exec -s --shell -w --watch -i --ignore -d --delay")))
+        for option in options:
+            if option.value and option.flag in {"-s", "--shell", "-x", "--exec"}:
+                front = "cargo " if option.flag in {"-x", "--exec"} else ""
+                call.run_text(option.value._replace(text=f"{front}{option.value.text}"))
+        call.run_words(operands[1:])
+        return
+    if [word.text for word in call.words[:1]] == ["add"] and any(word.text.startswith("--git") for word in call.words):
+        call.raise_to("HIGH", "installs what is at an address")
+    _cargo_settings(call)
+    _CARGO(call)
+
+
+def _cargo_settings(call: Call) -> None:
+    """What cargo runs may be said in front, and its folder may lie outside."""
+    for flag, value in zip(call.words, call.words[1:], strict=False):
+        setting = value.text if flag.text == "--config" else flag.text.removeprefix("--config=")
+        if flag.text.startswith("--config") and re.search(
+            r"runner|rustc|linker|wrapper|credential|registr|\.toml", setting
+        ):
+            call.raise_to("HIGH", "changes what cargo runs")
+        if flag.text in {"--manifest-path", "-C"}:
+            call.use(value, "read")
+            if call.risk != "LOW":
+                call.raise_to("HIGH", "runs code outside the workspace")
+        elif flag.text in {"--target-dir", "--out-dir", "--artifact-dir"}:
+            call.use(value, "write")
+
+
+_GO = subcommands(
+    {
+        **dict.fromkeys(
+            words("version env doc list help"),
+            Spec(
+                "LOW",
+                operands="text",
+                flags=flags("HIGH", "changes what go runs", "-w -u") | flags("MEDIUM", CODE, "-export"),
+            ),
+        ),
+        "vet": Spec("MEDIUM", CODE, operands="text", flags=flags("HIGH", "runs another program", "-vettool")),
+        **dict.fromkeys(
+            words("build test run mod fmt fix generate tool work"),
+            Spec(
+                "MEDIUM",
+                CODE,
+                operands="text",
+                flags=flags("HIGH", "runs another program", "-toolexec -exec -vettool"),
+            ),
+        ),
+        **dict.fromkeys(("get", "install"), Spec("MEDIUM", NEW, operands="text")),
+        "clean": Spec(
+            "MEDIUM",
+            "deletes build results",
+            operands="text",
+            flags=flags("HIGH", "deletes all downloads", "-modcache"),
+        ),
+    },
+    BUILD,
+    "-C",
+)
+
+
+def _go(call: Call) -> None:
+    """`run` and `install` with a version fetch a program, and run it or install it for this user."""
+    verb = call.words[0].text if call.words else ""
+    if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
+        call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else FOR_PERSON.reason)
+    _GO(call)
+
+
+_SYSTEM = subcommands(
+    {
+        **dict.fromkeys(words("list search show info policy depends rdepends cache files leaves deps desc cat"), LOOK),
+        **dict.fromkeys(("-Q", "-Qi", "-Ss"), LOOK),
+    },
+    Spec("HIGH", "changes the system", operands="text"),
+)
+
+
+def _system_packages(call: Call) -> None:
+    names = {word.text for word in call.words}
+    if call.name in {"dpkg", "rpm"} and names & {"-l", "-L", "-s", "-S", "-q", "-qa", "-ql", "-qi", "-qf", "--list"}:
+        return
+    if call.name in {"apt-cache", "dpkg-query"}:
+        return
+    _SYSTEM(call)
+
+
+_GEM = subcommands(
+    {
+        **dict.fromkeys(words("list search info which environment contents dependency outdated help query"), LOOK),
+        **dict.fromkeys(words("push yank owner signin signout mirror sources cert"), PUBLISH),
+        **dict.fromkeys(
+            ("install", "update", "fetch"),
+            Spec(
+                "MEDIUM",
+                NEW,
+                operands="text",
+                flags=flags(
+                    "HIGH", "installs from another source, or to another place", "-s --source -i --install-dir"
+                ),
+            ),
+        ),
+    },
+    BUILD,
+)
+
+
+def _gem(call: Call) -> None:
+    _GEM(call)
+
+
+_OTHER_FILES = words(
+    "-f -C -c -p -I -s -S -x --file --directory --config --configfile --rootdir --confcutdir --init-script --settings "
+    "--gradle-user-home --project-dir --build-file --buildfile -b"
+)
+_RUN_FIRST = re.compile(r"--run_under|--init-script|-I\Z|--use-runner|-Dexec\.|--override_repository")
+_AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives")
+
+
+def _builds(call: Call) -> None:
+    """A build tool or test runner: its files lie in the workspace, but where a word says otherwise."""
+    call.apply(BUILD)
+    before = ""
+    for word in call.words:
+        text = word.text.partition("=")[2] if word.text.startswith("-") else word.text
+        if call.name in {"bazel", "bazelisk", "buck"} and text.startswith("//"):
+            continue
+        path = call.scan.absolute(word._replace(text=text)) if text[:1] in {"/", "~"} or text.startswith("..") else None
+        outside = path is not None and call.scan.rating(path, "read")[0] != "LOW"
+        if outside and (before in _OTHER_FILES or call.scan.rating(path or "", "write")[0] == "HIGH"):
+            call.raise_to("HIGH", "runs code outside the workspace, or writes there")
+        if call.name in {"bazel", "gradle", "gradlew", "mvn", "mvnw"} and _RUN_FIRST.match(word.text):
+            call.raise_to("HIGH", "loads more code first")
+        if call.name in {"gradle", "gradlew", "mvn", "mvnw", "sbt"} and word.text in _AWAY:
+            call.raise_to("HIGH", "publishes or deploys")
+        before = word.text
+
+
+def sources(call: Call) -> None:
+    """bundle, composer: `config` changes where packages come from."""
+    strings = [word.text for word in call.words if not word.text.startswith("-")]
+    if strings[:1] == ["config"] and len(strings) > 1 and strings[1] not in {"list", "get"}:
+        call.raise_to("HIGH", "changes where packages come from")
+    else:
+        call.raise_to(BUILD.risk, BUILD.reason)
+
+
+def _deploys(call: Call) -> None:
+    flag_names(call.options(Spec())[0])
+    call.raise_to("HIGH", "publishes or deploys")
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("make gmake remake"), _make),
+    "cargo": _cargo,
+    "gem": _gem,
+    "go": _go,
+    **dict.fromkeys(
+        words(
+            "apt apt-get aptitude dnf yum zypper pacman apk brew snap flatpak port dpkg rpm apt-cache "
+            "dpkg-query emerge "
+            "pkg nix-env winget choco scoop"
+        ),
+        _system_packages,
+    ),
+    **dict.fromkeys(
+        words("twine goreleaser vercel netlify fly flyctl heroku firebase surge wrangler serverless sls"), _deploys
+    ),
+    "composer": sources,
+    **dict.fromkeys(
+        words(
+            "pytest py.test tox nox unittest jest vitest mocha ava karma cypress playwright cmake "
+            "ninja meson ctest bazel "
+            "buck gradle gradlew mvn mvnw ant sbt lein mix rake rspec phpunit dotnet "
+            "swift xcodebuild zig "
+            "webpack vite rollup esbuild parcel next nuxt astro tsx turbo pre-commit just "
+            "task invoke inv cypress "
+            "mkdocs sphinx-build hugo jekyll gcc g++ cc c++ clang clang++ ld javac rustc "
+            "ghc ocaml stack cabal "
+            "flutter dart elm storybook django-admin manage.py alembic flask uvicorn gunicorn streamlit celery",
+        ),
+        _builds,
+    ),
+}

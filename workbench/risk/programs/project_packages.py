@@ -1,0 +1,286 @@
+"""Rules for the package managers of JavaScript and Python projects."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from workbench.risk.programs.packages import (
+    ASKS,
+    BUILD,
+    CODE,
+    DECLARED,
+    FOR_PERSON,
+    LOOK,
+    NEW,
+    PUBLISH,
+    RUNS_REMOTE,
+    SHELL,
+)
+from workbench.risk.programs.rule import Rule, run_wrapped, subcommands, words, wrap
+from workbench.risk.shell.call import Call, Spec, uses
+from workbench.risk.word import UNKNOWN, Word, literal
+
+_NPM_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(words("test t run run-script start stop build ci install-test rebuild dev lint exec-local"), BUILD),
+    **dict.fromkeys(words("ls list ll la why explain root bin prefix help version -v --version"), LOOK),
+    **dict.fromkeys(words("view info show search outdated audit ping docs fund doctor"), ASKS),
+    **dict.fromkeys(
+        words("publish unpublish deprecate owner access token login adduser logout team org hook star"), PUBLISH
+    ),
+    **dict.fromkeys(words("dedupe prune uninstall remove rm un update upgrade link unlink pack init cache"), DECLARED),
+    **dict.fromkeys(words("dist-tag|dist-tags|star|unstar|trust|profile|npm|tag", "|"), PUBLISH),
+    **dict.fromkeys(words("query sbom completion help-search get-name"), LOOK),
+    **dict.fromkeys(words("diff stars bugs repo licenses"), ASKS),
+    **dict.fromkeys(("dlx", "create", "plugin import", "import-plugin"), RUNS_REMOTE),
+    **dict.fromkeys(("plugin list", "pkg get", "store path", "store status", "pm ls", "pm hash", "env list"), LOOK),
+    **dict.fromkeys(("setup", "self-update", "upgrade-self", "global", "policies"), FOR_PERSON),
+    **dict.fromkeys(("config", "set", "config set"), Spec("HIGH", "changes where packages come from", operands="text")),
+    **dict.fromkeys(("config get", "config list", "get"), Spec("MEDIUM", "shows settings", operands="text")),
+}
+_npm_verb = subcommands(_NPM_TABLE, BUILD, "--prefix -C --workspace -w --filter")
+
+
+_LOOKS = words("ls list ll la why explain root bin prefix outdated view info version")
+
+
+def _npm(call: Call) -> None:
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    verb = rest[0].text if rest else ""
+    names = {word.text.partition("=")[0] for word in call.words}
+    looks = verb in _LOOKS and not names & {"--registry", "--userconfig", "--script-shell", "--node-options"}
+    if verb == "version" and len(call.words) > 1:
+        call.raise_to("MEDIUM", "changes the version, and commits it")
+    if verb == "upgrade" and call.name == "bun":
+        call.raise_to(FOR_PERSON.risk, FOR_PERSON.reason)
+    if not looks and names & {
+        "--registry",
+        "-g",
+        "--global",
+        "--location",
+        "--userconfig",
+        "--script-shell",
+        "--node-options",
+    }:
+        call.raise_to("HIGH", "installs from another source, or to another place")
+    if verb in {"install", "i", "add", "in"}:
+        call.raise_to("MEDIUM", NEW if len(rest) > 1 else DECLARED.reason)
+        if any(
+            re.match(r"(?:git|https?|file|github|gitlab)[:+]|[\w.-]+/[\w.-]+\Z|\.?/", word.text) for word in rest[1:]
+        ):
+            call.raise_to("HIGH", "installs what is at an address")
+        return
+    if not verb and call.name in {"yarn", "pnpm", "bun"}:
+        call.raise_to("MEDIUM", DECLARED.reason)
+    elif not _npm_runs(call):
+        _npm_verb(call)
+
+
+_BEFORE = words("--prefix -C --dir --cwd --workspace -w --filter -F")
+
+
+def _npm_runs(call: Call) -> bool:
+    """`exec` runs a program, `run` a script of the project (or, but for npm, a program too); False for all else."""
+    rest = list(call.words)
+    while rest and (rest[0].text.startswith("-") or rest[0].text in {"workspace", "workspaces", "foreach"}):
+        flag = rest.pop(0).text
+        if rest and (flag in _BEFORE or flag == "workspace"):
+            rest.pop(0)
+    verb = rest.pop(0).text if rest else ""
+    if verb in {"exec", "x"} and call.name in {"npm", "bun"}:
+        call.words = rest
+        _npx(call)
+    elif verb in {"exec", "node"}:
+        run_wrapped(call, rest, wrap(texts="-c --call --shell-mode", risk="MEDIUM", reason=CODE))
+    elif verb == "run" and call.name != "npm":
+        run_wrapped(call, rest, wrap(risk="MEDIUM", reason=CODE))
+    else:
+        return False
+    return True
+
+
+_NPX_RECOGNIZED = words(
+    "tsc eslint prettier jest vitest mocha webpack vite rollup tsx ts-node playwright cypress "
+    "stylelint next nx turbo "
+    "husky lint-staged c8 nyc ava tap biome cross-env concurrently nodemon rimraf npm-run-all tailwindcss prisma "
+    "svelte-check vue-tsc astro karma ng nest storybook esbuild swc knip madge depcheck tsd typedoc commitlint"
+)
+
+
+_NPX = wrap("-w --workspace --prefix", texts="-c --call")
+
+
+def _npx(call: Call) -> None:
+    """A program that is usual is there already, or else declared; others are fetched. What is run counts too."""
+    own = takewhile(lambda word: word.text.startswith("-"), call.words)  # what follows is the program's
+    names = {word.text.partition("=")[0] for word in own}
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    is_call = bool(names & {"-c", "--call"})
+    is_declared = is_call or (
+        bool(rest) and (rest[0].text in _NPX_RECOGNIZED or "--no" in names or "--no-install" in names)
+    )
+    fetches = not is_declared or bool(names & {"-p", "--package", "--registry"})
+    call.raise_to(*(("HIGH", RUNS_REMOTE.reason) if fetches else ("MEDIUM", CODE)))
+    run_wrapped(call, [word for word in call.words if word.text not in {"-y", "--yes"}], _NPX)
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(words("npm pnpm yarn bun"), _npm),
+    **dict.fromkeys(words("npx bunx pnpx"), _npx),
+}
+
+
+_PIP_SOURCE = re.compile(r"--(?:index|extra-i|find|trusted|proxy|root|target|prefix|break|config-s|global-o)|-[ift]\Z")
+
+
+def _pip(call: Call) -> None:
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    verb = rest[0].text if rest else ""
+    if verb in {"list", "show", "freeze", "check", "help", "debug", "inspect", ""}:
+        return
+    if verb in {"search", "index", "download", "wheel", "hash", "cache"}:
+        call.raise_to("MEDIUM", "asks the registry")
+        for option in call.options(Spec(paths=uses("write", "-d --dest -w --wheel-dir")))[0]:
+            if option.value and option.flag in {"-d", "--dest", "-w", "--wheel-dir"}:
+                call.use(option.value, "write")
+    elif verb == "config":
+        call.raise_to("HIGH", "changes where packages come from")
+    elif verb in {"install", "uninstall", "sync", "compile", "add", "lock"}:
+        call.raise_to("MEDIUM", "installs or removes packages")
+        _pip_install(call, rest[1:])
+    else:
+        call.raise_to("MEDIUM", "a command of pip that is not known here")
+
+
+def _pip_install(call: Call, packages: list[Word]) -> None:
+    for word in call.words:
+        if _PIP_SOURCE.match(word.text):
+            call.raise_to("HIGH", "installs from another source, or to another place")
+    for word in packages:
+        if (
+            re.match(r"(?:git|hg|svn|bzr)\+|https?:|ftp:|file:", word.text)
+            or " @ " in word.text
+            or UNKNOWN in word.text
+        ):
+            call.raise_to("HIGH", "installs what is at an address")
+    options, _ = call.options(Spec(paths=uses("read", "-r --requirement -c --constraint -e --editable")))
+    for option in options:
+        if option.value and option.flag in {"-r", "--requirement", "-c", "--constraint"}:
+            remote = "://" in option.value.text
+            call.raise_to("HIGH", "installs what is at an address") if remote else call.use(option.value, "read")
+
+
+_SOURCES = Spec("HIGH", "changes where packages come from, or what opens them", operands="text")
+_UV_TABLE: dict[str, Spec] = {
+    **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "build", "export", "python"), DECLARED),
+    **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), LOOK),
+    **dict.fromkeys(
+        words(
+            "show|env list|env info|env show|cache dir|tool list|tool dir|python find|python dir|"
+            "config --list|list|info|dep show|self show|debug",
+            "|",
+        ),
+        LOOK,
+    ),
+    **dict.fromkeys(("install", "update", "upgrade", "lock"), DECLARED),
+    **dict.fromkeys(("new", "init"), Spec("MEDIUM", "makes a project", operands="write", keeps=True)),
+    **dict.fromkeys(("config", "source", "auth", "login", "index"), _SOURCES),
+    "shell": SHELL,
+    "publish": PUBLISH,
+    "tool": RUNS_REMOTE,
+    "self": PUBLISH,
+}
+_QUIET = words("-q --quiet -v --verbose --offline --no-progress --no-cache -n")
+_uv_verb = subcommands(
+    _UV_TABLE, Spec("MEDIUM", "a command that is not known here", operands="text"), "--directory --project"
+)
+
+
+def _uv(call: Call) -> None:
+    names = {word.text.partition("=")[0] for word in call.words}
+    if names & {"--index", "--index-url", "--default-index", "--extra-index-url", "--find-links", "-i", "-f"}:
+        call.raise_to("HIGH", "installs from another source, or to another place")
+    while len(call.words) > 2 and call.words[0].text in {"-e", "--env", "--project", "--directory", "-C"}:
+        call.words = call.words[2:]
+    while call.words and call.words[0].text in _QUIET:
+        call.words = call.words[1:]
+    verb = call.words[0].text if call.words else ""
+    if [word.text for word in call.words[:2]] == ["tool", "run"]:
+        call.words = call.words[2:]
+        _uvx(call)
+    elif verb == "pip" and len(call.words) > 1:
+        call.words = call.words[1:]
+        _pip(call)
+    elif verb == "run" and call.name in {"uv", "poetry", "pipenv", "pdm", "hatch", "rye", "pixi"}:
+        _uv_run(call)
+    else:
+        _uv_other(call, verb)
+
+
+def _uv_other(call: Call, verb: str) -> None:
+    """`version` with words changes it, `config NAME` shows a setting; all else is in the table."""
+    names = {word.text for word in call.words[1:]}
+    if verb == "version" and names - {"--short", "-s"}:
+        call.raise_to("MEDIUM", "changes the version")
+    if verb == "config" and len(names) == 1 and not any(name.startswith("--un") for name in names):
+        call.raise_to("MEDIUM", "shows settings")
+    else:
+        _uv_verb(call)
+
+
+_RUN = wrap(
+    "--with --with-editable --with-requirements --extra --group --only-group --python -p --package --env-file "
+    "--directory --project -e -n",
+    risk="MEDIUM",
+    reason=CODE,
+)
+
+
+def _uv_run(call: Call) -> None:
+    rest = call.words[1:]
+    if any(word.text.startswith("--with") for word in rest):
+        call.raise_to("MEDIUM", NEW)
+    if any("+" in word.text and "://" in word.text for word in rest[: _before_program(rest)]):
+        call.raise_to("HIGH", "installs what is at an address")
+    if any(word.text in {"-m", "--module"} for word in rest[:1]):
+        rest = [literal("python"), *rest]
+    if rest and "://" in rest[0].text:
+        call.raise_to("HIGH", RUNS_REMOTE.reason)
+    if rest and rest[-1].text == "-" and call.stdin is None:
+        call.raise_to("HIGH", "runs what is piped into it")
+    run_wrapped(call, rest, _RUN)
+
+
+def _before_program(rest: list[Word]) -> int:
+    """How many words belong to `uv run` itself."""
+    at = 0
+    while at < len(rest) and rest[at].text.startswith("-"):
+        at += 2 if rest[at].text in _RUN.values else 1
+    return at
+
+
+_UVX_RECOGNIZED = words(
+    "ruff black mypy pytest isort flake8 pylint pyright basedpyright ty pre-commit pip-audit bandit codespell vulture "
+    "yamllint sqlfluff djlint tox nox build deptry validate-pyproject twine-check coverage interrogate"
+)
+
+
+def _uvx(call: Call) -> None:
+    """A program that is usual; others are fetched and run. What is run counts too."""
+    rest = [word for word in call.words if not word.text.startswith("-")]
+    if call.name == "pipx" and rest:
+        rest = rest[1:] if rest[0].text == "run" else []
+    name = re.split(r"[@=<>~]", rest[0].text)[0] if rest else ""
+    odd = any(re.match(r"--(?:from|with|index|extra|default|find)|-[if]\Z", word.text) for word in call.words)
+    call.raise_to(*(("MEDIUM", NEW) if name in _UVX_RECOGNIZED and not odd else ("HIGH", RUNS_REMOTE.reason)))
+    if rest:
+        call.run_words([literal(name), *rest[1:]])
+
+
+RULES |= {
+    "pip": _pip,
+    "pipx": _uvx,
+    "uvx": _uvx,
+    "easy_install": RUNS_REMOTE,
+    **dict.fromkeys(words("uv poetry pipenv pdm hatch rye pixi"), _uv),
+}

@@ -1,0 +1,419 @@
+"""Flags, words and verbs by which any program reaches further: code from elsewhere, other machines, destruction.
+
+Applied to each call after the rule of its program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from workbench.risk.paths import within
+from workbench.risk.programs.rule import words
+from workbench.risk.shell.call import Call
+from workbench.risk.word import UNKNOWN, Word, literal
+
+How: TypeAlias = Literal["run", "into", "write", "read", "high", "address", "remote", "port", "setting"]
+_URL: Final = re.compile(r"(?:(?:git|hg|svn|bzr)\+|https?:|ftps?:|ssh:|git:|file:|npm:|jsr:|git@)|.* @ ", re.I)
+_REMOTE: Final = re.compile(r"(?:[a-z][a-z+.-]*:|[\w.-]+@[\w.-]+:)", re.I)
+_MODULE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+/|.*@")
+_EVERYWHERE: Final = re.compile(r"(?:0\.0\.0\.0|\[?::\]?|\*)(?::\d+)?\Z")
+_FINE_SETTING: Final = re.compile(
+    r"(?:user\.|color\.|advice\.|core\.(?:autocrlf|longpaths|symlinks|eol)|http\.\w*buffer)", re.I
+)
+_ELSEWHERE: Final = "runs code from outside the workspace"
+_AT_URL: Final = "runs or installs what is at an address"
+_TO_ANYWHERE: Final = "opens a connection to anywhere"
+_OPEN_PORT: Final = "opens a port to other machines"
+
+
+class Reach(NamedTuple):
+    """What one flag, or the operands, of a program (with one of these verbs) mean."""
+
+    programs: frozenset[str]
+    verbs: frozenset[str]
+    flags: frozenset[str]
+    """`*` are the operands behind the verb, `1` is the first of them, and so on; with `!` it is always so."""
+    how: How
+    reason: str = ""
+
+
+def _rows() -> Iterator[Reach]:
+    for line in _TABLE.strip().splitlines():
+        programs, verbs, flags, how, reason = (part.strip() for part in line.split("|"))
+        yield Reach(words(programs), words(verbs), words(flags), how, reason)  # type: ignore[arg-type]
+
+
+_NOT_DECLARED: Final = "takes code from a place that is not declared"
+_NOT_CONFIGURED: Final = "takes code from a place that is not configured"
+_FOR_USER: Final = "installs a program for this person"
+_STEERS: Final = "steers other programs"
+_SOURCES: Final = "changes where packages come from"
+_TABLE: Final = f"""
+make gmake remake | | -C --directory -f --file --makefile -I --include-dir | run |
+cmake | | -P -S -C --build --install -D | run |
+cmake | | -B --prefix --install-prefix | into |
+ninja samu | | -C -f | run |
+meson | setup compile test install | -C * | run |
+gradle gradlew | | -I --init-script -p --project-dir -b --build-file | run |
+gradle gradlew | | -c --settings-file | run |
+mvn mvnw | | -f --file -s --settings -gs --global-settings -t --toolchains | run |
+just task rake ant invoke inv | | -f --justfile -d --working-directory -c --taskfile -buildfile | run |
+tox nox | | -c -f --noxfile | run |
+cargo | | --manifest-path -C --path | run |
+cargo | | --config | high | changes what cargo runs
+cargo | add install | --git --registry --index | high | {_NOT_DECLARED}
+go | | -C -vettool | run |
+gcc g++ cc c++ clang clang++ | | -wrapper | high | runs another program
+gcc g++ cc c++ clang clang++ | | -fplugin -fpass-plugin -specs --specs -B -fuse-ld -load -Xclang | run |
+ld ld.gold ld.lld gold mold | | -plugin --plugin | run |
+rustc | | -C --codegen | run |
+javac | | -processorpath --processor-path -J-javaagent -J-agentpath | run |
+ghc | | -pgmF -pgmP -pgmL -pgmc -pgml -pgma -pgms -pgmi | run |
+nvcc | | -ccbin --compiler-bindir | run |
+pytest py.test | | -c --rootdir --confcutdir | run |
+npm pnpm yarn bun npx | | --prefix -C --dir --cwd | run |
+npm pnpm yarn bun | init create | 1 | high | runs a package that is not installed
+npm pnpm yarn bun | config set | * | high | {_SOURCES}
+deno | run install x serve test eval bench cache | * | address | {_AT_URL}
+deno | install | -g --global -gf -gA | high | {_FOR_USER}
+deno bun | | --import-map --config -c --preload -r | run |
+poetry pdm uv pipenv hatch rye pixi pip conda mamba | add install | * -e --editable -r | address | {_AT_URL}
+poetry pdm uv pipenv rye | add install | --git --source --index --index-url -i | high | {_NOT_DECLARED}
+poetry | source config | * | high | {_SOURCES}
+pip | install | * -e --editable | run |
+uv | venv | * | into |
+uv | pip | * -e --editable -r | address | {_AT_URL}
+uv | pip | -e --editable | run |
+uv | pip | --target --prefix --root | into |
+uv | run | --with --with-editable --with-requirements | address | {_AT_URL}
+poetry uv pdm | | --directory --project -C -p | run |
+mvn mvnw gradle gradlew sbt | deploy publish release:perform uploadArchives | ! | high | publishes or deploys
+virtualenv | | * | into |
+conda mamba micromamba | create install | -c --channel | address | {_AT_URL}
+conda mamba micromamba | | -p --prefix | into |
+gem | install | -s --source --clear-sources | high | {_NOT_DECLARED}
+gem | push yank owner signin | ! | high | publishes something
+composer | global | ! | high | {_FOR_USER}
+composer | config | repositories repo | high | {_SOURCES}
+cpan cpanm luarocks raco opam | install | ! | high | {_FOR_USER}
+vim nvim gvim vi mvim | | --remote --remote-silent --remote-wait --remote-send --remote-expr | high | {_STEERS}
+code codium cursor | | --install-extension --user-data-dir --extensions-dir | high | installs what the editor runs
+git | clone | -c --config | setting | changes what git runs
+git | clone init | --template | run |
+git | clone init | --separate-git-dir | into |
+git | clone | 2 | into |
+git | clone | -u --upload-pack | high | runs another program
+git | fetch | 1 | remote | {_NOT_CONFIGURED}
+git | init | 1 | into |
+git | archive | --remote --exec | high | works on another machine
+git | archive | -o --output | write |
+git | format-patch | -o --output-directory | into |
+git | send-pack http-push imap-send svn p4 cvsserver instaweb shell | ! | high | {_TO_ANYWHERE}
+git | credential-store credential-cache credential-osxkeychain | ! | high | hands out credentials
+docker podman nerdctl | build buildx | 1 | address | builds what is at an address
+docker podman nerdctl | build buildx compose docker-compose | -f --file --build-context | run |
+docker podman nerdctl | build buildx | -o --output --metadata-file | into |
+docker-compose podman-compose | | -f --file | run |
+flyway | clean | ! | high | deletes all that a data base holds
+jj | op | restore revert | high | brings back an earlier state of the repository
+jj | operation | restore revert | high | brings back an earlier state of the repository
+jj | abandon | ! | high | drops commits
+jj | git | --deleted --all -d | high | overwrites or deletes on the remote
+sl hg | hide strip prune uncommit | ! | high | drops commits
+pijul | unrecord reset | ! | high | drops commits
+dvc | gc | ! | high | deletes data that no version names
+nix-collect-garbage | | -d --delete-old --delete-older-than | high | deletes what could bring back earlier versions
+nixos-rebuild darwin-rebuild | switch boot test | ! | high | changes the system
+home-manager | switch | ! | high | changes the settings of this user
+fwupdmgr | update install reinstall downgrade | ! | high | writes firmware
+tailscale | up | --ssh | high | {_OPEN_PORT}
+tailscale | funnel serve | ! | high | {_OPEN_PORT}
+mise rtx asdf | use global | -g --global | high | {_FOR_USER}
+pixi | global | ! | high | {_FOR_USER}
+bun npm pnpm yarn | add remove rm uninstall install | -g --global | high | {_FOR_USER}
+gh glab | release | create upload | high | sends files to another machine
+php | | -S | port | {_OPEN_PORT}
+flask uvicorn gunicorn hypercorn vite next nuxt jekyll | | --host --bind -b -h -H --hostname | port | {_OPEN_PORT}
+hugo mkdocs jupyter streamlit rails http-server | | --ip --bind -b --server.address --host | port | {_OPEN_PORT}
+"""
+_REACHES: Final = tuple(_rows())
+_RECOGNIZED: Final = {
+    name: [row for row in _REACHES if name in row.programs]
+    for name in sorted({each for row in _REACHES for each in row.programs})
+}
+
+
+def look_further(call: Call, original: list[Word]) -> None:
+    """Raise the risk of a call for what its words reach; `given` are all of them, as they were before its rule."""
+    if call.name in _SPECIAL:
+        _SPECIAL[call.name](call, original)
+    if call.name not in _RECOGNIZED:
+        return
+    verb = next((word.text for word in _operands(original)), "")
+    for row in _RECOGNIZED[call.name]:
+        if not row.verbs or verb in row.verbs:
+            for word in _values(row, original):
+                _reached(call, row, word)
+
+
+def _operands(original: list[Word]) -> Iterator[Word]:
+    return (word for word in original if not word.text.startswith("-"))
+
+
+def _values(row: Reach, original: list[Word]) -> Iterator[Word]:
+    """The words that a row speaks of."""
+    operands = list(_operands(original))[1 if row.verbs else 0 :]
+    if "!" in row.flags:
+        yield literal("")
+    if "*" in row.flags:
+        yield from operands
+    for at, word in enumerate(operands, 1):
+        if str(at) in row.flags or word.text in row.flags:
+            yield word
+    for at, word in enumerate(original):
+        flag, equals, value = word.text.partition("=")
+        if flag in row.flags and flag.startswith("-"):
+            yield Word(value, word.raw) if equals else original[at + 1] if at + 1 < len(original) else literal("")
+        elif word.text[:2] in row.flags and len(word.text) > 2 and word.text[1] != "-":
+            yield Word(word.text[2:], word.raw)
+
+
+def _reached(call: Call, row: Reach, word: Word) -> None:
+    if row.how == "high":
+        call.raise_to("HIGH", row.reason)
+    elif row.how == "address":
+        call.raise_to("HIGH", row.reason or _AT_URL) if _URL.match(word.text) else None
+    elif row.how == "remote":
+        call.raise_to("HIGH", row.reason) if _REMOTE.match(word.text) or word.text[:1] in {"/", ".", "~"} else None
+    elif row.how == "port":
+        call.raise_to("HIGH", row.reason) if _EVERYWHERE.match(word.text) else None
+    elif row.how == "setting":
+        call.raise_to("HIGH", row.reason) if not _FINE_SETTING.match(word.text) else None
+    elif row.how == "run":
+        _runs(call, word)
+    elif row.how == "into":
+        call.use(word._replace(text=f"{word.text.rstrip('/') or '/'}/made"), "write")
+    else:
+        call.use(word, "write" if row.how == "write" else "read")
+
+
+def _runs(call: Call, word: Word) -> None:
+    """What is run is in the workspace, or else it is HIGH."""
+    text = word.text.rpartition("=")[2]
+    if not text.startswith(("/", "~", "..", "$")) and "/../" not in text and UNKNOWN not in text:
+        return
+    path = call.scan.absolute(word._replace(text=text))
+    if path is not None:
+        call.paths.append(path)
+    if path is None or not within(call.scan.places.resolved(path), call.scan.places.workspace):
+        call.raise_to("HIGH", _ELSEWHERE)
+
+
+def _go(call: Call, original: list[Word]) -> None:
+    operands = [word.text for word in _operands(original)]
+    if operands[:1] in (["run"], ["install"]) and any(_MODULE.match(text) for text in operands[1:2]):
+        call.raise_to("HIGH", "runs a package that is not installed")
+
+
+_OF_GIT: Final = {
+    "remote": (words("add set-url rename remove rm set-head"), "changes where code comes from and goes to"),
+    "submodule": (words("add set-url"), _NOT_CONFIGURED),
+    "lfs": (words("install uninstall"), "changes what git runs and keeps"),
+}
+
+
+def _git(call: Call, original: list[Word]) -> None:
+    operands = list(_operands(original))
+    verb, inner = ([word.text for word in operands] + ["", ""])[:2]
+    changes, why = _OF_GIT.get(verb, (frozenset(), ""))
+    if inner in changes:
+        call.raise_to("HIGH", why)
+    if verb == "worktree" and inner == "add":
+        values = {"-b", "-B", "--reason"}
+        named = [word for before, word in pairwise(original) if before.text not in values and word in operands[2:]]
+        for word in named[:1]:
+            call.use(word._replace(text=f"{word.text.rstrip('/')}/made"), "write")
+    elif verb == "submodule" and inner == "deinit" and not {"-f", "--force"}.isdisjoint(word.text for word in original):
+        call.raise_to("HIGH", "loses work that is not committed")
+    elif verb == "bundle" and inner == "create" and len(operands) > 2:
+        call.use(operands[2], "write")
+    elif verb == "ls-remote":
+        call.raise_to("MEDIUM", "asks another machine")
+    elif verb == "clone" and any(word.text.startswith("ext::") for word in operands):
+        call.raise_to("HIGH", "runs another program")
+
+
+def _docker(call: Call, original: list[Word]) -> None:
+    operands = list(_operands(original))
+    if len(operands) < 3 or operands[0].text != "cp":
+        return
+    source, target = operands[-2:]
+    if re.match(r"[\w.-]+:", target.text):
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+        call.use(source, "deep")
+    else:
+        call.use(target, "write")
+        call.writes_below(target)
+
+
+_SAME_TOOLS: Final = {
+    **dict.fromkeys(("copy", "copy_directory", "copy_if_different"), "cp"),
+    **dict.fromkeys(("remove", "remove_directory"), "rm"),
+    "rename": "mv",
+}
+_HARMLESS_TOOLS: Final = words(
+    "echo capabilities compare_files md5sum sha1sum sha256sum sha512sum environment true cat"
+)
+
+
+def _cmake(call: Call, original: list[Word]) -> None:
+    """`cmake -E` brings small tools with it, which are those of the shell."""
+    strings = [word.text for word in original]
+    if "--install" in strings and not any(text.startswith("--prefix") for text in strings):
+        call.raise_to("HIGH", "installs, publishes or deploys")
+    if "-E" not in strings or len(original) < 2:
+        return
+    name, *rest = original[strings.index("-E") + 1 :] or [literal("")]
+    if name.text in {"env", "time"}:
+        call.run_words([name, *rest])
+    elif name.text not in _HARMLESS_TOOLS:
+        deep = [literal("-r")] if name.text.endswith("_directory") else []
+        call.run_words([literal(_SAME_TOOLS.get(name.text, name.text)), *deep, *rest])
+
+
+_CONNECTED: Final = re.compile(r"-[Mmr](?:LWP|IO::Socket|Net\b|HTTP|Socket|net/|open-uri|socket)")
+
+
+def _loads_network(call: Call, original: list[Word]) -> None:
+    if any(_CONNECTED.match(word.text) for word in original):
+        call.raise_to("HIGH", _TO_ANYWHERE)
+
+
+_SPECIAL: Final[dict[str, Callable[[Call, list[Word]], None]]] = {
+    "go": _go,
+    "git": _git,
+    **dict.fromkeys(("docker", "podman", "nerdctl"), _docker),
+    "cmake": _cmake,
+    **dict.fromkeys(("perl", "ruby"), _loads_network),
+}
+
+
+_DESTROYS = (
+    "delete|destroy|drop|purge|prune|rm|remove|revoke|reset|forget|unregister|deregister|uninstall|kill|wipe|erase|"
+    "flush|truncate|terminate|teardown|nuke|obliterate|unpublish|expunge|del|undeploy|decommission|deprovision|"
+    "downgrade|rollback|discard|scrub|trash|evict|clobber|ban|detach|transfer|refunds?|shutdown|disable|abandon|cancel"
+)
+_SENDS = "publish|deploy|upload|down|send"
+"""What others see, or miss, from then on; behind these a verb that only looks makes them a noun."""
+_MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
+_VERB = re.compile(
+    rf"(?:\w+:)*(?:{_DESTROYS})(?:[:_-][\w:-]*)?|[\w-]+[.:](?:{_DESTROYS})|{_MIGRATES}|(?:\w+:)*(?:{_SENDS})",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(rf"[a-z]+-(?:{_DESTROYS})")
+_STATEMENT = re.compile(
+    r"\b(?:drop|truncate|alter)\s+(?:table|database|schema|keyspace|collection|index|view|user|role|type|function)\b"
+    r"|\bdelete\s+from\b|\A\s*truncate\s+\w|\bgrant\s+[\w\s,]{1,80}\s(?:on|to)\s|\bupdate\s+\S+\s+set\s",
+    re.IGNORECASE,
+)
+_LOOKS = words("list ls get show status describe logs info help version")
+_CAMEL = re.compile(rf"(?i:{_DESTROYS})[A-Z]\w*")
+_FLAG = re.compile(rf"--?(?:{_DESTROYS}|all|force|hard|accept-data-loss|no-backup)(?:-[\w-]+)?(?:=.*)?", re.IGNORECASE)
+_HARMLESS_FLAGS = words("--dry-run --dryrun --whatif --what-if --check --reset-cache --force-color --all-features")
+_SAYS = words("-m --message -t --title -b --body")
+"""Flags whose value is a text."""
+_NAME = re.compile(rf"{_DESTROYS}|clear", re.IGNORECASE)
+_NOUNS = frozenset(_SENDS.split("|"))
+_FIRST = 3
+"""How many words in front may be the verb."""
+_PLAIN = re.compile(r"[\w:.-]+", re.ASCII)
+
+
+def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
+    """Return the verb, or with `by_flag` the flag, by which a program that is not known destroys something; empty when
+    there is none.
+    """
+    strings = [word.text for word in original]
+    if not _HARMLESS_FLAGS.isdisjoint(strings):
+        return ""
+    message = {at + 1 for at, text in enumerate(strings) if text in _SAYS}
+    operands = [text for at, text in enumerate(strings) if not text.startswith("-") and at not in message][:_FIRST]
+    verb = next((text for text in operands if _is_verb(text)), "")
+    if "migrate" in strings[:4] and strings[-1] == "zero":
+        return "migrate to zero"
+    if (verb in _NOUNS and not _LOOKS.isdisjoint(operands)) or (verb.endswith("down") and not by_flag):
+        verb = ""
+    if not verb and operands[:1] and _JOINED.fullmatch(operands[0]):
+        verb = operands[0]
+    flags = (text for text in strings if text.startswith("--") and _FLAG.fullmatch(text))
+    return verb or (next(flags, "") if by_flag else "")
+
+
+def destroys_by_name(name: str) -> str:
+    """Return the verb in the name of a program that is not known: `tpm2_clear`, `Remove-Item`, `db-wipe`."""
+    parts = [part for part in re.split(r"[-_]", name) if part]
+    match = (part for part in (parts[:1] + parts[-1:] if len(parts) > 1 else ()) if _NAME.fullmatch(part))
+    return next(match, "")
+
+
+def _is_verb(text: str) -> bool:
+    """Whether a word is a verb that destroys or sends; one with a capital in front is a name."""
+    if text.isalpha() and text.istitle():
+        return False
+    return bool(_VERB.fullmatch(text) or _CAMEL.fullmatch(text))
+
+
+def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word]]:
+    """Return other orders of the words, in which what may be the verb, of one word or two, stands in front; with
+    `keeps_front` behind the flags that stood there.
+
+    A word behind a flag may be its value or the verb; both are tried. Words whose verb stands in front already have no
+    other order.
+    """
+    result = []
+    for first in _may_be_next(original, 0):
+        ahead, verb, behind = original[:first], original[first], original[first + 1 :]
+        orderings = [[verb, *behind]] if ahead and not keeps_front else []
+        if behind and behind[0].text.startswith("-") and verb.text not in _RUNS:
+            orderings += [[verb, behind[at], *behind[:at], *behind[at + 1 :]] for at in _may_be_next(behind, 0)]
+        result += [[*ahead, *order] if keeps_front else [*order, *ahead] for order in orderings]
+    return result
+
+
+def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
+    """Return where the next operand may stand, in order: behind flags, the first of which may take it for a value."""
+    result: list[int] = []
+    for at in range(start, min(len(original), start + _MOST_AHEAD)):
+        if original[at].text.startswith("-"):
+            continue
+        result.append(at)
+        if at == start or not original[at - 1].text.startswith("-") or len(result) == _MOST_ORDERS:
+            break
+    return result
+
+
+_RUNS = words("run exec x")
+"""Verbs that are followed by a command and not by a second word of the verb."""
+_MOST_AHEAD, _MOST_ORDERS = 12, 3
+
+
+def changes_data(original: Sequence[Word]) -> bool:
+    """Return whether a word is a statement that deletes or changes what a data base holds."""
+    return any(" " in word.text and _STATEMENT.search(word.text) for word in original)
+
+
+def asks_help(original: Sequence[Word]) -> bool:
+    """Return whether the words only ask what the program does: its help behind plain words, none of them a flag that
+    could take the question for its value.
+    """
+    if [word.text for word in original[:1]] == ["help"]:
+        return True
+    for at, word in enumerate(original, 1):
+        if word.text == "--help" or (at == len(original) and word.text == "-h"):
+            return True
+        if word.text.startswith("-") or not word.is_literal or not _PLAIN.fullmatch(word.text):
+            return False
+    return False

@@ -1,0 +1,198 @@
+"""The building blocks of rules: table rows, subcommands, and programs that wrap another command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from workbench.protocol.risk import Risk
+from workbench.risk.environment import rated_variable
+from workbench.risk.paths import words as words
+from workbench.risk.shell.call import Call, Option, Spec
+from workbench.risk.word import Word
+
+Rule: TypeAlias = Spec | Callable[[Call], None]
+
+
+def named(spec: Spec, names: str) -> dict[str, Rule]:
+    """The same rule for several programs."""
+    return dict.fromkeys(names.split(), spec)
+
+
+def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
+    """Programs whose risk does not depend on their words."""
+    return named(Spec(risk, reason, operands="text"), names)
+
+
+def flag_names(options: list[Option]) -> set[str]:
+    """The flags that were given."""
+    return {option.flag for option in options}
+
+
+def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> Callable[[Call], None]:
+    """A rule that goes by the first operand (or the first two, as in `remote add`); `values` are flags before it."""
+    before = Spec(values=words(values))
+
+    def rule(call: Call) -> None:
+        """Rate by the subcommand."""
+        rest = list(call.words)
+        while rest and rest[0].text.startswith("-"):
+            flag = rest.pop(0).text
+            if flag in before.values and rest:
+                rest.pop(0)
+        verb = rest[0].text if rest else ""
+        pair = f"{verb} {rest[1].text}" if len(rest) > 1 else ""
+        call.words = rest[2:] if pair in table else rest[1:]
+        call.apply((table.get(pair) if pair else None) or table.get(verb, unknown))
+
+    return rule
+
+
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """The words between a wrapper and the command it runs."""
+
+    values: frozenset[str] = field(default_factory=frozenset)
+    """Flags whose value is the next word."""
+    writes: frozenset[str] = field(default_factory=frozenset)
+    """Flags whose value is a file that is written."""
+    texts: frozenset[str] = field(default_factory=frozenset)
+    """Flags whose value is a command line."""
+    high: frozenset[str] = field(default_factory=frozenset)
+    high_reason: str = "runs what stands in a flag"
+    skip: int = 0
+    """Words in front of the command that are something else."""
+    risk: Risk = "LOW"
+    reason: str = ""
+    sets: bool = False
+    """Whether NAME=VALUE may precede the command."""
+    plain: frozenset[str] = field(default_factory=frozenset)
+    """Flags without a value that change nothing of what is run; `-#` is a number."""
+    dashes: bool = False
+    """Whether the command follows `--` only."""
+
+
+def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
+    """A row of a table; flags are given as words with blanks between."""
+    fields = {name: words(value) if isinstance(value, str) and name in _SETS else value for name, value in more.items()}
+    return Wrap(words(values), skip=skip, **fields)  # type: ignore[arg-type]
+
+
+_SETS = frozenset({"writes", "texts", "high", "plain"})
+
+
+def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call], None]:
+    """A rule: flags (`values` take a word), `skip` operands, and then a command."""
+    spec = wrap(values, skip, **more)
+
+    def rule(call: Call) -> None:
+        """Rate the wrapped command."""
+        run_wrapped(call, list(call.words), spec)
+
+    return rule
+
+
+def launcher(verbs: str, spec: Wrap, other: Rule, before: str = "") -> Callable[[Call], None]:
+    """A rule for `PROGRAM run COMMAND`: with one of the verbs as a wrapper, else as the other rule says."""
+    launching, taking = words(verbs, "|" if "|" in verbs else None), words(before)
+
+    def rule(call: Call) -> None:
+        """Rate what is run, or what else the program does."""
+        rest = list(call.words)
+        while rest and rest[0].text.startswith("-"):
+            flag = rest.pop(0).text
+            if flag in taking and rest:
+                rest.pop(0)
+        for length in (2, 1):
+            if " ".join(word.text for word in rest[:length]) in launching:
+                run_wrapped(call, rest[length:], spec)
+                return
+        if callable(other):
+            other(call)
+        else:
+            call.apply(other)
+
+    return rule
+
+
+def run_wrapped(call: Call, rest: list[Word], spec: Wrap) -> None:
+    """Rate the command after the flags and words of the wrapper, and commands given in its flags."""
+    call.raise_to(spec.risk, spec.reason)
+    call.is_proven = True
+    if spec.dashes and (at := next((at for at, word in enumerate(rest) if word.text == "--"), -1)) >= 0:
+        before, rest = rest[:at], rest[at + 1 :]
+        while before:
+            _flag(call, before, spec)
+        call.run_words(rest)
+        return
+    rest = _behind(call, rest, spec)
+    if len(rest) == 1 and " " in rest[0].text:
+        call.run_text(rest[0])
+    elif not spec.dashes:
+        call.run_words(rest)
+
+
+def _behind(call: Call, rest: list[Word], spec: Wrap) -> list[Word]:
+    """The words behind what belongs to the wrapper itself."""
+    remaining = spec.skip
+    while rest and rest[0].text != "--":
+        if rest[0].text.startswith("-") and rest[0].text != "-":
+            _flag(call, rest, spec)
+        elif spec.sets and _SETTING.match(rest[0].text):
+            _setting(call, rest.pop(0))
+        elif remaining:
+            remaining -= 1
+            rest.pop(0)
+        else:
+            break
+    return rest[1 + remaining :] if rest and rest[0].text == "--" else rest
+
+
+def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
+    """Take one flag with its value from the front."""
+    word = rest.pop(0)
+    flag, equals, value = _parted(word.text, spec)
+    takes = _takes(flag, spec)
+    value_word = Word(value, word.raw, word.is_pattern, word.runs) if equals else None
+    if not takes and flag not in spec.high:
+        _plain_flag(call, word, rest, spec)
+    if takes and value_word is None and rest:
+        value_word = rest.pop(0)
+    if flag in spec.high:
+        call.raise_to("HIGH", spec.high_reason)
+    if value_word is not None and flag in spec.writes:
+        call.use(value_word, "write")
+    elif value_word is not None and flag in spec.texts:
+        call.run_text(value_word)
+
+
+def _parted(text: str, spec: Wrap) -> tuple[str, str, str]:
+    """A flag, a sign that it has a value in its own word, and the value: `--signal=KILL`, `-n19`."""
+    if text[1:2] != "-" and len(text) > 2 and text not in spec.plain and _takes(text[:2], spec):
+        return text[:2], "=", text[2:]
+    return text.partition("=")
+
+
+def _takes(flag: str, spec: Wrap) -> bool:
+    return any(flag in names for names in (spec.values, spec.writes, spec.texts))
+
+
+def _plain_flag(call: Call, word: Word, rest: list[Word], spec: Wrap) -> None:
+    """A flag without a value; one that is not known may have one, and then the command is one of the next words."""
+    letters = {f"-{letter}" for letter in word.text[1:]}
+    is_number = "-#" in spec.plain and word.text[1:].isdecimal()
+    if word.text in spec.plain or is_number or (word.text[1:2] != "-" and letters <= spec.plain):
+        return
+    call.raise_to("MEDIUM", "has an option that is not known to be harmless")
+    for rest_words in (rest[at:] for at in range(1, min(3, len(rest)))):
+        call.includes(call.scan.perhaps(rest_words, is_line=False))
+
+
+def _setting(call: Call, word: Word) -> None:
+    name, _, value = word.text.partition("=")
+    call.raise_to(*rated_variable(name, value))

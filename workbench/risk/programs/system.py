@@ -1,0 +1,412 @@
+"""Rules for programs that act on the system: processes, disks, users, services, schedulers, message buses.
+
+What a service manager or a bus is asked for runs in a process that no shell of the session started, with its rights
+and environment.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from workbench.risk.programs.reach import asks_help
+from workbench.risk.programs.rule import Rule, always, named, subcommands, words
+from workbench.risk.shell.call import Call, Spec
+from workbench.risk.word import literal
+
+_ASKS = Spec("MEDIUM", "asks a service of the machine", operands="text")
+_FILES = Spec("MEDIUM", "asks a service of the machine", operands="read")
+_BUS = "has another process act, over the message bus"
+_SERVICES = "changes services"
+_SESSIONS = "changes or ends sessions of this machine"
+_SETTINGS = "changes settings of the machine"
+_PREFERENCES = "changes settings of this user's programs"
+_LATER = "is started by itself later"
+_STEERS = "steers other programs"
+
+
+def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
+    """Return a rule for a program with verbs: those of `looks` (parted by `|` where they have two words) ask, and all
+    others are HIGH; without a verb it asks, if `bare`. `values` are flags with a value in front of the verb.
+    """
+    asking = words(looks, "|" if "|" in looks else None)
+    longer = {verb.partition(" ")[0] for verb in asking if " " in verb}
+    before = Spec(values=words(values))
+
+    def rule(call: Call) -> None:
+        """Rate by the verb; a question for the help only looks."""
+        operands = [word.text for word in call.options(before)[1]]
+        verb = " ".join(operands[: 2 if operands[:1] and operands[0] in longer else 1])
+        asks = asks_help(call.words) or (verb in asking if verb else bare)
+        call.apply(harmless if asks else Spec("HIGH", reason, operands="text"))
+
+    return rule
+
+
+def _dbus_send(call: Call) -> None:
+    """One message: a method of the bus itself or of the standard interfaces that only ask, or any other."""
+    operands = [word.text for word in call.words if not word.text.startswith("-")]
+    asks = len(operands) > 1 and bool(_BUS_ASKS.fullmatch(operands[1])) and operands[0].startswith("/")
+    call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
+
+
+_BUS_ASKS = re.compile(
+    r"(?:org\.freedesktop\.DBus\.)?(?:Introspectable\.Introspect|Properties\.Get(?:All)?|Peer\.(?:Ping|GetMachineId)|"
+    r"ListNames|ListActivatableNames|NameHasOwner|GetNameOwner|GetId|ObjectManager\.GetManagedObjects)"
+)
+
+
+def _qdbus(call: Call) -> None:
+    """A service, a path and a method; with less it lists."""
+    operands = [word.text for word in call.words if not word.text.startswith("-")]
+    asks = len(operands) < 3 or bool(_BUS_ASKS.fullmatch(operands[2]))
+    call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
+
+
+def _crontab(call: Call) -> None:
+    lists = [word.text for word in call.words] == ["-l"]
+    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "changes what the clock starts")))
+
+
+def _at(call: Call) -> None:
+    """`at -l` and `atq` list the jobs, `-c` shows one."""
+    lists = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
+    call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "runs a command later, unseen")))
+
+
+def _flagged(reason: str, looks: str) -> Rule:
+    """Return a rule for a program without verbs that only asks where it has flags and all of them are in `looks`."""
+    asking = words(looks)
+
+    def rule(call: Call) -> None:
+        """Rate by the flags."""
+        flags = {word.text.partition("=")[0] for word in call.words if word.text.startswith("-")}
+        asks = bool(flags) and flags <= asking
+        call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", reason)))
+
+    return rule
+
+
+def _changed_by(reason: str, changes: str) -> Rule:
+    """Return a rule for a program that only asks unless one of the flags or words of `changes` is there."""
+    changing = words(changes)
+
+    def rule(call: Call) -> None:
+        """Rate by the flags."""
+        flags = [word.text.partition("=")[0] for word in call.words]
+        call.raise_to(*(("MEDIUM", _ASKS.reason) if changing.isdisjoint(flags) else ("HIGH", reason)))
+
+    return rule
+
+
+_ON_A_MACHINE = "-H --host -M --machine -t --type --state -p --property -o --output -n --lines --no-pager"
+_SYSTEMCTL = subcommands(
+    dict.fromkeys(
+        words("status show is-active is-enabled is-failed list-units list-unit-files cat list-timers --version"),
+        Spec(operands="text"),
+    ),
+    Spec("HIGH", _SERVICES, operands="text"),
+    "-H --host -M --machine -t --type --state",
+)
+_VALUES = _ON_A_MACHINE.removesuffix(" --no-pager")
+
+_SYSTEMD: dict[str, Rule] = {
+    "systemd-analyze": _acts(
+        "changes how the machine is run",
+        "blame critical-chain time plot dot dump calendar timestamp timespan unit-files unit-paths verify security "
+        "cat-config condition exit-status capability syscall-filter filesystems inspect-elf compare-versions",
+        _VALUES,
+    ),
+    "systemd-resolve": _changed_by(
+        "changes the network or the firewall",
+        "--set-dns --set-domain --set-llmnr --set-mdns --set-dnssec --set-nta --revert --flush-caches "
+        "--reset-server-features --reset-statistics",
+    ),
+    "systemd-tmpfiles": _flagged(_SETTINGS, "--cat-config --help --version --tldr"),
+    "systemd-sysusers": _flagged(_SETTINGS, "--cat-config --help --version --tldr"),
+    "systemd-hwdb": _acts(_SETTINGS, "query"),
+    "systemd-sysext": _acts(_SETTINGS, "status list"),
+    "systemd-confext": _acts(_SETTINGS, "status list"),
+    "systemd-id128": _acts(_SETTINGS, "new machine-id boot-id invocation-id show"),
+    "systemd-dissect": _flagged("changes what is mounted", "--help --version --discover -l --list"),
+    "systemd-mount": _flagged("changes what is mounted", "--list --help --version"),
+    "systemd-ask-password": Spec("HIGH", "asks the user for a password", operands="text"),
+    **named(
+        _ASKS, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
+    ),
+}
+"""Those whose name begins with `systemd-` and that only look; the others are HIGH."""
+
+
+def systemd(program: str) -> Rule | None:
+    """Return the rule of a program that belongs to systemd by its name: none known to be harmless is HIGH."""
+    return _OTHER_OF_SYSTEMD if program.startswith("systemd-") else None
+
+
+_OTHER_OF_SYSTEMD = Spec("HIGH", "leaves its surroundings, or changes how the machine is run", operands="text")
+
+RULES: dict[str, Rule] = {
+    **_SYSTEMD,
+    "busctl": _acts(
+        _BUS,
+        "list status monitor capture tree introspect get-property wait help",
+        f"{_VALUES} --address --match --timeout --size -C --capsule",
+    ),
+    "varlinkctl": _acts(_BUS, "info list-interfaces list-methods introspect validate-idl help", _VALUES),
+    "gdbus": _acts(_BUS, "introspect monitor wait help"),
+    "dbus-send": _dbus_send,
+    **dict.fromkeys(words("qdbus qdbus6 qdbus-qt5 qdbus-qt6 qdbusviewer dcop"), _qdbus),
+    **named(_ASKS, "dbus-monitor dbus-uuidgen"),
+    **always(
+        "HIGH", _BUS, "dbus-daemon dbus-broker dbus-broker-launch dbus-test-tool dbus-update-activation-environment"
+    ),
+    **dict.fromkeys(words("systemctl service rc-service initctl supervisorctl"), _SYSTEMCTL),
+    "loginctl": _acts(
+        _SESSIONS,
+        "list-sessions session-status show-session list-users user-status show-user list-seats seat-status show-seat",
+        _VALUES,
+    ),
+    "machinectl": _acts(
+        "leaves its surroundings", "list status show list-images image-status show-image list-transfers", _VALUES
+    ),
+    "portablectl": _acts(_SERVICES, "list inspect is-attached", _VALUES),
+    "importctl": _acts("downloads a system to run", "list-transfers list-images", _VALUES),
+    "homectl": _acts("changes users or rights", "list inspect", _VALUES),
+    **dict.fromkeys(
+        words("hostnamectl timedatectl"),
+        _acts(_SETTINGS, "status show list-timezones timesync-status show-timesync", _VALUES),
+    ),
+    "localectl": _acts(
+        _SETTINGS,
+        "status list-locales list-keymaps list-x11-keymap-models list-x11-keymap-layouts list-x11-keymap-variants "
+        "list-x11-keymap-options",
+        _VALUES,
+    ),
+    "networkctl": _acts("changes the network or the firewall", "list status lldp cat", _VALUES),
+    "resolvectl": _acts("changes the network or the firewall", "query status statistics service openpgp tlsa", _VALUES),
+    "nmcli": _acts(
+        "changes the network or the firewall",
+        "general|general status|g|g status|dev|device|d|dev status|device status|d status|dev show|device show|"
+        "dev wifi|device wifi|dev wifi list|con|connection|c|con show|connection show|c show|radio|networking|monitor",
+        "-f -t -g --fields --get-values -m --mode -c --colors -e --escape -w --wait",
+    ),
+    "coredumpctl": _acts("reads the memory or surroundings of a process", "list info", _VALUES),
+    "udevadm": _acts(_SETTINGS, "info monitor settle verify"),
+    "udisksctl": _acts("changes what is mounted", "status info monitor dump help"),
+    "bluetoothctl": _acts(_SETTINGS, "list show devices info version help", bare=False),
+    "rfkill": _acts(_SETTINGS, "list help"),
+    "launchctl": _acts(_LATER, "list print print-disabled version help dumpstate getenv managername manageruid"),
+    "defaults": _acts(_PREFERENCES, "read read-type domains find help"),
+    "crontab": _crontab,
+    **dict.fromkeys(words("at batch atq"), _at),
+    "schtasks": _acts("changes what the clock starts", "/query /Query /QUERY"),
+    **dict.fromkeys(words("sv s6-rc rc-update chkservice monit circusctl"), _acts(_SERVICES, "status check list")),
+    **always(
+        "HIGH", _LATER, "atrm atd update-rc.d chkconfig fcrontab incrontab anacron runsvdir svc s6-svc svscan s6-svscan"
+    ),
+    **dict.fromkeys(
+        words("gsettings dconf"),
+        _acts(
+            _PREFERENCES,
+            "get list list-schemas list-relocatable-schemas list-keys list-children list-recursively range describe "
+            "writable monitor read dump watch help",
+        ),
+    ),
+    **dict.fromkeys(
+        words("gconftool-2 gconftool"), _flagged(_PREFERENCES, "-g --get -a --all-entries -R --recursive-list --dump")
+    ),
+    "xfconf-query": _changed_by(_PREFERENCES, "-s --set -n --create -r --reset -T --toggle -R --recursive"),
+    **always("HIGH", _PREFERENCES, "kwriteconfig kwriteconfig5 kwriteconfig6 plasma-apply-colorscheme"),
+    **dict.fromkeys(
+        words("xdg-mime xdg-settings xdg-icon-resource xdg-desktop-menu"), _acts(_PREFERENCES, "query get check")
+    ),
+    "gio": _acts(
+        "has another program act, or changes files", "list info cat tree monitor help version open", harmless=_FILES
+    ),
+    "gapplication": _acts(_STEERS, "help version list-apps list-actions"),
+    **always(
+        "HIGH",
+        _STEERS,
+        "gtk-launch exo-open kstart kstart5 kioclient kioclient5 kde-open kde-open5 dex ydotool wtype dotool xte "
+        "wmctrl xvkbd evemu-event nvr openvt chvt loadkeys gpg-connect-agent wall write snapctl",
+    ),
+    **dict.fromkeys(
+        words("i3-msg swaymsg hyprctl niri bspc awesome-client herbstclient"),
+        _acts(_STEERS, "version monitors workspaces clients activewindow devices query", "-t --type -s --socket"),
+    ),
+    **dict.fromkeys(words("kitty kitten"), _changed_by(_STEERS, "@ -o --override --listen-on")),
+    **dict.fromkeys(words("emacsclient emacsclientw"), _changed_by(_STEERS, "-e -ne -ce -te -nce --eval -T --tramp")),
+    "wezterm": _acts(_STEERS, "ls-fonts show-keys cli|cli list|help", bare=True),
+    "pkcon": _acts(
+        "installs or removes packages of the machine", "search resolve get-details get-updates get-packages"
+    ),
+}
+
+
+_READS = Spec(operands="text")
+_AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KILL", "--SIGNAL=9", "--SIGNAL=SIGKILL"))
+
+
+_ONE_PROGRAM = re.compile(
+    r"""\"?(?:\$!|\$\((?:lsof\s+-t?i?t?\s*-?[ti]*\s*(?:tcp|udp)?:\d+|pgrep\s+(?:-f\s+)?[\w./'"-]+|pidof\s+[\w.-]+)\s*\))\"?\Z"""
+)
+"""What listens on a port, or is called so, as `killall` would end it."""
+
+
+def _kill(call: Call) -> None:
+    call.raise_to("MEDIUM", "ends processes")
+    strings = [word.text for word in call.words]
+    if strings in (["-l"], ["-L"]):
+        return
+    if (
+        strings[-1:] in (["-1"], ["0"], ["1"])
+        or "-u" in strings
+        or any(not word.is_literal and not _ONE_PROGRAM.match(word.raw) for word in call.words)
+    ):
+        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    if any(_is_service(port) for word in call.words for port in _LISTENS.findall(word.raw)):
+        call.raise_to("HIGH", "ends a service or a data base")
+    if call.name in {"killall5", "skill", "xkill"}:
+        call.raise_to("HIGH", "ends processes that are not known before, or all of them")
+    by_pattern = call.name == "pkill" or not {"-r", "--regexp"}.isdisjoint(strings)
+    if by_pattern and any(not text.strip(".*^$+") for text in strings):
+        call.raise_to("HIGH", "ends every process")
+    if call.name in {"killall", "pkill"} and _AT_ONCE & {text.upper() for text in strings}:
+        call.raise_to("HIGH", "ends every process of that name, whatever it has not saved")
+
+
+def _fuser(call: Call) -> None:
+    """Who uses a file or a port; with `-k` they end, which for a port is what listens there."""
+    call.raise_to("MEDIUM", "asks who uses a file")
+    strings = [word.text for word in call.words]
+    if any(text == "--kill" or _FUSER_KILLS.match(text) for text in strings):
+        ports = all(_PORT.fullmatch(text) and not _is_service(text) for text in strings if not text.startswith("-"))
+        call.raise_to("MEDIUM" if ports else "HIGH", "ends all processes that use it")
+
+
+def _is_service(text: str) -> bool:
+    """Whether a port is one where a service of the machine or a data base listens, and no server in development."""
+    number = int(re.sub(r"\D", "", text) or 0)
+    return 0 < number < 1024 or number in _DATA_BASES
+
+
+_DATA_BASES = frozenset((1433, 1521, 2181, 3306, 5432, 5672, 6379, 6443, 7687, 8086, 9042, 9092, 9200, 11211, 27017))
+_LISTENS = re.compile(r"lsof[^|;)]*:(\d+)")
+_FUSER_KILLS = re.compile(r"-\w*k")
+_PORT = re.compile(r"\d+(?:/(?:tcp|udp))?|tcp|udp")
+
+
+def _as_other(call: Call) -> None:
+    call.raise_to("HIGH", "acts with the rights of another user")
+    rest = list(call.words)
+    values = words("-u -g -h -p -C -r -t -T -U -D --user --group --prompt --chdir --role --host")
+    while rest and (rest[0].text.startswith("-") or "=" in rest[0].text):
+        flag = rest.pop(0).text
+        if flag in values and rest:
+            rest.pop(0)
+    if call.name in {"sudo", "doas", "pkexec", "run0"}:
+        call.run_words(rest)
+
+
+_SETS_CLOCK = re.compile(r"\d{8,12}(?:\.\d\d)?\Z")
+
+
+def _date(call: Call) -> None:
+    """Month, day, hour and minute in one word set the clock."""
+    for before, word in pairwise([literal(""), *call.words]):
+        if _SETS_CLOCK.match(word.text) and before.text not in {"-d", "--date", "-r", "-v", "-f"}:
+            call.raise_to("HIGH", "sets the clock")
+
+
+def _mount(call: Call) -> None:
+    if call.words:
+        call.raise_to("HIGH", "changes what is mounted")
+
+
+def _hostname(call: Call) -> None:
+    if any(not word.text.startswith("-") for word in call.words) or any(
+        word.text in {"-F", "-b"} for word in call.words
+    ):
+        call.raise_to("HIGH", "changes the name of the machine")
+
+
+def _sysctl(call: Call) -> None:
+    sets = any("=" in word.text or word.text in {"-w", "-p", "--system"} for word in call.words)
+    call.raise_to(*(("HIGH", "changes the kernel") if sets else ("LOW", "")))
+
+
+_DESTROYS = "destroys a disk or a file system"
+_FILE_SYSTEM = Spec("MEDIUM", "changes a file system", operands="text")
+_zfs = subcommands(
+    dict.fromkeys(words("list get version"), _READS)
+    | dict.fromkeys(words("destroy rollback receive recv"), Spec("HIGH", _DESTROYS, operands="text")),
+    _FILE_SYSTEM,
+)
+_BTRFS = re.compile(r"s\w* d|f\w* resize|dev\w* (?:d|rem)|r\w* start|check .*--repair|rescue ")
+"""Its verbs may be cut short: `su de`."""
+
+
+def _btrfs(call: Call) -> None:
+    if _BTRFS.match(" ".join([*(word.text for word in call.words), ""])):
+        call.raise_to("HIGH", _DESTROYS)
+    call.apply(_FILE_SYSTEM)
+
+
+RULES |= {
+    "zfs": _zfs,
+    "btrfs": _btrfs,
+    **dict.fromkeys(words("sudo su doas pkexec run0 runuser sg newgrp setpriv capsh"), _as_other),
+    **always(
+        "HIGH",
+        _DESTROYS,
+        "mkfs mke2fs mkswap fdisk sfdisk parted gparted wipefs blkdiscard "
+        "cryptsetup lvremove vgremove pvremove mdadm zpool hdparm sgdisk gdisk format diskutil "
+        "swapoff swapon losetup",
+    ),
+    **always("HIGH", "stops or restarts the machine", "shutdown reboot halt poweroff init telinit pm-suspend kexec"),
+    **always(
+        "HIGH",
+        "changes users or rights",
+        "useradd userdel usermod groupadd groupdel groupmod adduser deluser passwd "
+        "chpasswd visudo vipw chsh chfn gpasswd setcap setenforce aa-disable dscl",
+    ),
+    **always(
+        "HIGH",
+        "changes the network or the firewall",
+        "iptables ip6tables nft ufw firewall-cmd pfctl ebtables networksetup tc iw wg wg-quick openvpn",
+    ),
+    **always(
+        "HIGH",
+        "leaves its surroundings",
+        "nsenter unshare chroot pivot_root bwrap firejail runc ctr crictl debugfs",
+    ),
+    **always(
+        "HIGH",
+        "reads or changes stored secrets",
+        "security secret-tool keyring kwallet-query keychain mimikatz gnome-keyring",
+    ),
+    **always(
+        "HIGH",
+        "changes the kernel or the boot",
+        "insmod modprobe rmmod depmod grub-install update-grub efibootmgr bootctl update-initramfs bpftool kmod",
+    ),
+    **always("HIGH", "reads the memory or surroundings of a process", "gcore gdbserver procdump pmap pstack"),
+    **always(
+        "HIGH",
+        "reads what others type or show",
+        "xclip xsel pbpaste wl-paste xdotool screencapture scrot import xinput showkey logkeys gnome-screenshot",
+    ),
+    **always(
+        "MEDIUM", "opens a program", "open xdg-open gnome-open start sensible-browser notify-send say pbcopy wl-copy"
+    ),
+    **dict.fromkeys(("kill", "killall", "pkill", "killall5", "skill", "xkill"), _kill),
+    "fuser": _fuser,
+    **dict.fromkeys(("date", "gdate"), _date),
+    "mount": _mount,
+    "umount": _mount,
+    "hostname": _hostname,
+    "sysctl": _sysctl,
+    "ldconfig": Spec("HIGH", "changes which libraries are loaded", operands="text"),
+    "update-alternatives": Spec("HIGH", "changes which programs are run", operands="text"),
+    "renice": Spec("MEDIUM", "changes how a process is served", operands="text"),
+}

@@ -1,0 +1,270 @@
+"""Rules for programs that print, filter or edit text."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.risk.code import shown_variables
+from workbench.risk.programs.rule import Rule, flag_names, words
+from workbench.risk.shell.call import Call, Spec, flags, uses
+from workbench.risk.shell.written import written_text
+from workbench.risk.word import UNKNOWN, Word, literal
+from workbench.secrets.names import holds_secret
+
+_RUNS = "runs another program"
+_SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a -f --prefix"))
+
+
+def _split(call: Call) -> None:
+    """The parts are called after the second operand, or a flag's value."""
+    call.apply(_SPLIT)
+    options, operands = call.options(_SPLIT)
+    chosen = [option.value for option in options if option.flag in {"-f", "--prefix"} and option.value]
+    prefix = chosen or ([literal("xx")] if call.name == "csplit" else operands[1:] or [literal("x")])
+    call.use(prefix[0]._replace(text=f"{prefix[0].text}*", is_pattern=True), "write")
+
+
+def _yq(call: Call) -> None:
+    """With `-i` the files that follow the expression are written; its operators read files and variables."""
+    options, operands = call.options(Spec(skip=1))
+    if {"-i", "--inplace"} & flag_names(options):
+        call.raise_to("MEDIUM", "changes files in place")
+        for word in operands:
+            call.use(word, "write")
+    for word in call.words:
+        if re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|\$__env", word.text):
+            call.raise_to(*shown_variables(word.text))
+        if re.search(r"\bload(?:_\w+)?\s*\(", word.text):
+            call.raise_to("MEDIUM", "reads a file that its program names")
+        if re.search(r"\bsystem\s*\(", word.text):
+            call.raise_to("HIGH", _RUNS)
+
+
+RULES: dict[str, Rule] = {
+    "yq": _yq,
+    "split": _split,
+    "csplit": _split,
+    "mail": Spec("HIGH", "sends a message", operands="text"),
+}
+
+
+def _dc(call: Call) -> None:
+    """The calculator that also runs commands."""
+    text = " ".join([*(word.text for word in call.words), call.stdin or ""])
+    if "!" in text or call.piped or (call.has_input and call.stdin is None):
+        call.raise_to("HIGH", "may run a command")
+
+
+def _less(call: Call) -> None:
+    if any(word.text.startswith("+") and word.text[1:].lstrip("0123456789gGF") != "" for word in call.words):
+        call.raise_to("HIGH", "gives the pager a command")
+
+
+_JQ_READS = re.compile(r"(?<![.\w\"$])(?:import|include)\b")
+
+
+_JQ_FILE = re.compile(r"-[a-zA-Z]*f|--from-file(?:=.*)?", re.DOTALL)
+
+
+def _jq(call: Call) -> None:
+    """Its program may name a module, which is a file from anywhere, or look at variables."""
+    for word in call.words:
+        if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
+            call.raise_to(*shown_variables(word.text))
+        if _JQ_FILE.fullmatch(word.text):
+            call.raise_to("MEDIUM", "runs a program that stands in a file")
+        if _JQ_READS.search(word.text):
+            call.raise_to("MEDIUM", "reads a module that its program names")
+
+
+def _ps(call: Call) -> None:
+    """Without a dash in front, `e` shows the variables of each process."""
+    if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word.text) for word in call.words[:1]):
+        call.raise_to("MEDIUM", "prints the variables of processes, secrets among them")
+
+
+def _printenv(call: Call) -> None:
+    call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+    if any(holds_secret(word.text) for word in call.words):
+        call.raise_to("HIGH", "prints a secret")
+
+
+RULES |= {
+    **dict.fromkeys(("jq", "gojq", "jaq"), _jq),
+    **dict.fromkeys(("less", "more", "zless"), _less),
+    "ps": _ps,
+    "dc": _dc,
+    "printenv": _printenv,
+}
+
+
+_SED = Spec(values=words("-e --expression -l --line-length"), paths=uses("read", "-f --file"))
+_EXPRESSIONS = {"-e", "--expression"}
+_SUBSTITUTION = re.compile(r"s([^\w\s\\])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([\w ]*)", re.DOTALL)
+_FILE_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*([wWrR])\s*([^\n;}]+)")
+_RUN_COMMAND = re.compile(r"(?:^|[;{}\n]|[\d$/!,])\s*e(?:\s|$|;|})")
+_TEXT_COMMAND = re.compile(r"(?:^|[;{}\n\d$/])\s*[aic](?:\\?\n|\\|\s).*", re.DOTALL)
+_SED_RANGE = r"(?:\d+(?:~\d+)?|\$|/(?:\\[^\n]|[^/\\\n])*/[IM]*)"
+_SED_HARMLESS = re.compile(
+    rf"[;\s]*(?:{_SED_RANGE}(?:\s*,\s*(?:{_SED_RANGE}|[+~]\d+))?\s*!?\s*)?(?:"
+    r"[{}]|(?:[=dDgGhHnNpPxz]|[qQl][ \t]*\d*|[btT][ \t]*[\w-]*)(?=[;\s}]|\Z)|:[ \t]*[\w-]+[ \t]*(?=[;\n]|\Z)|"
+    r"#[^\n]*|[aic](?:\\?\n|[ \t\\])[^\n]*|"
+    r"([sy])([^\w\s\\;{}])((?:\\.|(?!\2)[^\\\n])*)\2((?:\\.|(?!\2)[^\\])*)\2([gpiIMm\d]*)(?=[;\s}]|\Z))[;\s]*",
+    re.DOTALL,
+)
+"""A command of sed that neither runs, reads nor writes anything."""
+_BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+_AWK_TOKEN = re.compile(
+    r'(?P<string>"(?:\\.|[^"\\])*")|(?P<regex>/(?:\\.|[^/\\\n])+/)|(?P<word>[\w.$]+|\+\+|--)|(?P<blank>[ \t]+|#[^\n]*)|'
+    r"(?P<sign>\|\||\|&?|&&|>>|>=|.)",
+    re.DOTALL,
+)
+_AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
+"""Words of awk behind which a slash begins a pattern; behind others it divides."""
+_AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
+_AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
+_AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
+_AWK_WRITES_ANYWHERE = re.compile(r"print[^;}]{0,400}>>?\s*[a-zA-Z($]")
+
+
+def _sed(call: Call) -> None:
+    options, operands = call.options(_SED)
+    scripts = [option.value for option in options if option.flag in _EXPRESSIONS and option.value]
+    names = flag_names(options)
+    if not scripts and not names & {"-f", "--file"} and operands:
+        scripts = [operands.pop(0)]
+    in_place = "-i" in names or any(flag.startswith("--in") for flag in names)
+    for option in options:
+        if option.flag in {"-f", "--file"} and option.value:
+            call.raise_to("MEDIUM", "runs a script of sed")
+            _created_here(call, option.value)
+            call.use(option.value, "read")
+            scripts += [text for text in (written_text(call, option.value),) if text]
+    for script in scripts:
+        if "--sandbox" not in names or UNKNOWN in script.text:
+            _sed_script(call, script)
+    for word in operands:
+        call.use(word, "write" if in_place else "read")
+
+
+def _created_here(call: Call, script: Word) -> None:
+    """`-f <(command)`, `-f -`: what another command prints is the script."""
+    if script.text.startswith("/dev/") or script.text == "-" or UNKNOWN in script.text:
+        call.raise_to("HIGH", "runs a script that is not known before")
+
+
+def _sed_script(call: Call, script: Word) -> None:
+    text = script.text
+    if not _is_harmless_sed(text):
+        call.raise_to("MEDIUM", "a script of sed that is not known to be harmless")
+    if UNKNOWN in text:
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+    for match in _SUBSTITUTION.finditer(text):
+        marks, _, target = match[2].partition("w")
+        if "e" in marks:
+            call.raise_to("HIGH", "sed runs a command")
+        if "w" in match[2]:
+            call.use(Word(target.strip() or text[match.end() :].strip(), script.raw), "write")
+    plain = _TEXT_COMMAND.sub("", _SUBSTITUTION.sub("p", text))
+    if _RUN_COMMAND.search(plain):
+        call.raise_to("HIGH", "sed runs a command")
+    for match in _FILE_COMMAND.finditer(plain):
+        call.use(Word(match[2].strip(), script.raw), "write" if match[1] in "wW" else "read")
+
+
+def _is_harmless_sed(script: str) -> bool:
+    """Whether all of it is read, and nothing in it does more than edit what is printed."""
+    at = 0
+    while at < len(script.rstrip()):
+        result = _SED_HARMLESS.match(script, at)
+        # some find the end of a pattern behind a delimiter in brackets, others before it
+        if not result or (result[1] and "[" in _BRACKETS.sub("", result[3])):
+            return False
+        at = result.end()
+    return True
+
+
+def _awk(call: Call) -> None:
+    spec = Spec(
+        values=words("-F -v --field-separator --assign"),
+        paths=uses("read", "-f --file -i --include -l --load -E --exec"),
+        flags=flags("MEDIUM", "runs a script of awk", "-f --file -E --exec")
+        | flags("HIGH", "loads code into awk", "-l --load -i --include"),
+    )
+    options, operands = call.options(spec)
+    call.words = [word for word in call.words if not operands or word is not operands[0]]
+    if not flag_names(options) & {"-f", "--file", "-E", "--exec"} and operands:
+        _awk_script(call, operands.pop(0))
+    else:
+        call.words = list(call.words)
+    for option in options:
+        if option.flag in spec.flags:
+            call.raise_to(*spec.flags[option.flag])
+        if option.flag in spec.paths and option.value:
+            _created_here(call, option.value)
+            call.use(option.value, "read")
+            if text := written_text(call, option.value):
+                _awk_script(call, text)
+    for word in operands:
+        call.use(word, "text" if "=" in word.text else "read")
+
+
+def _awk_script(call: Call, script: Word) -> None:
+    tokens = _awk_tokens(script.text)
+    plain, characters = "".join(tokens), {token for token in tokens if not token.startswith('"')}
+    if UNKNOWN in script.text:
+        call.raise_to("HIGH" if script.runs else "MEDIUM", "a script that is not known before it runs")
+    if characters & {"|", "|&", "@", "system"} or "/inet" in script.text:
+        call.raise_to("HIGH", "awk runs a command")
+    reads = tokens.count("getline") > len(_AWK_READS.findall(plain))
+    if reads or characters & _AWK_ARGUMENTS or _awk_redirects(tokens):
+        call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
+    if "ENVIRON" in script.text:
+        call.raise_to(*shown_variables(script.text))
+    _awk_reads(call, plain)
+    for target in dict.fromkeys(_AWK_WRITES.findall(plain)):
+        if target.startswith('"'):
+            call.use(Word(target.strip('"'), target), "write")
+    if ">" in plain and _AWK_WRITES_ANYWHERE.search(plain):
+        call.raise_to("HIGH", "awk writes a file whose name is not known before")
+
+
+def _awk_tokens(script: str) -> list[str]:
+    """The tokens of a script, with `r` for each pattern; a slash behind a value divides."""
+    tokens: list[str] = []
+    at, is_value = 0, False
+    while result := _AWK_TOKEN.match(script, at):
+        kind, token = result.lastgroup, result[0]
+        if kind == "regex" and is_value:
+            kind, token = "sign", "/"
+        at += len(token)
+        tokens.append(" r " if kind == "regex" else token)
+        if kind == "word":
+            is_value = token not in _AWK_BEFORE_REGEX
+        elif kind != "blank":
+            is_value = kind != "sign" or token in {")", "]"}
+    return tokens
+
+
+def _awk_redirects(tokens: list[str]) -> bool:
+    """Whether something may be printed to a file: a `>` outside of brackets behind `print`."""
+    depth, prints = 0, False
+    for token in tokens:
+        depth += (token == "(") - (token == ")")
+        if token in {";", "{", "}", "\n"}:
+            depth, prints = 0, False
+        prints |= token in {"print", "printf"}
+        if prints and depth <= 0 and token in {">", ">>"}:
+            return True
+    return False
+
+
+def _awk_reads(call: Call, plain: str) -> None:
+    for match in _AWK_READS.finditer(plain):
+        if match[1].startswith('"') and plain[match.end() :].lstrip()[:1] in {"", ")", ";", "}", "\n", ">", "&", "|"}:
+            call.use(Word(match[1].strip('"'), match[1]), "read")
+        else:
+            call.raise_to("HIGH", "awk reads a file whose name is not known before")
+
+
+RULES |= {"sed": _sed, "gsed": _sed, "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk}

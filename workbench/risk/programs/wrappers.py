@@ -1,0 +1,467 @@
+"""Rules for programs that run another program named in their words."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.protocol.risk import Risk
+from workbench.risk.environment import rated_variable
+from workbench.risk.programs.cloud import or_status
+from workbench.risk.programs.interpreters import interpreter
+from workbench.risk.programs.packages import sources
+from workbench.risk.programs.rule import Rule, launcher, subcommands, words, wrap, wrapper
+from workbench.risk.shell.call import Call, Spec, uses
+from workbench.risk.word import UNKNOWN, Word, literal
+
+_ENV_SPLITS = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", re.DOTALL)
+_ENV_FLAG = re.compile(r"-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z", re.DOTALL)
+
+
+def _env(call: Call) -> None:
+    rest = list(call.words)
+    while rest:
+        text = rest[0].text
+        name, equals, value = text.partition("=")
+        if split := _ENV_SPLITS.match(text):
+            arguments, behind = (split[1], rest[1:]) if split[1] else (rest[1].text if len(rest) > 1 else "", rest[2:])
+            call.is_proven = True
+            call.run_text(Word(" ".join([arguments, *(word.raw for word in behind)]), call.text))
+            return
+        if text.startswith("-"):
+            takes = text in {"-u", "-C", "--unset", "--chdir", "-a"}
+            if not takes and not _ENV_FLAG.match(text):
+                call.raise_to("HIGH", "has an option of env that is not known to be harmless")
+            if text in {"-C", "--chdir"} or text.startswith("--chdir="):
+                call.raise_to("MEDIUM", "runs a command in another folder")
+            rest = rest[2:] if takes else rest[1:]
+        elif equals and re.fullmatch(r"\w+", name):
+            program = next((word.text for word in rest if "=" not in word.text), "")
+            call.raise_to(*rated_variable(name, value, program))
+            rest.pop(0)
+        else:
+            call.is_proven = True
+            call.run_words(rest)
+            return
+    call.raise_to("MEDIUM", "prints the variables of the surroundings, secrets among them")
+
+
+_XARGS = Spec(
+    values=words("-n -P -s -d -E -L --max-args --max-procs --delimiter --max-lines --max-chars -I -J -R"),
+    paths=uses("read", "-a --arg-file"),
+)
+
+
+def _xargs(call: Call) -> None:
+    rest = list(call.words)
+    mark = ""
+    while rest and rest[0].text.startswith("-"):
+        flag = rest.pop(0).text
+        value = rest.pop(0) if rest and (flag in _XARGS.values or flag in _XARGS.paths) else None
+        if flag in _XARGS.paths and value:
+            call.use(value, "read")
+        if flag.startswith(("-I", "-i", "--replace")):
+            mark = value.text if value else re.sub(r"^(?:-[Ii]|--replace=?)", "", flag) or "{}"
+    if not rest:
+        return
+    call.raise_to("MEDIUM", "runs a command with what it reads")
+    unknown = Word(UNKNOWN, "…")
+    marked = [Word(word.text.replace(mark, UNKNOWN), word.raw) if mark and mark in word.text else word for word in rest]
+    call.run_words(marked if mark else [*rest, unknown])
+
+
+def _exec(call: Call) -> None:
+    strings = [word.text for word in call.words]
+    if not strings or (
+        call.redirects and len(strings) == 1 and strings[0].isdecimal()
+    ):  # the parser cuts off its number
+        call.raise_to("MEDIUM", "changes where the shell reads and writes")
+        if strings in ([], ["0"]) and any(_OF_STDIN.match(redirect) for redirect in call.redirects):
+            call.raise_to("HIGH", "gives the shell commands from elsewhere")
+        return
+    call.raise_to("MEDIUM", "puts a program in the place of the shell")
+    wrapper("-a")(call)
+
+
+_OF_STDIN = re.compile(r"0?<")
+
+
+def _command(call: Call) -> None:
+    if call.words and call.words[0].text in {"-v", "-V"}:
+        call.is_proven = all(not word.text.startswith("-") for word in call.words[1:])
+        return
+    wrapper(plain="-p")(call)
+
+
+def _coproc(call: Call) -> None:
+    call.raise_to("MEDIUM", "runs a command beside the others")
+    call.run_words(call.words)
+    call.run_words(call.words[1:])
+
+
+def _flock(call: Call) -> None:
+    strings = [word.text for word in call.words]
+    if "-c" in strings and strings.index("-c") + 1 < len(strings):
+        call.run_text(call.words[strings.index("-c") + 1])
+    lock = next((word for word in call.words if not word.text.startswith("-")), literal("-"))
+    call.use(lock, "write") if not lock.text.isdigit() and lock.text != "-" else None
+    wrapper("-w -E --timeout", skip=1)(call)
+
+
+def _strings(call: Call) -> None:
+    """Its words together are a command line."""
+    call.run_text(Word(" ".join(word.text for word in call.words), call.text))
+
+
+_OF_TIME = "-p -v -a -q -l -h --portability --verbose --append --quiet"
+_OF_TIMEOUT = "-v -f -p --foreground --preserve-status --verbose"
+_ARCHITECTURE = re.compile(r"linux(?:32|64)|i[3-6]86|x86_64|uname26|arm\w*|aarch64|ppc\w*|s390x?|mips\w*|sparc\w*|ia64")
+
+
+def _setarch(call: Call) -> None:
+    """The name of a machine in front is not needed."""
+    named = bool(call.words) and bool(_ARCHITECTURE.fullmatch(call.words[0].text))
+    wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
+    if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+
+
+def _arch(call: Call) -> None:
+    """On some systems it runs a program for another machine."""
+    if call.words:
+        wrapper("-arch -e -d", sets=True)(call)
+
+
+_ANOTHER = wrapper(risk="HIGH", reason="acts with the rights of another user", skip=1)
+_HIDES = wrapper("-f", risk="HIGH", reason="opens a connection to anywhere")
+
+
+RULES: dict[str, Rule] = {
+    "env": _env,
+    "xargs": _xargs,
+    "gxargs": _xargs,
+    "exec": _exec,
+    "command": _command,
+    "builtin": wrapper(),
+    **dict.fromkeys(("time", "gtime"), wrapper("-f --format", writes="-o --output", plain=_OF_TIME)),
+    "coproc": _coproc,
+    "!": wrapper(),
+    **dict.fromkeys(("timeout", "gtimeout"), wrapper("-s -k --signal --kill-after", skip=1, plain=_OF_TIMEOUT)),
+    "nohup": wrapper(),
+    "nice": wrapper("-n --adjustment", plain="-#"),
+    "ionice": wrapper("-c -n -p -P -u --class --classdata", plain="-t --ignore"),
+    "chrt": wrapper(skip=1),
+    "taskset": wrapper(skip=1),
+    "setsid": wrapper(plain="-w -c --wait --ctty"),
+    "stdbuf": wrapper("-i -o -e --input --output --error"),
+    "unbuffer": wrapper(),
+    "setarch": _setarch,
+    "faketime": wrapper(skip=1),
+    "xvfb-run": wrapper("-n -s -e -f -l -p"),
+    "dbus-run-session": wrapper(),
+    "caffeinate": wrapper("-t -w"),
+    "busybox": wrapper(),
+    "toybox": wrapper(),
+    "winpty": wrapper(),
+    "direnv": launcher(
+        "exec",
+        wrap(skip=1, risk="MEDIUM", reason="runs what the folder's settings say"),
+        Spec("HIGH", "is run when the folder is entered", operands="text"),
+    ),
+    "start-stop-daemon": wrapper(high="--start -S"),
+    "flock": _flock,
+    **dict.fromkeys(
+        words(
+            "ccache sccache distcc icecc catchsegv nocache eatmydata dumb-init tini catatonit with-contenv steam-run "
+            "dbus-launch noglob nocorrect chronic linux32 linux64 i386 x86_64 uname26"
+        ),
+        wrapper(),
+    ),
+    **dict.fromkeys(("scan-build", "bear"), wrapper("--use-cc --use-c++", writes="-o --output")),
+    "fakeroot": wrapper("-l -f -b --lib --faked", writes="-s", skip=0),
+    "numactl": wrapper("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred"),
+    "systemd-inhibit": wrapper("--what --who --why --mode"),
+    "systemd-cat": wrapper(
+        "-t -p --identifier --priority --stderr-priority --level-prefix", risk="MEDIUM", reason="writes to the log"
+    ),
+    "cpulimit": wrapper("-l -e -p -m --limit --exe --pid"),
+    "cgexec": wrapper("-g"),
+    "prlimit": wrapper("-p --pid -o --output"),
+    "aa-exec": wrapper("-p -n --profile --namespace"),
+    "schedtool": wrapper("-n -a -p"),
+    "chpst": wrapper("-u -U -b -e -d -o -p -f -c -m -n"),
+    **dict.fromkeys(("envdir", "envuidgid", "setlock", "repeat"), wrapper(skip=1)),
+    "multitime": wrapper("-n -s -I -i -o -b"),
+    "retry": wrapper("-t -d -s -m -x -f --times --delay --until --while"),
+    "rlwrap": wrapper("-f -H -b -p -P -C -l"),
+    "wait-for-it": wrapper("-t --timeout", skip=1),
+    "dockerize": wrapper("-wait -timeout -template"),
+    **dict.fromkeys(("cross-env", "env-cmd"), wrapper("-f --file -e --environments", sets=True)),
+    "cross-env-shell": _strings,
+    "arch": _arch,
+    **dict.fromkeys(("gosu", "su-exec"), _ANOTHER),
+    **dict.fromkeys(("tsocks", "proxychains4"), _HIDES),
+}
+
+
+_PLAIN = wrap()
+_BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
+_TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
+_READS = Spec(operands="text")
+_AGAIN: tuple[Risk, str] = ("MEDIUM", "runs a command again and again")
+_SECRETS = "gives stored secrets to a command"
+_MOST_ARGUMENTS = 20
+
+_LEAVES = dict.fromkeys(
+    words(
+        "uninstall|toolchain uninstall|toolchain remove|env remove|self uninstall|virtualenv-delete|implode|prune|"
+        "purge|plugin remove|plugin uninstall|default remove",
+        "|",
+    ),
+    Spec("HIGH", "removes tools or environments of this user", operands="text"),
+)
+
+_rustup = subcommands(
+    {
+        **dict.fromkeys(words("list ls current which where version show check doc"), _READS),
+        **_LEAVES,
+        "self": Spec("HIGH", "changes the programs of this person", operands="text"),
+    },
+    _TOOLS,
+)
+_tools = subcommands(
+    _LEAVES | dict.fromkeys(words("list ls current which where version versions info doctor"), _READS), _TOOLS
+)
+
+
+def _conda(call: Call) -> None:
+    """A channel that is an address is another source."""
+    if any("://" in word.text for word in call.words):
+        call.raise_to("HIGH", "installs from another source, or to another place")
+    _conda_verb(call)
+
+
+_ENVIRONMENT = wrap("-n --name -p --prefix --cwd -a --attach")
+
+
+def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool = False) -> Rule:
+    """A rule for programs each of whose operands is a command line; with `in_flags` only those in flags are."""
+    spec = Spec(values=words(values) | words(texts) | words(writes))
+    runs, written = words(texts), words(writes)
+
+    def rule(call: Call) -> None:
+        """Rate each command line."""
+        call.raise_to(*_AGAIN)
+        options, operands = call.options(spec)
+        for option in options:
+            if option.value is not None and option.flag in runs:
+                call.run_text(option.value)
+            elif option.value is not None and option.flag in written:
+                call.use(option.value, "write")
+        for word in () if in_flags else operands:
+            npm = word.text.startswith("npm:") and word.is_literal
+            call.run_text(Word(f"npm run {word.text[4:]}", word.raw) if npm else word)
+
+    return rule
+
+
+def _watched(values: str, texts: str = "") -> Rule:
+    """A rule for programs that start the rest of their words, as one command line, each time something changes."""
+    taking, runs = words(values), words(texts)
+
+    def rule(call: Call) -> None:
+        """Rate the command line."""
+        call.raise_to(*_AGAIN)
+        rest = list(call.words)
+        is_text = False
+        while rest and rest[0].text.startswith("-"):
+            flag = rest.pop(0).text
+            if flag == "--":
+                break
+            if flag in runs and rest:
+                is_text = True
+                call.run_text(rest.pop(0))
+            elif flag in taking and rest:
+                rest.pop(0)
+        if rest and not is_text:
+            call.run_text(Word(" ".join(word.text for word in rest), call.text))
+
+    return rule
+
+
+def _entr(call: Call) -> None:
+    """Its words are a command; with `-s` they are a command line."""
+    call.raise_to(*_AGAIN)
+    rest = list(call.words)
+    is_text = False
+    while rest and rest[0].text.startswith("-"):
+        is_text |= "s" in rest.pop(0).text
+    if is_text and rest:
+        call.run_text(rest[0])
+    else:
+        call.run_words(rest)
+
+
+def _parallel(call: Call) -> None:
+    """A template, and behind `:::` what is put into it one by one; elsewhere what it reads."""
+    call.raise_to(*_AGAIN)
+    rest = list(call.words)
+    taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
+    while rest and rest[0].text.startswith("-"):
+        flag = rest.pop(0).text
+        if flag in {"-S", "--sshlogin", "--slf", "--transfer"}:
+            call.raise_to("HIGH", "works on other machines")
+        if flag in taking and rest:
+            rest.pop(0)
+    at = next((at for at, word in enumerate(rest) if word.text.startswith(":::")), len(rest))
+    template, arguments = rest[:at], rest[at + 1 :]
+    is_literal = bool(arguments) and rest[at].text == ":::" and all(word.is_literal for word in arguments)
+    for word in arguments[:_MOST_ARGUMENTS] if is_literal else [Word(UNKNOWN, "…")]:
+        _filled_in(call, template, word)
+
+
+def _filled_in(call: Call, template: list[Word], word: Word) -> None:
+    text = " ".join(each.text for each in template)
+    put = text.replace("{}", word.text) if "{}" in text else f"{text} {word.text}".strip()
+    if UNKNOWN not in put:
+        call.run_text(Word(put, call.text))
+    elif not template:
+        call.raise_to("HIGH", "runs commands that are not known before")
+    else:
+        call.run_words([each._replace(text=each.text.replace("{}", word.text)) for each in template] + [word])
+
+
+def _script(call: Call) -> None:
+    """`script` records what a command prints; without one it starts a shell."""
+    options, operands = call.options(Spec(values=words("-c --command -T -O -I -B -E -o -m -t")))
+    strings = [option.value for option in options if option.flag in {"-c", "--command"} and option.value]
+    for word in operands[:1]:
+        call.use(word, "write")
+    for text in strings:
+        call.raise_to("MEDIUM", "records what a command prints")
+        call.run_text(text)
+    if operands[1:]:
+        call.run_words(operands[1:])
+    elif not strings:
+        call.raise_to("HIGH", "starts a shell that nobody sees")
+
+
+def _nix(call: Call) -> None:
+    """`nix develop -c`, `nix shell … -c`, `nix-shell --run`: a command in a declared environment."""
+    strings = [word.text for word in call.words]
+    verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
+    call.raise_to("MEDIUM", "builds or enters declared surroundings")
+    if verb in {"run", "profile", "upgrade-nix"}:
+        call.raise_to("HIGH", "runs or installs a package that is not installed")
+    for at, word in enumerate(call.words[:-1]):
+        if word.text in {"--run", "--command", "-c"} and call.name == "nix-shell":
+            call.run_text(call.words[at + 1])
+        elif word.text in {"-c", "--command"}:
+            call.run_words(call.words[at + 1 :])
+            return
+
+
+_mise = launcher(
+    "x exec|x|exec|run|r",
+    wrap(
+        "-C --cd -E --env -j",
+        dashes=True,
+        texts="-c --command",
+        risk="MEDIUM",
+        reason="runs what the folder's settings say",
+    ),
+    _tools,
+)
+
+
+def _measured(call: Call) -> None:
+    """coverage, kernprof and their kin: run a script as Python would."""
+    rest = list(call.words)
+    if call.name in {"coverage", "memray", "py-spy"}:
+        verb = rest.pop(0).text if rest else ""
+        if verb not in {"run", "record", "top", "dump"}:
+            call.raise_to("LOW" if verb in {"report", "--version", "debug"} else "MEDIUM", "writes a report")
+            return
+    if call.name == "py-spy":
+        created = wrapper("-r --rate -d --duration -f --format -s", writes="-o --output", high="-p --pid")
+        call.words = rest
+        created(call)
+        return
+    taking = words("--source --rcfile --include --omit --data-file -o --output --cpu-percent-threshold")
+    while rest and rest[0].text.startswith("-") and rest[0].text not in {"-m", "-c"}:
+        flag = rest.pop(0).text
+        if flag in taking and rest:
+            rest.pop(0)
+    call.words = rest
+    interpreter(call)
+
+
+_TRACE = wrapper(
+    "-e -s -S -u -E -a -I -O -P -X -b -A",
+    plain="-f -c -C -t -tt -ttt -T -y -yy -v -q -r -i -k -w -n",
+    writes="-o --output",
+    high="-p --attach",
+    high_reason="reads the memory or surroundings of a process",
+    risk="MEDIUM",
+    reason="watches what a program does",
+)
+_PERF = launcher(
+    "stat|record|trace|bench|c2c record|mem record",
+    wrap("-e -F -C -c -m -t --event -r -D -G", writes="-o --output", high="-p --pid -a --all-cpus", risk="MEDIUM"),
+    Spec("MEDIUM", "reads what was measured", operands="text"),
+)
+
+_conda_verb = launcher("run", _ENVIRONMENT, _tools)
+
+RULES |= {
+    **dict.fromkeys(("strace", "ltrace"), _TRACE),
+    "perf": _PERF,
+    "valgrind": wrapper(writes="--log-file --xml-file", high="--db-command"),
+    "heaptrack": wrapper(writes="-o --output", high="-p --pid"),
+    "flamegraph": wrapper("-F -p", writes="-o --output", dashes=True),
+    "samply": launcher("record", wrap("-r -d", writes="-o"), _BUILD),
+    "rr": launcher("record", _PLAIN, _BUILD),
+    **dict.fromkeys(words("coverage kernprof scalene memray py-spy"), _measured),
+    "mise": _mise,
+    "rtx": _mise,
+    **dict.fromkeys(words("asdf rbenv pyenv nodenv goenv jenv"), launcher("exec", _PLAIN, _tools)),
+    **dict.fromkeys(("nvm", "rustup"), launcher("exec|run", wrap(skip=1), _rustup)),
+    **dict.fromkeys(("fnm", "volta"), launcher("exec|run", wrap("--using --node --npm --yarn"), _tools)),
+    **dict.fromkeys(words("conda mamba micromamba"), _conda),
+    **dict.fromkeys(("bundle", "bundler"), launcher("exec", _PLAIN, sources)),
+    **dict.fromkeys(("lerna", "nx"), launcher("exec", wrap("--scope --ignore --concurrency --projects"), _BUILD)),
+    **dict.fromkeys(("foreman", "honcho"), launcher("run", wrap("-e --env -f --procfile"), _BUILD)),
+    **dict.fromkeys(("nix", "nix-shell"), _nix),
+    "dotenv": launcher("run", _PLAIN, wrapper("-f -e -v"), "-f --file -e"),
+    "dotenvx": launcher("run", wrap("-f -fk --env-file -e --env"), Spec("MEDIUM", "works on variables of a file")),
+    **dict.fromkeys(
+        ("doppler", "infisical"),
+        or_status(
+            launcher(
+                "run", wrap("-p -c --project --config --env", risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS)
+            )
+        ),
+    ),
+    **dict.fromkeys(
+        ("aws-vault", "chamber", "teller"),
+        launcher("exec|run", wrap("-d --duration", 1, risk="HIGH", reason=_SECRETS), Spec("HIGH", _SECRETS)),
+    ),
+    "concurrently": _several(
+        "-n --names -c --prefix-colors -p --prefix -m --max-processes --restart-tries -s --success"
+    ),
+    "hyperfine": _several(
+        "-w --warmup -r --runs -m --min-runs -M --max-runs -L -P --parameter-list --style -S --shell -u -n -N",
+        "-p --prepare -s --setup -c --cleanup --conclude",
+        "--export-json --export-markdown --export-csv --export-asciidoc --export-orgmode --output",
+    ),
+    **dict.fromkeys(("bench", "poop", "start-server-and-test"), _several("-d --duration")),
+    "watch": _watched("-n --interval -q --equexit -s --shotsdir"),
+    "watchexec": _watched("-e --exts -w --watch -i --ignore -f --filter -d --debounce -s --signal -r"),
+    "nodemon": _watched("-w --watch -e --ext -i --ignore --delay --signal", "-x --exec"),
+    **dict.fromkeys(
+        ("chokidar", "watchman-make"), _several("-p -d -t --debounce --pattern", "-c --command --run", in_flags=True)
+    ),
+    "onchange": wrapper("-e --exclude -d --delay", dashes=True, risk="MEDIUM", reason=_AGAIN[1]),
+    "entr": _entr,
+    **dict.fromkeys(("parallel", "sem"), _parallel),
+    "script": _script,
+}

@@ -1,0 +1,253 @@
+"""Variables set by assignments, declarations, arithmetic and loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from workbench.risk.assessment import Part, shortened
+from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, is_harmless_name, makes_nameref, poisons, rated_variable
+from workbench.risk.paths import within
+from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
+from workbench.risk.shell.words import is_open
+from workbench.risk.word import UNKNOWN, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.risk.shell.scan import Scan
+
+_SUBSCRIPT = re.compile(r"\[.*(?:\$\(|`)", re.DOTALL)
+_FITS = re.compile(r"[*?]|\[[^]]*\](?!=)")
+_PLACED = re.compile(r"\[([^]]*)\]\+?=")
+_FLAGS = re.compile(r"\s-([A-Za-z]+)")
+_DECLARED = re.compile(r"[+=\[]")
+_NAMES = frozenset({"variable_assignment", "variable_name"})
+_PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
+_PRINTS = re.compile(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
+_REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
+
+
+def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
+    """A variable is set: for all that follows, or for one command; `exported` when all programs see it."""
+    name, _, value = scan.reader.raw(node).partition("=")
+    value_node = node.child_by_field_name("value")
+    word = scan.reader.word(value_node) if value_node else Word("", "")
+    elements = value_node.children if value_node is not None and value_node.type == "array" else ()
+    words = [scan.reader.word(child) for child in elements if child.is_named]
+    if any_holds_command(words):
+        says(scan, scan.reader.raw(node), RUNS)
+    _origin(scan, node, name, value, words, lasts=not command)
+    for child in node.children:
+        scan.visit(child)
+    set_variable(scan, name, word, value, command, exported=exported)
+
+
+def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *, lasts: bool) -> None:
+    """Where the value comes from: files that fit a pattern are named from outside."""
+    if node.parent is not None and node.parent.type == "c_style_for_statement":
+        scan.origins.number(name)
+        return
+    scan.origins.assign(name, value, lasts=lasts)
+    if any(word.is_pattern and _FITS.search(word.raw) for word in words):
+        scan.origins.outside(name)
+    for word in words:
+        if at := _PLACED.match(word.raw):
+            scan.origins.reckon(at[1])
+
+
+def declared(scan: Scan, node: Node) -> None:
+    """`export`, `declare`, `local` and `unset` with their words."""
+    _declaration(scan, node)
+    marks = _attributes(scan, node)
+    flags = (child for child in node.children[1:] if child.type not in _NAMES)
+    if node.children[0].type in MAKES_NAMEREFS and any(makes_nameref(scan.reader.word(flag)) for flag in flags):
+        says(scan, scan.reader.raw(node), NAMEREF)
+    if node.type == "unset_command" and re.match(r"unset\s+-\w*f", scan.reader.raw(node)):
+        scan.parts.append(Part(shortened(scan.reader.raw(node)), "MEDIUM", "takes a function from later commands"))
+    for child in node.children:
+        if child.type == "variable_assignment":
+            assigned(scan, child, exported="x" in marks or "r" in marks)
+        elif child.is_named:
+            scan.visit(child)
+            _declared_word(scan, node, scan.reader.word(child), marks)
+
+
+def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
+    name, equals, value = word.text.partition("=")
+    if node.type == "unset_command" and "[" in word.raw:
+        scan.origins.reckon(word.raw.partition("[")[2])
+    if (equals or node.type == "unset_command") and not is_open(word):
+        set_variable(scan, name, Word(value or UNKNOWN, word.raw), value)
+    elif UNKNOWN in word.text or is_open(word) or _SUBSCRIPT.search(word.text):
+        says(scan, word.raw, "sets a variable that is not known before")
+    elif name.isidentifier():
+        _without_value(scan, name, marks)
+        result = poisons(name, "") if "r" in marks else None
+        if result:
+            scan.parts.append(Part(shortened(word.raw), *result))
+        if "x" in marks and "n" not in marks and not is_harmless_name(name):
+            scan.parts.append(Part(shortened(word.raw), "MEDIUM", "gives a variable to all programs that follow"))
+
+
+def _attributes(scan: Scan, node: Node) -> str:
+    """Return the letters of the flags, and register integer and associative variables before they are set."""
+    raw = scan.reader.raw(node)
+    marks = "".join(_FLAGS.findall(raw)) + ("local" if raw.startswith("local") else "")
+    marks += {"export": "x", "readonly": "r"}.get(raw.split(maxsplit=1)[0], "")
+    if "i" in marks or "A" in marks:
+        names = {_DECLARED.split(scan.reader.raw(child))[0] for child in node.children if child.type in _NAMES}
+        scan.origins.integers |= names if "i" in marks else set()
+        scan.origins.maps |= names if "A" in marks else set()
+    return marks
+
+
+def _without_value(scan: Scan, name: str, marks: str) -> None:
+    if "local" in marks:
+        scan.origins.number(name)
+    elif "i" in marks:
+        scan.origins.reckon(name)
+
+
+def _declaration(scan: Scan, node: Node) -> None:
+    raw = scan.reader.raw(node)
+    if _REFERS.match(raw) and any(UNKNOWN in scan.reader.word(child).text for child in _values_in(node)):
+        says(scan, raw, "reckons with a value that is not known before")
+    if quotes_command(raw):
+        says(scan, raw, RUNS)
+    if _PRINTS.fullmatch(raw):
+        scan.parts.append(Part(shortened(raw), "MEDIUM", "prints all variables, secrets among them"))
+
+
+def _values_in(node: Node) -> Iterator[Node]:
+    values = (child.child_by_field_name("value") for child in node.children if child.type == "variable_assignment")
+    return (value for value in values if value is not None and value.type != "array")
+
+
+def says(scan: Scan, raw: str, reason: str) -> None:
+    """A piece of the line is HIGH."""
+    scan.parts.append(Part(shortened(raw), "HIGH", reason))
+
+
+def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "", *, exported: bool = False) -> None:
+    """What it means that a variable gets a value, and the value where it is known; `exported` when programs see it."""
+    here = scan.directory is not None and within(scan.places.resolved(scan.directory), scan.places.workspace)
+    text = raw.strip("\"'") if UNKNOWN in word.text else word.text
+    result = poisons(name, text, command, here=here)
+    if not result and (command or exported):
+        rating = rated_variable(name, text, command)
+        result = rating if rating[0] != "LOW" else None
+    if _SUBSCRIPT.search(name) or holds_command(word.text) or quotes_command(raw):
+        result = ("HIGH", RUNS)
+    if result:
+        risk, reason = result
+        scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
+    if not command and word.is_literal and _PLAIN_VALUE.match(word.text) and name.isidentifier():
+        scan.values[name] = word.text
+    else:
+        scan.values.pop(name, None)
+
+
+_DEFAULT = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=(.*)\}\Z", re.DOTALL)
+_PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])(.*)\}\Z", re.DOTALL)
+_ELEMENT = re.compile(r"(?:\$\{[!#]?)?(\w+)\[(.*?)\](?=\Z|[-:+#%/^,@}=?])", re.DOTALL)
+_REFERS_TO = re.compile(r"\$\{!(\w+|[@*#])[^\w@*\[]")
+_ALL = re.compile(r"[@*]|-?\d+")
+_PROMPT = re.compile(r"@P\}\Z")
+_BODIES = frozenset({"do_group", "compound_statement"})
+_SUM = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))")
+
+
+def expanded(scan: Scan, node: Node) -> None:
+    """`${NAME:=value}` sets the variable where it has none; a subscript and a part of a text are reckoned."""
+    raw = scan.reader.raw(node)
+    if _PROMPT.search(raw):
+        says(scan, raw, "runs what a variable holds")
+    result = _DEFAULT.match(raw)
+    if result:
+        scan.sets = True
+        scan.origins.assign(f"{result[1]}+", result[2])
+        set_variable(scan, result[1], Word(UNKNOWN, raw), result[2])
+    if refers := _REFERS_TO.match(raw):
+        scan.origins.refer(raw, ARGUMENTS if refers[1] == "#" else refers[1])
+    if part := _PART_OF.match(raw):
+        scan.origins.reckon(part[1].replace(":", " "))
+    if "[" in raw or part:
+        _element(scan, raw)
+        _sets(scan, raw)
+    for child in node.children:
+        if child.type != "subscript":
+            scan.visit(child)
+        else:
+            _inside(scan, child)
+
+
+def _inside(scan: Scan, node: Node) -> None:
+    for child in node.children:
+        scan.visit(child)
+
+
+def reckoned(scan: Scan, node: Node) -> None:
+    """A sum may set variables too: `((NAME=1))`, `$((NAME++))`, `${x[NAME=1]}`."""
+    raw = scan.reader.raw(node)
+    if node.type == "subscript":
+        _element(scan, raw)
+        _sets(scan, raw)
+    elif node.type != "compound_statement" or raw.startswith("(("):
+        scan.origins.reckon(raw)
+        _sets(scan, raw)
+    _inside(scan, node)
+
+
+def _element(scan: Scan, raw: str) -> None:
+    """Evaluate the subscript of an element unless it is a word or means all elements."""
+    result = _ELEMENT.match(raw)
+    if result and result[1] not in scan.origins.maps and not _ALL.fullmatch(result[2]):
+        scan.origins.reckon(result[2])
+
+
+def _sets(scan: Scan, raw: str) -> None:
+    for name in _set_in(raw):
+        scan.sets = True
+        set_variable(scan, name, Word(UNKNOWN, raw), "…")
+        scan.origins.number(name)
+
+
+def _set_in(raw: str) -> Iterator[str]:
+    return (match[1] or match[2] for match in _SUM.finditer(raw))
+
+
+def names_of_loop(scan: Scan, node: Node) -> None:
+    """The variables that `for` and `select` set."""
+    body = next((child.start_byte for child in node.children if child.type in _BODIES), node.end_byte)
+    head = scan.reader.source[node.start_byte : body].decode(errors="replace")
+    if quotes_command(head):
+        says(scan, head, RUNS)
+    if node.type == "c_style_for_statement":
+        _sets(scan, head)
+        scan.origins.reckon(head.partition("((")[2].rpartition("))")[0])
+        return
+    name = ""
+    values = []
+    for child in node.children:
+        if child.type == "variable_name":
+            name = scan.reader.raw(child)
+            set_variable(scan, name, Word(UNKNOWN, ""), "…")
+        elif child.is_named and child.type not in _BODIES:
+            values.append(scan.reader.word(child))
+    _takes(scan, name, values, is_asked=head.startswith("select"))
+
+
+def _takes(scan: Scan, name: str, values: list[Word], *, is_asked: bool) -> None:
+    """The variable of a loop gets one value after the other; names of files are from outside."""
+    for word in values:
+        if holds_command(word.text):
+            says(scan, word.raw, RUNS)
+    fits = [word for word in values if word.is_pattern and re.search(r"[*?\[]", word.raw)]
+    if fits:
+        scan.origins.outside(name, fits[0].text if len(values) == 1 and UNKNOWN not in fits[0].text else "")
+    else:
+        scan.origins.assign(name, " ".join(word.raw for word in values) if values else '"$@"')
+    if is_asked:
+        scan.origins.outside("REPLY")

@@ -1,0 +1,257 @@
+"""Control flow: `&&` and `||`, conditions, and changes of the working directory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from workbench.protocol.risk import higher
+from workbench.risk.assessment import MOST_REASONS, Part, shortened
+from workbench.risk.shell.origins import RUNS, TEMPORARY, Origins, quotes_command
+from workbench.risk.shell.parser import MOST_PATHS
+from workbench.risk.shell.words import Reader
+from workbench.risk.word import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from workbench.risk.shell.scan import Scan
+
+_FEW_NODES = 250
+_LEAVES = re.compile(r"(?:\A|[;{&|\s])(?:exit|return|die)\b[^;{}()&|]*;?\s*\}?\s*\Z")
+_MOVES = (("cd",), ("pushd",), ("popd",))
+_State: TypeAlias = tuple[str | None, str | None, bool]
+_IF_NOT = "if the change of folder before it fails"
+
+
+def chain(scan: Scan, node: Node) -> None:
+    """After `cd X &&` commands run only if it succeeded; after `cd X || exit` so does the rest of the line."""
+    remaining, right = node.children[0], node.children[-1]
+    joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
+    before = dict(scan.origins.certain)
+    scan.visit(remaining)
+    if remaining.type == "variable_assignment":
+        before[scan.reader.raw(remaining).partition("=")[0]] = ""
+    directory, gone = scan.directory, scan.gone
+    if joint == "&&":
+        state = _held(scan)
+        scan.visit(right)
+        _behind(scan, state)
+        _doubt(scan, node, before)
+        return
+    scan.visit(right)
+    _doubt(scan, node, before)
+    if joint == "||" and right.type != "subshell" and _LEAVES.search(scan.reader.raw(right)):
+        scan.directory, scan.unsure, scan.gone = directory if gone is None else gone, False, None
+
+
+def _held(scan: Scan) -> _State:
+    """What comes now runs only where the changes of folder worked."""
+    state = (scan.directory, scan.gone, scan.unsure)
+    scan.directory, scan.unsure = scan.directory if scan.gone is None else scan.gone, False
+    return state
+
+
+def _behind(scan: Scan, state: _State) -> None:
+    directory, gone, unsure = state
+    if gone is not None:
+        scan.directory, scan.gone = directory, scan.gone or scan.directory
+    scan.unsure |= unsure
+
+
+def branches(scan: Scan, node: Node) -> None:
+    """`if cd X; then …` runs the first branch only where it worked; no branch knows what another one sets."""
+    conditions = [child for child in node.children[1:] if child.is_named][:1]
+    then = next((at for at, child in enumerate(node.children) if child.type == "then"), 0)
+    single = sum(child.is_named for child in node.children[:then]) == 1
+    holds = single and conditions[0].type in {"command", "list"} and "||" not in scan.reader.raw(conditions[0])
+    state: _State | None = None
+    for child in node.children:
+        if child.type == "then" and holds:
+            state = _held(scan)
+        elif child.type in {"elif_clause", "else_clause"}:
+            if state:
+                _behind(scan, state)
+            state = None
+            scan.forget()
+        scan.visit(child)
+    if state:
+        _behind(scan, state)
+    scan.forget()
+
+
+def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
+    """Behind a whole chain only what was set before it, or by its first part, is set for certain."""
+    if node.parent is None or node.parent.type != "list":
+        scan.origins.keep_only(before)
+
+
+def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
+    """Rate all again for changes of folder that fail: one of them, or all."""
+    single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
+    for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
+        other = scan.child()
+        other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
+        other.directory, other.values, other.origins = start[0], dict(start[1]), Origins()
+        other.reader = Reader(scan.reader.source, other.values, other.origins)
+        other.functions, other.movers = set(scan.functions), set(scan.movers)
+        other.visit(root)
+        scan.parts[at:] = both_ways(scan.parts[at:], other.parts)
+
+
+def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:
+    """The parts as they are when each change of folder works, raised to what they are when it does not."""
+    if len(parts) != len(other):
+        return parts + [_doubted(part) for part in other if part.risk == "HIGH"][:MOST_REASONS]
+    return [_higher(one, another) for one, another in zip(parts, other, strict=True)]
+
+
+def _higher(one: Part, other: Part) -> Part:
+    if one == other or other.risk == "LOW" or one.words[:1] in _MOVES:
+        return one
+    more = _doubted(other) if higher(one.risk, other.risk) != one.risk else one
+    return more._replace(
+        paths=tuple(dict.fromkeys((*one.paths, *other.paths))),
+        deletes=tuple(dict.fromkeys((*one.deletes, *other.deletes))),
+        changes=tuple(dict.fromkeys((*one.changes, *other.changes))),
+        folders=tuple(dict.fromkeys((*one.folders, *other.folders))),
+        protected=tuple(dict.fromkeys((*one.protected, *other.protected))),
+    )
+
+
+def _doubted(part: Part) -> Part:
+    return part._replace(reason=f"{part.reason}, {_IF_NOT}")
+
+
+_COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+
+
+def tested(scan: Scan, node: Node) -> None:
+    """`[ … ]` and `[[ … ]]`."""
+    text = scan.reader.raw(node)
+    trick = quotes_command(text) or re.search(r"\s-[vR]\s+[^\s]*\$", text)
+    scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
+    for child in node.children:
+        scan.visit(child)
+    if text.startswith("[["):
+        _compared(scan, node)
+    elif "\n" in text and _over_lines(scan, node):  # bash ends it with the line, and runs the next one
+        scan.parts.append(Part(shortened(text), "HIGH", "cannot be read with certainty"))
+
+
+def _over_lines(scan: Scan, node: Node) -> bool:
+    """Whether it goes on in another line outside of quotes and substitutions."""
+    at = node.start_byte
+    for child in node.children:
+        if b"\n" in scan.reader.source[at : child.start_byte]:
+            return True
+        if child.type.endswith("_expression") and _over_lines(scan, child):
+            return True
+        at = child.end_byte
+    return False
+
+
+def _compared(scan: Scan, node: Node) -> None:
+    """`[[ x -eq y ]]` evaluates both sides as arithmetic."""
+    for child in node.children:
+        if child.type == "binary_expression":
+            if any(each.type == "test_operator" and scan.reader.raw(each) in _COMPARES for each in child.children):
+                scan.origins.reckon(
+                    " ".join(scan.reader.raw(each) for each in child.children if each.type != "test_operator")
+                )
+            else:
+                _compared(scan, child)
+        elif child.type in {"parenthesized_expression", "negation_expression", "unary_expression"}:
+            _compared(scan, child)
+
+
+MOVES_CALLER = frozenset({"eval", "command", "builtin", "time", "!"})
+"""Commands whose inner command runs in the same shell, so that its change of directory lasts."""
+_OWN_SHELL = frozenset({"subshell", "command_substitution", "process_substitution", "pipeline"})
+
+_MOVE = re.compile(rb"\b(?:cd|pushd|popd)\b")
+_MOVER = re.compile(rb"(?:\w+=\S*\s+)*[\\'\"]*(?:cd|pushd|popd|eval|command|builtin|time)\b")
+_DOWN = re.compile(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
+
+
+def change(scan: Scan, word: Word | None) -> None:
+    """Apply `cd WORD`; None is the home directory, which is not known where the line sets HOME."""
+    _go(scan, _target(scan, scan.reader.home()) if word is None else _target(scan, word))
+
+
+def push(scan: Scan, word: Word | None) -> None:
+    """Apply `pushd`; None stands for all of its forms but a directory, which rotate or change a stack that is not known
+    as a whole.
+    """
+    if word is None or word.text.startswith("+"):
+        scan.stack.clear()
+        _go(scan, None)
+    else:
+        scan.stack.append(scan.directory)
+        _go(scan, _target(scan, word))
+
+
+def pop(scan: Scan, *, plain: bool) -> None:
+    """Apply `popd`: back to where the last `pushd` of this line was; unknown with arguments or without one."""
+    back = scan.stack.pop() if scan.stack and plain else None
+    if back is None:
+        scan.stack.clear()
+    _go(scan, back)
+
+
+def taken_over(scan: Scan, child: Scan) -> None:
+    """Apply the change of directory of a command that ran in the same shell."""
+    scan.stack = child.stack
+    if child.moves:
+        _go(scan, child.directory)
+
+
+def called(scan: Scan, name: str) -> None:
+    """Apply the call of a function that changes the directory: to where is not known."""
+    if name in scan.movers:
+        _go(scan, None)
+
+
+def moves_caller(body: Node) -> str:
+    """Return how a function's body changes the directory of the shell that calls it: "" not, "down" below where it is,
+    "away" to anywhere.
+    """
+    text = body.text or b""
+    if body.type in _OWN_SHELL or not _MOVE.search(text):
+        return ""
+    if body.type == "command":
+        return "down" if _DOWN.fullmatch(text) else "away" if _MOVER.match(text) else ""
+    result = {moves_caller(child) for child in body.children}
+    return "away" if "away" in result else "down" if "down" in result else ""
+
+
+def _target(scan: Scan, word: Word) -> str | None:
+    """Where `cd` leads; None where that is not known.
+
+    Bash goes up from the name it came by, the kernel from the real directory; where these differ it depends on
+    `set -P`, which other shells do not have.
+    """
+    if word.text == "-" or word.text[:1] == "+" or (word.is_pattern and not _is_new(word)):
+        return None
+    path = scan.absolute(word)
+    if path is None or ".." not in path.split("/"):
+        return path
+    by_name = os.path.normpath(path)
+    return by_name if scan.places.resolved(by_name) == scan.places.resolved(path) else None
+
+
+def _go(scan: Scan, path: str | None) -> None:
+    move, scan.moves = scan.moves, scan.moves + 1
+    if scan.stops or path == scan.directory:
+        scan.directory = path
+    elif move in scan.fails:
+        scan.gone = path or ""
+    else:
+        scan.directory, scan.unsure = path, True
+
+
+def _is_new(word: Word) -> bool:
+    """Whether it is a variable that holds the name of a new temporary directory."""
+    return word.text == TEMPORARY and word.raw.lstrip('"').startswith("$")

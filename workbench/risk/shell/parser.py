@@ -1,0 +1,260 @@
+"""Prepare and parse the text of a command line, and read the syntax tree as bash would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from workbench.risk.assessment import Part, shortened
+from workbench.risk.word import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+    from workbench.risk.shell.scan import Scan
+
+LONGEST = 10_000
+"""Characters of a command line beyond which it is not analysed."""
+MOST_PIPES = 400
+"""Pipes in it: the parser takes time with the square of them."""
+MOST_NODES = 900
+"""Parts of its syntax tree; more takes too long to look at."""
+MOST_PATHS = 200
+"""Words that are looked at as paths: each is looked up on the disk."""
+_MOST_HEREDOCS = 60
+_MOST_STRINGS = MOST_NODES // 3
+"""Strings in double quotes, each of which is three parts at least."""
+
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+_CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
+_ESCAPED_START = re.compile(r"((?:\n|\r)[ \t]*)\\(?=[\w./-])")
+_PASSED_OVER = re.compile(r"\\[ \t\v\f\n]|\s-\s")
+_LONE_DOLLAR = re.compile(r"((?:=|<<<[ \t]*)(?:\"\"|'')?)\$(?=[ \t])")
+_CLOSED = re.compile(r"(?<![\w'\"$\\}`)-])\d*[<>]&-(?=[\s;|&)]|\Z)")
+_MISLEADS = re.compile(r"\$\$[({`]")
+_ESCAPED_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_SUBSCRIPTS = re.compile(r"\w\[\$?\w*(?=\[)")
+_MOST_SUBSCRIPTS, _MOST_BRACKETS = 40, 1_500
+_WORDS = re.compile(r"[^\s;&|(){}<>`\"'$=,\\]+")
+_MARK = r"""(?:[\w.+@%:,/-]|\\.|'[^'\n]*'|"[^"\n]*")+"""
+_HEREDOC = re.compile(rf"(?<!<)<<(?!<)(-?)[ \t]*({_MARK})")
+_PLAIN_MARK = re.compile(r"""\w+|'\w+'|"\w+\"""")
+_GLUED_MARK = re.compile(rf"((?<!<)<<(?!<)-?[ \t]*{_MARK})(?=[;&|()<>])")
+_NOT_QUOTED = re.compile(r"""(?:[^'"#<\\]|<(?!<))*""")
+_STRINGS = re.compile(r"""\\.|'[^']*'|("(?:[^"\\]|\\.)*")""", re.DOTALL)
+_GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
+
+
+def is_too_dense(text: str) -> bool:
+    """Whether the tree will have too many parts, as far as counting tells without making it."""
+    if text.count("|") > MOST_PIPES or text.count("<<") > _MOST_HEREDOCS:
+        return True
+    if len(text) < MOST_NODES:
+        return False
+    if _takes_long(text):
+        return True
+    if (
+        '"' in text
+        and "<<" not in text
+        and sum(1 for result in islice(_STRINGS.finditer(text), MOST_NODES) if result[1]) > _MOST_STRINGS
+    ):
+        return True
+    plain = _NOT_QUOTED.match(text)
+    head = plain[0] if plain else ""
+    return len(head.split()) + sum(map(head.count, ";(){}`[$")) + sum(map(head.count, "<>&")) // 2 > MOST_NODES
+
+
+def _takes_long(text: str) -> bool:
+    """Whether the parser takes long by the shape of the text, wherever its quotes are: with nested subscripts its time
+    goes with their square.
+    """
+    if text.count("[") > MOST_NODES or text.count("{") + text.count("(") > _MOST_BRACKETS or _is_open_ended(text):
+        return True
+    if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
+        return True
+    return "[" in text and sum(1 for _ in islice(_SUBSCRIPTS.finditer(text), _MOST_SUBSCRIPTS + 1)) > _MOST_SUBSCRIPTS
+
+
+def _is_open_ended(text: str) -> bool:
+    """Whether a heredoc has no end: the parser takes long to find out."""
+    marks = (match[2].replace("\\", "").strip("'\"") for match in _HEREDOC.finditer(text))
+    return "<<" in text and any(not re.search(rf"^\t*{re.escape(mark)}$", text, re.M) for mark in marks)
+
+
+def joined(text: str) -> str:
+    """The text as the parser reads it rightly: no continued lines, no escape at the beginning of a line, which it would
+    take for a part of the line before, no dollar alone, which it would take for the variable of the next word, nothing
+    that is only closed, whose number it would take for a command, and a blank behind the mark of a heredoc.
+    """
+    if "\\\n" in text:
+        text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
+    text = _ESCAPED_START.sub(r"\1", text) if "\\" in text else text
+    text = _LONE_DOLLAR.sub(r"\1\\$", text) if "$ " in text or "$\t" in text else text
+    text = _CLOSED.sub(" ", text) if "&-" in text else text
+    return _GLUED_MARK.sub(r"\1 ", text) if "<<" in text else text
+
+
+def apart(text: str) -> str:
+    """The text with its lines apart where one may end in a comment, which goes on in no other line; else nothing."""
+    may = "#" in text and "\\\n" in text
+    return text.replace("\\\n", "\n") if may and _CONTINUED_COMMENT.search(text) else ""
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def parsed(source: bytes) -> Node:
+    """The root of the syntax tree; tree-sitter makes one of anything."""
+    return _parser().parse(source).root_node
+
+
+def passes_over(root: Node, text: str) -> bool:
+    """Whether the parser left out more than blanks: it takes an escaped blank for one that parts words."""
+    if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
+        return text.endswith("\\") and bool(_ESCAPED_END.search(text))
+    source, at = root.text or b"", 0
+    for leaf in _leaves(root):
+        if source[at : leaf.start_byte - root.start_byte].strip():
+            return True
+        at = leaf.end_byte - root.start_byte
+    return bool(source[at:].strip())
+
+
+def misleads(text: str) -> bool:
+    """Whether the parser may find another end than bash does: of `$$(`, and of an expansion with an escaped brace."""
+    return ("$$" in text and bool(_MISLEADS.search(text))) or ("\\}" in text and "${" in text)
+
+
+def _leaves(node: Node) -> Iterator[Node]:
+    if not node.child_count or node.type == "string":
+        yield node
+        return
+    for child in node.children:
+        yield from _leaves(child)
+
+
+def backticked(raw: str) -> list[str] | None:
+    """The commands in live backticks of a text; None when the marks do not pair up."""
+    result = [re.sub(r"\\([`$\\])", r"\1", inner) for inner in _BACKTICKS.findall(raw)]
+    rest = _BACKTICKS.sub("", raw)
+    return None if re.search(r"(?<!\\)`", rest) else result
+
+
+def bare_words(text: str) -> set[str]:
+    """All that may be the name of a command in a text that does not parse."""
+    return {word.rsplit("/", 1)[-1] for word in _WORDS.findall(text)}
+
+
+def lines_of_heredocs(text: str) -> list[str]:
+    """What may be commands where the parser misplaces the end of a heredoc, or what follows on the line of its mark."""
+    if "<<" not in text:
+        return []
+    match = list(_HEREDOC.finditer(text))
+    behind = (text[mark.end() : _end_of_line(text, mark.end())] for mark in match)
+    lines = [goes_on[1] for rest in behind if (goes_on := _GOES_ON.fullmatch(rest)) and goes_on[1].strip()]
+    odd = next((mark for mark in match if mark[1] or not _PLAIN_MARK.fullmatch(mark[2])), None)
+    return lines + (text[odd.end() :].split("\n")[1:] if odd else [])
+
+
+def lines_behind(text: str, *, is_certain: bool) -> list[str]:
+    """The lines behind the first of a substitution, which may be commands; where the parser `is_certain` of it, without
+    the body of the one heredoc whose plain mark ends the first line: that is text.
+    """
+    first, *rest = text.split("\n")
+    marks = list(_HEREDOC.finditer(first))
+    if not is_certain or len(marks) != 1 or _NOT_QUOTED.sub("", first[: marks[0].start()]):
+        return rest
+    mark = marks[0][2]
+    plain = not marks[0][1] and _PLAIN_MARK.fullmatch(mark) and not first[marks[0].end() :].strip()
+    end = mark.strip("'\"")
+    return rest[rest.index(end) + 1 :] if plain and end in rest else rest
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
+
+
+LEAVES = frozenset({"word", "string_content", "heredoc_content", "regex", "extglob_pattern", "number"})
+_ANSI_STRING = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+
+_CUT_OFF = re.compile(r"\A(?:\d|\w+)")
+
+
+def leaf(scan: Scan, node: Node) -> None:
+    """A substitution in a text that the parser took for plain text."""
+    raw = scan.reader.raw(node)
+    if raw[:1] in {"\n", "\r"} and node.type == "word":
+        scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
+    live_backticks(scan, raw)
+    if "$(" in raw.replace("\\$", ""):
+        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+
+
+def ansi_string(scan: Scan, node: Node) -> None:
+    """The parser does not know each escape in it, and may see its end where it goes on, or go on behind its end."""
+    raw = scan.reader.raw(node)
+    if not _ANSI_STRING.fullmatch(raw):
+        scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
+
+
+def live_backticks(scan: Scan, raw: str) -> None:
+    """Rate the commands in backticks of a text."""
+    if "`" not in raw:
+        return
+    inside = backticked(raw)
+    for text in inside or ():
+        scan.parts += scan.inner(text).parts
+    if inside is None:
+        scan.parts.append(Part(shortened(raw), "HIGH", "holds a substitution that cannot be read"))
+
+
+def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
+    """The words of nodes; those without a blank between are one, whatever the parser took them for."""
+    words: list[Word] = []
+    end = -1
+    for node in nodes:
+        word = scan.reader.word(node)
+        if node.start_byte == end and words:
+            before = words.pop()
+            before = before._replace(text="~") if before.raw == "~" else before
+            if before.raw.endswith("$"):  # the name of the variable, which the parser has cut off
+                word = word._replace(text=_CUT_OFF.sub("", word.text))
+            parts = zip(before, word, strict=True)
+            word = Word(*(one + other if isinstance(one, str) else one or other for one, other in parts))  # type: ignore[arg-type, operator]
+        words.append(word)
+        end = node.end_byte
+    return words
+
+
+def without_errors(node: Node) -> Iterator[Node]:
+    """Yield the children of a node, with error nodes replaced by their children."""
+    for child in node.children:
+        yield from child.children if child.type == "ERROR" else (child,)
+
+
+def last_command(body: Node) -> Node | None:
+    """The command that the redirects behind a list or pipeline belong to; None when they belong to a group."""
+    while body.type in {"list", "pipeline", "negated_command"} and body.children:
+        body = body.children[-1]
+    return body if body.type == "command" else None
+
+
+def between(scan: Scan, body: Node) -> str:
+    """Return the text of a heredoc around its expansions; its first piece has no node."""
+    pieces, at = [], body.start_byte
+    for child in body.children:
+        if child.type not in LEAVES:
+            pieces.append(scan.reader.source[at : child.start_byte])
+            at = child.end_byte
+    pieces.append(scan.reader.source[at : body.end_byte])
+    return b" ".join(pieces).decode(errors="replace")

@@ -1,0 +1,228 @@
+"""The local rating of a tool's call, by the effects that the tool declares; else by its annotations and arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from workbench.protocol.risk import Risk
+from workbench.risk.actions import assess_address, assess_file, assess_foreign, assess_reading
+from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
+from workbench.risk.paths import Places
+from workbench.tools.effects import (
+    AssessmentContext,
+    CallsServer,
+    Effect,
+    ReadsURL,
+    RunsCommand,
+    RunsPython,
+    SelfRated,
+    TouchesFile,
+    TypesInput,
+    UsesPage,
+)
+from workbench.tools.tool import ToolDefinition
+
+_MOVES = re.compile(r"TAB|ESC|UP|DOWN|LEFT|RIGHT|HOME|END|PGUP|PGDN|BS|C-(?i:[abefhiklnptuwy])|")
+_DOES: Mapping[str, str] = {
+    "ENTER": "submits what stands there in the program that runs",
+    **dict.fromkeys(("C-J", "C-M"), "submits what stands there in the program that runs"),
+    "C-C": "interrupts the program that runs",
+    "C-Z": "stops the program that runs, and leaves it waiting",
+    "C-D": "ends what is typed into the program that runs, which may end it or make it go on",
+}
+"""Keys by what they do; the others move or delete what is not submitted yet, or depend on the program."""
+_KEY = re.compile(r"C-[a-zA-Z]|ENTER")
+_UNKNOWN = Assessment("UNKNOWN")
+_NO_RATING: Final = "the tool rates its call in a way that cannot be read"
+_HEIGHT: Final[tuple[Risk, ...]] = ("LOW", "UNKNOWN", "MEDIUM", "HIGH")
+"""Not knowing is no low risk."""
+
+
+class RatingContext(NamedTuple):
+    """Where a call would run."""
+
+    workspace: str
+    directory: str = ""
+    """Where its shell is; the workspace when empty."""
+
+    @property
+    def starts_in(self) -> str:
+        """The directory that a command starts in."""
+        return self.directory or self.workspace
+
+    @property
+    def for_tool(self) -> AssessmentContext:
+        """The same for the tool, which declares its effects."""
+        return AssessmentContext(self.workspace, self.starts_in)
+
+
+def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Assessment:
+    """Return the rating of a tool's call; UNKNOWN when nothing is known of it here. Never raises."""
+    try:
+        return _assessed(tool, arguments, Places(context.workspace, str(Path.home())), context.starts_in)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
+        return one("HIGH", f"the analysis failed ({type(error).__name__})")
+
+
+def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> str:
+    """Return what a rating reads of the tool besides the arguments, as text: equal texts, equal ratings.
+
+    Raises whatever the code of the tool raises.
+    """
+    effects = tuple(tool.assess(arguments, context.for_tool))
+    return repr((_is_ours(tool), tool.is_read_only, tool.annotations, effects))
+
+
+def executed_by(
+    rated: Assessment,
+    tool: ToolDefinition,
+    arguments: Mapping[str, Any],
+    context: RatingContext,
+    beneath: Mapping[str, str | None],
+) -> dict[str, str]:
+    """Return the files that a call, `rated` so, would execute or read as code, each with a hash of its content.
+
+    Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
+    """
+    effects = _effects(tool, arguments, context)
+    lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]
+    code = [each.code for each in effects if isinstance(each, RunsPython)]
+    if not lines and not code:
+        return {}
+    from workbench.risk.executed import executed_files
+
+    text, source = "\n".join(lines), "\n".join(code)
+    return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, beneath=beneath)
+
+
+def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Sequence[Effect]:
+    """Return what the tool says its call does; nothing where its own code fails, which `assess` rates."""
+    try:
+        return tuple(tool.assess(arguments, context.for_tool))
+    except Exception:  # noqa: BLE001 - code of a tool
+        return ()
+
+
+def _is_command(effect: Effect) -> TypeGuard[RunsCommand | TypesInput]:
+    return isinstance(effect, RunsCommand | TypesInput)
+
+
+def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], paths: Places, directory: str) -> Assessment:
+    effects = tuple(tool.assess(arguments, AssessmentContext(paths.workspace, directory)))
+    declared = _highest(_rated(effect, paths, directory) for effect in effects) if effects else None
+    if declared is not None and _is_ours(tool):
+        return declared
+    unrated = assess_reading(arguments, paths) if tool.is_read_only else _by_its_hints(tool)
+    return unrated if declared is None else _raised(unrated, declared)
+
+
+def _is_ours(tool: ToolDefinition) -> bool:
+    """Whether the tool's code is part of this program; see `workbench.tools.effects` for what follows."""
+    return type(tool).__module__.startswith("workbench.")
+
+
+def _highest(rated: Iterable[Assessment]) -> Assessment:
+    """Return one assessment of all parts, with the highest risk and the reasons for it."""
+    first, *others = rated
+    for each in others:
+        high = max(first, each, key=_height)
+        reasons = (*first.reasons, *each.reasons) if first.risk == each.risk else high.reasons
+        first = first._replace(
+            risk=high.risk, reasons=tuple(dict.fromkeys(reasons))[:MOST_REASONS], parts=(*first.parts, *each.parts)
+        )
+    return first
+
+
+def _raised(unrated: Assessment, declared: Assessment) -> Assessment:
+    """Return what a tool of somebody else says of its call, but no lower than if it had said nothing."""
+    # `max` returns the first of equals: what is known without the tool. The name of a server is dropped, because rules
+    # that allow a tool of a server go by it.
+    highest = max(unrated, declared, key=_height)
+    return Assessment(highest.risk, highest.reasons, (*unrated.parts, *declared.parts))
+
+
+def _height(rated: Assessment) -> int:
+    return _HEIGHT.index(rated.risk)
+
+
+def _rated(effect: Effect, paths: Places, directory: str) -> Assessment:
+    rate = _RATERS.get(type(effect))
+    return rate(effect, paths, directory) if rate else one("HIGH", _NO_RATING)
+
+
+def _command(effect: RunsCommand, paths: Places, directory: str) -> Assessment:
+    from workbench.risk.commands import assess_command  # the parser is not loaded before the first command
+
+    return assess_command(effect.line, paths, directory)
+
+
+def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
+    """Return the rating of typing into the programs that run; a key is rated by what it does."""
+    key = effect.text.strip()
+    if _MOVES.fullmatch(key):
+        return Assessment("LOW")
+    if _KEY.fullmatch(key):
+        return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
+    from workbench.risk.typed import Waiting, assess_typed
+
+    return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
+
+
+def _code(effect: RunsPython, paths: Places, directory: str) -> Assessment:
+    """Return the rating of Python code, and of the interpreter where the workspace brings it."""
+    from workbench.risk.cells import assess_cell, assess_python
+
+    rated = (assess_cell if effect.is_cell else assess_python)(effect.code, paths, directory)
+    if not effect.starts:
+        return rated
+    program = Part(effect.starts, "MEDIUM", f"starts {effect.starts}, a program that the folder brings")
+    return summed([*rated.parts, program])
+
+
+def _page(effect: UsesPage, paths: Places, directory: str) -> Assessment:
+    from workbench.risk.browser import assess_calls
+
+    return assess_calls(effect.calls, paths, effect.url, effect.elements)
+
+
+def _server(effect: CallsServer, paths: Places, directory: str) -> Assessment:
+    return assess_foreign(
+        {
+            "tool": effect.tool,
+            "server": effect.server,
+            "description": effect.description,
+            "args": effect.arguments,
+            "call": effect.call,
+            "annotations": effect.annotations,
+            "pinned": effect.is_approved,
+        }
+    )
+
+
+def _self_rated(effect: SelfRated, paths: Places, directory: str) -> Assessment:
+    if effect.risk not in _HEIGHT:
+        return one("HIGH", _NO_RATING)
+    return one(effect.risk, f"the tool says: {effect.reason}")
+
+
+_RATERS: Final[Mapping[type, Callable[[Any, Places, str], Assessment]]] = {
+    RunsCommand: _command,
+    TypesInput: _typed,
+    RunsPython: _code,
+    TouchesFile: lambda effect, paths, _: assess_file(effect.operation, effect.path, paths),
+    ReadsURL: lambda effect, *_: assess_address(effect.url),
+    UsesPage: _page,
+    CallsServer: _server,
+    SelfRated: _self_rated,
+}
+
+
+def _by_its_hints(tool: ToolDefinition) -> Assessment:
+    """Return HIGH for a tool that says of itself that it destroys; a default of the protocol says nothing."""
+    hints = tool.annotations
+    if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
+        return one("HIGH", "the tool says of itself that it destroys")
+    return _UNKNOWN
