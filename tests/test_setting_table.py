@@ -45,7 +45,7 @@ where.config.mkdir(parents=True)
 where.settings_file.write_text("max_naps = 3\\n")
 book = SettingsBook(where, load_settings(where, {}), {})
 entry = next(each for each in book.read(["ohw-dark"]) if each.name == "max_naps")
-form = [entry.group, entry.title, entry.about, entry.explain("9"), book.check(entry, "0"), book.current(entry).text]
+form = [entry.group, entry.title, entry.about, entry.explained("9"), book.check(entry, "0"), book.current(entry).text]
 book.save(entry, "4")
 try:
     load_settings(where, {"OHW_MAX_NAPS": "none"})

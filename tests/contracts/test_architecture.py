@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import threading
@@ -74,8 +75,9 @@ class Trace:
         start = f"{ROOT}/"
 
         def note(frame: FrameType, event: str, _: Any) -> None:
-            path = frame.f_code.co_filename
-            if event == "call" and path not in seen and path.startswith(f"{start}workbench/"):
+            path, is_function = frame.f_code.co_filename, frame.f_code.co_flags & inspect.CO_OPTIMIZED
+            # What runs while a module loads, the bodies of classes among it, is no step of a flow.
+            if event == "call" and is_function and path not in seen and path.startswith(f"{start}workbench/"):
                 seen.add(path)
                 self.modules.append(path.removeprefix(start))
 

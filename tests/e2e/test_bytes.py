@@ -186,11 +186,11 @@ def show_screens(terminal: Terminal) -> None:
         look_for(terminal, "filenew", safe("new"))
     with over(terminal, "/cost", "Cost and context"):
         pass
-    with over(terminal, "/settings", "What sessions begin with", safe("colour")):
+    with over(terminal, "/settings", "2 invalid settings"):
         pass
     with over(terminal, "/mcp", "MCP servers", "switched off", safe("server")):
         pass
-    with over(terminal, "/mistakes", "Mistakes in settings and themes", safe("colour")):
+    with over(terminal, "/mistakes", "Mistakes in settings and themes", safe("broken")):
         pass
     with over(terminal, "f1", "Keys here"):
         pass

@@ -55,7 +55,7 @@ def ten_known_servers(world: World) -> str:
     """In the shape of the settings; what they offer is known from before."""
     told = {f"server{number}": fake_server(world.home) for number in range(10)}
     found = find_servers(told, world.locations.settings_file, world.project, [])
-    for server in found.found:
+    for server in found.servers:
         Catalog(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
     lines = [
         f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"

@@ -188,7 +188,7 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
         (("run", "hello", "--model", "scripted/demo", "--workspace", "missing"), "does not exist"),
         (("run", "hello", "--model", "scripted/demo", "--workspace", "file"), "is not a directory"),
         (("run", "", "--model", "scripted/demo"), "PROMPT"),
-        (("run", "hello", "--model", "scripted/demo", "--mode", "wild"), "no mode 'wild'"),
+        (("run", "hello", "--model", "scripted/demo", "--mode", "wild"), "not 'wild'"),
         (("hello",), "not a terminal"),
     ],
 )

@@ -28,7 +28,7 @@ def test_a_model_that_answers_works():
         outcome = ModelTrial.of(found).result()
         (request,) = server.requests
     assert outcome.works
-    assert outcome.said.startswith('openai/qwen works: it said "ready" after ')
+    assert outcome.said.startswith('openai/qwen OK ("ready") in ')
     assert {name.lower(): value for name, value in request.headers.items()}["authorization"] == f"Bearer {KEY}"
     assert "\n" not in outcome.said
 

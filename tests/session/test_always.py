@@ -59,7 +59,7 @@ def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(desk, tmp_path
     (rule,) = read_rules(path, "person").rules
     assert (rule.text, rule.folder) == (RULE, "" if elsewhere else str(tmp_path))
     assert decisions(d)[-1] == ("approved", "rule", RULE)
-    assert d.session.chosen[2] == ()
+    assert d.session._log.state.rules == ()
 
 
 @pytest.mark.parametrize("rule", ["allow note in a", "allow $ rm *", "", "nonsense"])
@@ -68,7 +68,7 @@ def test_no_other_rule_than_the_one_that_was_shown_is_saved(desk, rule):
     with pytest.raises(CommandError, match="not the rule that was shown"):
         always(d, rule=rule)
     assert d.session.phase == "deciding"
-    assert d.session.chosen[2] == ()
+    assert d.session._log.state.rules == ()
 
 
 def test_a_rule_that_cannot_be_saved_approves_nothing(desk, tmp_path):

@@ -112,5 +112,6 @@ def test_a_session_without_a_model_runs_commands_and_says_what_a_message_needs(w
         pass
     made.close()
     assert any(event.kind == "action_observed" and "here" in str(event.observation) for event in events)
-    assert events[-1].reason == "error"
-    assert "/model PROVIDER/NAME" in events[-1].detail
+    (ended,) = (event for event in events if event.kind == "run_ended")
+    assert ended.reason == "error"
+    assert "/model PROVIDER/NAME" in ended.detail

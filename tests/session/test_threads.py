@@ -74,6 +74,9 @@ def test_commands_at_any_moment_break_nothing(desk, seed):
     d.session.set(mode="never")
     d.session.send("the last message")
     busy.end()
+    while waiting := d.session.question:  # the mode that never asks does not decide what waits already
+        d.session.decide(waiting.proposed.action_id, "rejected", fingerprint=waiting.assessed.fingerprint)
+        d.run()
     log = d.log()
     ended = [event.action_id for event in log if event.kind in ("action_observed", "action_abandoned")]
     assert sorted(ended) == sorted(event.action_id for event in log if event.kind == "action_proposed")

@@ -180,7 +180,8 @@ def test_names_load_only_when_they_are_used():
     code = (
         "import sys, workbench.tools; assert 'pydantic' not in sys.modules; "
         "from workbench.tools import open_tools, ToolContext; open_tools(ToolContext('/'), ['think']); "
-        "print([name for name in sys.modules if 'workbench.tools.' in name and name.endswith('.impl')])"
+        "tools = [name for name in sys.modules if name.startswith('workbench.tools.')]; "
+        "print([name for name in tools if name.endswith(('.definition', '.impl'))])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "['workbench.tools.think.definition']"

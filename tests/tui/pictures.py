@@ -59,6 +59,11 @@ def is_settled(app: WorkbenchApp, events: Sequence[Any]) -> bool:
         return False
     if not app.state.waiting:
         return True
+    return takes_answers(app)
+
+
+def takes_answers(app: WorkbenchApp) -> bool:
+    """Whether a question is in sight, and long enough for a key to answer it."""
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 

@@ -58,27 +58,27 @@ async def test_chips_say_what_goes_along_and_what_cannot(folder):
     async with app.run_test(size=(120, 40)) as pilot:
         chips, prompt = app.screen.query_one(Attachments), app.screen.query_one(Prompt)
         prompt.post_message(keys.Paste(str(folder.parent / "beside.png")))
-        await wait_until(pilot, lambda: chips.said)
+        await wait_until(pilot, lambda: chips.images)
         assert prompt.text == f"@{folder.parent}/beside.png "
         await pilot.press(*"@shot.png", "escape", "space", *"@large.png", "escape", "space", *"@fake.png", "escape")
-        await wait_until(pilot, lambda: len(chips.said) == 4)
-        assert [image.words for image in chips.said] == [
+        await wait_until(pilot, lambda: len(chips.images) == 4)
+        assert [image.words for image in chips.images] == [
             "beside.png 4×3 · 1 kB",
             "shot.png 640×480 · 1 kB",
             "large.png 4×3 · 4.0 MB, too large: at most 3.5 MB",
             "fake.png holds no image; it is only named",
         ]
-        assert [image.is_refused for image in chips.said] == [False, False, True, True]
+        assert [image.is_refused for image in chips.images] == [False, False, True, True]
         await pilot.press("enter")
         await wait_until(pilot, lambda: link.commands and not chips.display)
         (sent,) = link.commands
         assert sent[2] == (f"{folder.parent}/beside.png", "shot.png", "large.png", "fake.png")
         link.bring(CommandRefused("m takes no images; choose another model, or leave out shot.png"))
-        await wait_until(pilot, lambda: prompt.text == sent[1] and len(chips.said) == 4)
+        await wait_until(pilot, lambda: prompt.text == sent[1] and len(chips.images) == 4)
         prompt.load_text("as in")
         prompt.move_cursor(prompt.document.end)
         prompt.post_message(keys.Paste("shot.png"))
-        await wait_until(pilot, lambda: prompt.text == "as in @shot.png " and len(chips.said) == 1)
+        await wait_until(pilot, lambda: prompt.text == "as in @shot.png " and len(chips.images) == 1)
 
 
 def test_the_conversation_keeps_the_chip_and_not_the_image(folder):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.session.fake_agent import Desk, calls
 from tests.tui.picture_sessions import assess, begun
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
 from tests.tui.sample_session import WORKSPACE
 from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
@@ -21,6 +21,7 @@ from workbench.risk.commands import assess_command
 from workbench.risk.paths import Places
 from workbench.session.actions.assess import reasons, segments
 from workbench.tools import BashTool, FileEditorTool
+from workbench.tui.screens.approval import ApprovalScreen
 
 STORE = f"{WORKSPACE}/src/store.py"
 BEFORE = '''"""Keeps amounts in a file."""
@@ -171,9 +172,10 @@ def test_question(one, look, folder, picture):
     async def show(pilot):
         await shown(pilot, link, events)
         for key in one.keys:
-            await wait_until(pilot, lambda: app.screen.quiet.is_armed)
+            await wait_until(pilot, lambda: takes_answers(app))
             await pilot.press(key)
-        await wait_until(pilot, lambda: one.words in text_on(app) and getattr(app.screen, "is_armed", True))
+        await wait_until(pilot, lambda: one.words in text_on(app))
+        await wait_until(pilot, lambda: takes_answers(app) or not isinstance(app.screen, ApprovalScreen))
 
     assert picture(app, look, show)
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from tests.tui.picture_sessions import AFTER, BEFORE, CALC, begun, plan
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
-from tests.tui.test_delegates import told
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
+from workbench.session.subagents import delegate_step
 
 ROOT = CALC.rpartition("/src/")[0]
 
@@ -58,7 +58,7 @@ def of_sub_agent(script, call, name, number, command, output=None, code=0):
         observed = {"content": [{"type": "text", "text": output}], "is_error": bool(code), "exit_code": code}
         steps.append(ev.ActionObserved(action_id=action, observation=observed, duration=0.4 * number))
     for event in steps:
-        step = told(call, name, f"{name}-session", event)
+        step = delegate_step(call, name, f"{name}-session", event)
         script.add(
             ev.DelegateStep, **{each: getattr(step, each) for each in ("action_id", "agent", "session", "event")}
         )

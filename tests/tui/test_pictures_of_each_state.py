@@ -108,6 +108,8 @@ TABLE = {
     "browser: a form about to be sent": ("reach/form", ["y approve"]),
     "a picture among a result": ("reach/colours", ["▀▀▀"]),
     "a picture among a result, without unicode": ("reach/ascii", ["picture 1, PNG"]),
+    "timeline: a tool of somebody else's package": ("third_party/timeline", ["to team: the parser"]),
+    "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Approve?"]),
 }
 SIZES = {"80x24", "120x40", "200x60"}
 ONCE = {

@@ -28,7 +28,7 @@ def test_rules(look, folder, picture, monkeypatch):
     async def show(pilot):
         await shown(pilot, link, events)
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
-        app.screen.action_rules()
+        app.action_rules()
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
         entry = app.screen.query_one("#rules-new")
         entry.focus()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.tui.picture_sessions import begun, finished
-from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
 from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
@@ -69,9 +69,9 @@ def form_of_a_server():
 
 def sample_for_a_server():
     texts = (SamplePart("user", "Give this issue a title of at most eight words:\n`-3` is read as `3`."),)
-    told = SampleRequest(texts, system="You name issues.", max_tokens=60, temperature=0.2).told
+    request = SampleRequest(texts, system="You name issues.", max_tokens=60, temperature=0.2)
     reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
-    return wished("mcp_sampling", told, risk="MEDIUM", reasons=reasons, needs_decision=True)
+    return wished("mcp_sampling", request.fields, risk="MEDIUM", reasons=reasons, needs_decision=True)
 
 
 @in_each_look
@@ -87,7 +87,7 @@ def test_what_a_server_asks(state, words, look, folder, picture):
     async def show(pilot):
         link.bring(live.EngineState(state="acting"))
         await wait_until(pilot, lambda: words in text_on(app))
-        await wait_until(pilot, lambda: getattr(app.screen, "is_armed", False) or "enter send" in text_on(app))
+        await wait_until(pilot, lambda: takes_answers(app) or "enter send" in text_on(app))
 
     assert picture(app, look, show)
 
@@ -96,10 +96,10 @@ async def test_what_a_server_asks_of_the_model_cannot_be_edited(folder):
     link, app = app_with(sample_for_a_server(), folder, "ohw-dark")
     async with app.run_test() as pilot:
         link.bring(live.EngineState(state="acting"))
-        await wait_until(pilot, lambda: getattr(app.screen, "is_armed", False))
+        await wait_until(pilot, lambda: takes_answers(app))
         await pilot.press("e")
         await wait_until(pilot, lambda: app._notifications)
-        assert "sent as it is" in [note.message for note in app._notifications][-1]
+        assert "sent unchanged, or not at all" in [note.message for note in app._notifications][-1]
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def text_on(app) -> str:
 async def opened(pilot) -> None:
     app = pilot.app
     await wait_until(pilot, lambda: app.state.rules)
-    app.screen.action_rules()
+    app.action_rules()
     await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
 
 

@@ -149,7 +149,7 @@ def test_saving_keeps_comments_and_order_and_the_settings_of_now(where):
     ],
 )
 def test_a_value_is_told_with_its_unit_and_with_what_nothing_means(where, name, text, says):
-    assert entry(book_of(where), name).explain(text) == says
+    assert entry(book_of(where), name).explained(text) == says
 
 
 def test_on_and_off_are_yes_and_no_also_as_usual_values_and_choices(where):

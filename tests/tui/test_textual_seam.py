@@ -134,17 +134,26 @@ def test_each_entry_states_reason_upstream_and_fallback():
         for module in modules().values()
         if f"{module.name}.".startswith(f"{SEAM}.")
         for node in module.tree.body
-        if isinstance(node, ast.ClassDef | Function) and not node.name.startswith("_") and uses_private_names(node)
+        if isinstance(node, ast.ClassDef | Function)
+        if not node.name.startswith("_") and uses_private_names(node, helpers(module.tree))
     ]
-    assert len(entries) == 12
+    assert len(entries) >= 12
     for node in entries:
         words = ast.get_docstring(node) or ""
         assert all(f"{part}: " in words for part in ("Reason", "Upstream", "Without it")), node.name
 
 
-def uses_private_names(node: ast.AST) -> bool:
+def helpers(tree: ast.Module) -> dict[str, ast.AST]:
+    """The private functions of a module by name: what they use, an entry that calls them uses."""
+    return {node.name: node for node in tree.body if isinstance(node, Function) and node.name.startswith("_")}
+
+
+def uses_private_names(node: ast.AST, helpers: dict[str, ast.AST]) -> bool:
     names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    return bool((names | {n.name for n in ast.walk(node) if isinstance(n, Function)}) & private_names())
+    names |= {n.name for n in ast.walk(node) if isinstance(n, Function)}
+    called = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & helpers.keys()
+    rest = {name: helper for name, helper in helpers.items() if name not in called}
+    return bool(names & private_names()) or any(uses_private_names(helpers[name], rest) for name in called)
 
 
 @pytest.mark.parametrize(

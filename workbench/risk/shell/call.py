@@ -235,11 +235,10 @@ class Call:
         """Whether its rule has proven each of its words harmless."""
         self.in_usual_form: list[Word] = []
         """Its words as its grammar knows them, where it may be written otherwise."""
-        self.piped = False
-        """Whether it reads from a pipe."""
+        self.piped = self.has_input = False
+        """Whether it reads from a pipe, and whether from a pipe, a file, a heredoc or a here string."""
         self.stdin: str | None = None
         """The known content of its heredoc or here string."""
-        self.has_input = False
         self.redirects: tuple[str, ...] = ()
         """Its redirects as they are written."""
         self.risk: Risk = "LOW"
