@@ -61,7 +61,7 @@ def test_a_text_typed_before_the_first_message_is_there_again_in_the_next_screen
 ):
     more = ["--model", world.script(finish("All done."))] if has_model else []
     with screen(world, *more) as terminal:
-        terminal.wait_for("Ask anything" if has_model else "F1")
+        terminal.wait_for("Ask anything" if has_model else "esc not now")
         if not has_model:
             terminal.press("escape")
             terminal.wait_for("Ask anything")

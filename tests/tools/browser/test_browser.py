@@ -218,7 +218,8 @@ def test_a_long_page_is_cut_and_says_so(tool, site):
 
 
 def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path):
-    with BrowserTool(tmp_path, executable=chromium, seconds=4, pictures=False) as tool:
+    state = tmp_path / "state"
+    with BrowserTool(tmp_path, state_dir=state, executable=chromium, seconds=4, pictures=False) as tool:
         seen = use(tool, f"goto('{site.url('/half')}')")
         assert "had not loaded to its end" in seen.text
         assert "The beginning" in seen.text
@@ -236,7 +237,7 @@ def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path
         assert use(tool, f"goto('{site.url('/two')}')").title == "Second"
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.Error):
-                if "chrom" in process.name():
+                if any(str(state) in word for word in process.cmdline()):  # not the browser of the other tests
                     process.kill()
         lost = use(tool, "noop(0)")
         assert lost.is_error

@@ -236,7 +236,7 @@ class Call:
         self.in_usual_form: list[Word] = []
         """Its words as its grammar knows them, where it may be written otherwise."""
         self.piped = self.has_input = False
-        """Whether it reads from a pipe, and whether from a pipe, a file, a heredoc or a here string."""
+        """Whether it reads from a pipe, and whether from a file, a heredoc or a here string."""
         self.stdin: str | None = None
         """The known content of its heredoc or here string."""
         self.redirects: tuple[str, ...] = ()
