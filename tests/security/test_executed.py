@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from workbench.risk import RatingContext, assess, executed_by
+from workbench.risk.assessment import NOT_COMPARED
 from workbench.risk.commands import assess_command
-from workbench.risk.executed import executed_files
+from workbench.risk.executed import executed_files, project_files
 from workbench.risk.executed.finder import MOST_FILES
 from workbench.risk.executed.source import LARGEST, source_of
 from workbench.risk.paths import Places
@@ -192,3 +193,41 @@ def test_a_large_tree_is_looked_through_in_bounded_time(tmp_path):
     assert before == found(tmp_path, "go test ./...")
     (tmp_path / "p3/m40.go").write_text("package y // another one\n")
     assert before != found(tmp_path, "go test ./...")
+
+
+SETTINGS = '[core]\n\tpager = less\n[remote "o"]\n\turl = a\n'
+
+
+@pytest.mark.parametrize(
+    ("change", "is_other"),
+    [
+        (SETTINGS + '[branch "x"]\n\tremote = o\n[user]\n\tname = Jo\n', False),
+        (SETTINGS.replace("less", "./x"), True),
+        (SETTINGS.replace("url = a", "url = b"), True),
+        (SETTINGS + '[branch "x"]\n\tremote = o\n[filter "y"]\n\tclean = ./x\n', True),
+    ],
+    ids=["a branch", "a pager", "an address", "a filter"],
+)
+def test_git_is_bound_to_settings_that_run_programs_or_name_addresses(tmp_path, change, is_other):
+    settings = tmp_path / ".git/config"
+    settings.parent.mkdir()
+    settings.write_text(SETTINGS)
+    before = found(tmp_path, "git push")
+    settings.write_text(change)
+    assert (found(tmp_path, "git push") != before) is is_other
+
+
+@pytest.mark.parametrize("line", ["make", "java -cp lib Main", "sh all.sh"])
+def test_more_files_than_are_compared_are_not_passed_over_in_silence(tmp_path, monkeypatch, line):
+    monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 300)
+    monkeypatch.setattr(project_files, "_MOST_TREE_FILES", 100)
+    (tmp_path / "Makefile").write_text("all:\n")
+    (tmp_path / "lib").mkdir()
+    for number in range(50):
+        (tmp_path / f"lib/{number}.class").write_text("")
+    assert NOT_COMPARED not in found(tmp_path, "make")
+    for number in range(MOST_FILES):
+        (tmp_path / f"lib/{number}.class").write_text("")
+        (tmp_path / f"{number}.sh").write_text("")
+    (tmp_path / "all.sh").write_text("".join(f". ./{number}.sh\n" for number in range(MOST_FILES)))
+    assert NOT_COMPARED in found(tmp_path, line)

@@ -67,6 +67,9 @@ def test_an_option_or_variable_that_runs_or_leaks_something_is_high(line):
     "line",
     [
         "FOO=1 ls",
+        "dc sums",
+        "dc -f sums",
+        "dc -e 1 sums",
         "env FOO=1 ls",
         "export FOO=1",
         "declare -x FOO=1",

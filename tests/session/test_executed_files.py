@@ -9,6 +9,7 @@ import pytest
 
 from tests.session.fake_agent import Desk, calls, says
 from workbench.protocol.events import ActionStarted
+from workbench.risk.executed import project_files
 from workbench.tools import BashTool
 
 ECHO = "#!/bin/sh\necho good >> ran\n"
@@ -402,3 +403,11 @@ def test_what_can_be_executed_and_not_read_a_pipe_and_a_loop_of_links_do_not_blo
     assert one.session.question is not None
     one.answer("rejected")
     assert ran(tmp_path) == []
+
+
+def test_a_question_says_that_not_all_files_are_compared(shell_desk, tmp_path, monkeypatch):
+    monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 20)
+    put(tmp_path, {"Makefile": "all:\n\techo x\n", **{f"src/{number}.c": "" for number in range(30)}})
+    one = shell_desk("make")
+    assert any("more files than are compared" in reason for reason in one.session.question.assessed.reasons)
+    one.answer("rejected")

@@ -15,6 +15,8 @@ from workbench.protocol.risk import Risk, higher
 LONGEST_TEXT = 200
 """Characters of a command that one part quotes."""
 MOST_REASONS = 6
+NOT_COMPARED = "…"
+"""The path that stands among the files an action executes where there are more than are compared."""
 ANY = "/**"
 """Behind a folder: files below it, and only the program that runs will know which."""
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from workbench.files.anchored import real_path
-from workbench.risk.assessment import Part
+from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed import programs as table
-from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
-from workbench.risk.executed.project_files import add_directory, add_named, add_settings, add_tree, is_tree_program
+from workbench.risk.executed.finder import LOADED_ENDINGS, Bases, Finder
+from workbench.risk.executed.project_files import (
+    TREE_PROGRAMS,
+    add_class_path,
+    add_directory,
+    add_git_settings,
+    add_named,
+    add_settings,
+    add_tree,
+    is_tree_program,
+    scripts_of,
+)
 from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
 from workbench.risk.executed.source import (
     CODE_ENDINGS,
@@ -25,6 +32,8 @@ from workbench.risk.executed.source import (
     quoted_names,
     targets_of,
 )
+from workbench.risk.executed.steered import inputs_named, is_steered, lists_named
+from workbench.risk.executed.variables import as_mounted, library_paths, module_directories, search_path, startup_files
 from workbench.risk.paths import within
 from workbench.risk.word import UNKNOWN
 
@@ -32,11 +41,7 @@ _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
 """Characters of a command or of code that are looked at; a longer one is never LOW."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
-_PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
-_MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
-_MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
-_CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
 """Options behind which some programs are given a module that they load."""
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
@@ -58,9 +63,11 @@ def executed_files(
     leads if there are links on it.
 
     `parts` are those of the assessment, `text` the command line, `code` the Python where it is that. Of files that
-    earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks.
+    earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks; with
+    NOT_COMPARED among them where there are more than that.
     """
-    return finder_of(parts, workspace, directory, text=text, code=code, beneath=beneath).files
+    finder = finder_of(parts, workspace, directory, text=text, code=code, beneath=beneath)
+    return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
 
 
 def finder_of(
@@ -75,16 +82,13 @@ def finder_of(
     """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
     workspace, start = real_path(workspace), (real_path(directory),)
-    finder = Finder(workspace, _search_path(workspace, text), beneath or {}, command)
-    modules = tuple(_inside(_MODULES_SET, text, workspace))
+    finder = Finder(workspace, search_path(workspace, text), beneath or {}, command)
+    modules = module_directories(workspace, text)
     for part in parts:
         if part.words:
             command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
-    for name in ("sitecustomize", "usercustomize") if modules else ():
-        finder.module(name, modules, 0)
+    _set_by_variables(finder, text, start, modules)
     _named_anywhere(finder, parts, text, (*start, *(real_path(each) for part in parts for each in part.folders[1:])))
-    for value in _CODE_SET.findall(text):
-        finder.program(value.strip("\"'"), start, 0, "shell")
     if "<<" in text:  # a heredoc may be the code of an interpreter
         finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
     if code:
@@ -92,6 +96,15 @@ def finder_of(
         for line in _CELL_RUNS.findall(code):
             command(finder, ("python", *line.split()), start, 0)
     return finder
+
+
+def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -> None:
+    for name in ("sitecustomize", "usercustomize") if modules else ():
+        finder.module(name, modules, 0)
+    for value in library_paths(text):
+        add_class_path(finder, value, start, 0)
+    for value in startup_files(text):
+        finder.program(value, start, 0, "shell")
 
 
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
@@ -103,7 +116,7 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
         return
     is_include = words[0] in _INCLUDES
     name, rest = (words[0] if is_include else words[0].lstrip(_RECIPE_MARKS)), words[1:]
-    if is_include or name in {"source", "."}:
+    if is_include or name in table.SOURCES:
         for word in rest if is_include else rest[:1]:
             finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
         return
@@ -133,7 +146,11 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
 def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     program = table.SAME.get(program, program)
     works_in = (*_working_directories(rest, bases), *bases)
-    if program in table.SCRIPTED:
+    for name in lists_named(program, rest):
+        finder.program(name, works_in, depth)
+    if program == "git":
+        _git(finder, rest, bases, depth)
+    elif program in table.SCRIPTED:
         _interpreted(finder, program, rest, works_in, depth)
         if is_tree_program(program, rest):
             add_tree(finder, rest, works_in, depth)
@@ -146,8 +163,6 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
         _flag_files(finder, rest, works_in, depth)
     elif program not in table.DATA:
         _unknown(finder, program, rest, works_in, depth)
-    elif program == "git":
-        _git(finder, rest, bases, depth)
 
 
 def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
@@ -175,11 +190,39 @@ def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, de
             return
 
 
+def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
+    if program in table.CLASS_PATHS:
+        _class_path(finder, rest, bases, depth)
+    elif program in table.JQ:
+        _jq(finder, rest, bases, depth)
+
+
+def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """Take the classes and archives that Java would load: those of its path, else what lies where it starts."""
+    has_path = False
+    for word, following in _with_next(rest):
+        flag, equals, value = word.partition("=")
+        if flag in table.CLASS_PATH_FLAGS:
+            has_path = True
+            add_class_path(finder, value if equals else following, bases, depth)
+    if not has_path and not any(word.endswith((".java", ".jar", ".kts")) for word in rest):
+        add_tree(finder, (), bases, depth)
+
+
+def _jq(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
+    """Take the modules of jq: of the directories behind `-L`, and those that the filter includes."""
+    for word, following in _with_next(rest):
+        if word.startswith(("-L", "--library-path")):
+            value = word.removeprefix("-L") if word.startswith("-L") else word.partition("=")[2]
+            add_class_path(finder, value or following, bases, depth)
+        elif "include" in word or "import" in word:
+            _inline(finder, word, bases, depth, "other")
+
+
 def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int) -> None:
     """Take the directory of modules behind `-I` or `-cp`, or the module behind `-M`, `-r` or `-l`."""
     if letter in {"I", "cp"}:
-        for directory in value.split(":"):
-            add_directory(finder, directory, bases, depth)
+        add_class_path(finder, value, bases, depth)
         return
     path = value.partition("=")[0].replace("::", "/")
     for ending in (".pm", *LOADED_ENDINGS):
@@ -187,6 +230,8 @@ def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int
 
 
 def _script(finder: Finder, word: str, bases: Bases, depth: int, kind: Kind) -> None:
+    if word.rpartition("/")[2] in table.TREE_SCRIPTS:
+        add_tree(finder, (), bases, depth)
     if not finder.program(word, bases, depth, kind):
         for inner in ("__main__.py", "index.js", "package.json"):
             finder.program(f"{word}/{inner}", bases, depth, kind)
@@ -237,6 +282,7 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
     """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
     _looked_for(finder, program, rest, bases, depth)
     add_settings(finder, program, bases, depth)
+    _libraries(finder, program, rest, bases, depth)
     if is_tree_program(program, rest):
         add_tree(finder, rest, bases, depth)
     _flag_files(finder, rest, bases, depth)
@@ -317,7 +363,7 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
     members = _members(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
     for base in dict.fromkeys((*bases, *members)):
         for directory in upwards(base, finder.workspace):
-            for name, line in _scripts_of(f"{directory}/package.json", finder.beneath):
+            for name, line in scripts_of(f"{directory}/package.json", finder.beneath):
                 if name in expected and depth < _DEEPEST:
                     finder.lines.append((f"{directory}/package.json", line))
                     _inline(finder, line, (directory, *bases), depth + 1, "shell")
@@ -333,7 +379,8 @@ def _members(finder: Finder, bases: Bases) -> list[str]:
 
 
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Hooks that a verb runs, and the command lines that some verbs are given."""
+    """Settings, hooks that a verb runs, and the command lines that some verbs are given."""
+    add_git_settings(finder, bases, depth)
     if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
         _hooks(finder, bases, depth)
     for word in rest[:8]:
@@ -370,6 +417,9 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
     """Where a command of the line runs something, all files that the line names: they may be copied to where it looks,
     fed to it, or given in a flag that no table knows.
     """
+    programs = [_plain_name(part.words[0]) for part in parts if part.words]
+    for path in inputs_named(text, programs):
+        finder.program(path, bases[:_MOST_BASES], 1)
     if not any(map(_runs_something, parts)) or (len(parts) == 1 and _is_script(parts[0])):
         return
     for path in (path for part in parts for path in part.paths) if any(part.opaque for part in parts) else ():
@@ -378,17 +428,24 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
         (*bases, *(directory for part in parts for directory in _working_directories(part.words, bases)))
     )
     bases = tuple(directories)[:_MOST_BASES]
-    add_named(finder, _as_mounted(text), [part.words for part in parts], bases)
+    add_named(finder, as_mounted(text), [part.words for part in parts], bases)
     for word in (word for part in parts if part.words and part.words[0] in table.COPIES for word in part.words[1:]):
         if finder.may_have(word, bases):
             add_directory(finder, word, bases, 1)
+    for part in parts:
+        if part.words and part.risk != "LOW":
+            _named_directories(finder, part.words, bases)
 
 
-def _as_mounted(text: str) -> str:
-    """The text with names below the mount of a container as they are outside of it."""
-    for outside, inside in _MOUNT.findall(text):
-        text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
-    return text
+def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> None:
+    """Take what lies in the directories that the words of a program name, unless it only reads or moves them."""
+    program = _plain_name(words[0])
+    if program in table.DATA or program in TREE_PROGRAMS or program in table.SCRIPTED or program == "pytest":
+        return
+    for word in words[1:20]:
+        name = word.partition("=")[2] if word.startswith("-") else word
+        if name and UNKNOWN not in name and finder.may_have(name, bases):
+            add_directory(finder, name, bases, 1)
 
 
 def _is_script(part: Part) -> bool:
@@ -402,7 +459,10 @@ def _runs_something(part: Part) -> bool:
     """Whether a command may run code: any that is not LOW and does more than read or move what its words name."""
     if part.opaque or part.risk == "HIGH":
         return True
-    is_data = bool(part.words) and _plain_name(part.words[0]) in table.DATA
+    program = _plain_name(part.words[0]) if part.words else ""
+    if is_steered(program, part.words[1:]):
+        return True
+    is_data = program in table.DATA
     fills_in = any(UNKNOWN in word for word in part.words) and not is_data
     return fills_in or (part.risk != "LOW" and bool(part.words) and not is_data)
 
@@ -416,21 +476,6 @@ def _plain_name(name: str) -> str:
     return _VERSION.sub("", name) or name
 
 
-def _search_path(workspace: str, text: str) -> Bases:
-    """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
-    here = [each for each in os.environ.get("PATH", "").split(":") if each and within(each, workspace)]
-    beside = (f"{workspace}/{each}" for each in table.BESIDE)
-    return tuple(dict.fromkeys([*_inside(_PATH_SET, text, workspace), *here, *beside]))
-
-
-def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
-    """The folders of the workspace that a line sets a search path to."""
-    for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
-        path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
-        if each and within(path, workspace):
-            yield path
-
-
 def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
     """Where flags say that the program works."""
     for word, value in _with_next(rest):
@@ -441,19 +486,3 @@ def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
         for base in bases[:2]:
             path = os.path.normpath(os.path.join(base, name))  # noqa: PTH118 - strings
             yield path if not name.endswith(".toml") else os.path.dirname(path)  # noqa: PTH120
-
-
-def _scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    text = beneath.get(path)
-    try:
-        if text is None:
-            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
-                return []
-            text = Path(path).read_text(errors="replace")[:1_000_000]
-        settings = json.loads(text)
-    except (OSError, ValueError, RecursionError):
-        return []
-    scripts = settings.get("scripts") if isinstance(settings, dict) else None
-    return (
-        [(name, line) for name, line in scripts.items() if isinstance(line, str)] if isinstance(scripts, dict) else []
-    )

@@ -32,10 +32,10 @@ _MOST_BASES: Final = 12
 _MOST_MATCHES: Final = 60
 _MOST_ENTRIES: Final = 1_000
 _ALWAYS_THERE: Final = frozenset({"", ".", ".."})
-_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
+SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 LOADED_ENDINGS: Final = (
-    "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", "/index.js",
-    "/index.ts",
+    "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".so",
+    "/index.js", "/index.ts",
 )  # fmt: skip
 """What may be left out of the name of a file that is loaded."""
 VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
@@ -56,6 +56,8 @@ class Finder:
         self.scripts: dict[str, tuple[Kind, int]] = {}
         """Files whose text names commands or is a program, by path: their language and how far they are from the
         command line."""
+        self.is_cut = False
+        """Whether a cap was met, so that some of what may run is not among the files."""
         self.in_tree = False
         """Whether what is added only lies where a build works, and need not run."""
         self.lines: list[tuple[str, str]] = []
@@ -84,6 +86,7 @@ class Finder:
             if base and self._has_not(base, name.partition("/")[0]):
                 continue
             if next(self._steps, None) is None:
+                self.is_cut = True
                 return
             path = os.path.normpath(f"{base}/{name}" if base else name) if ".." not in name else f"{base}/{name}"
             if self._is_file(path):
@@ -95,7 +98,7 @@ class Finder:
     def may_have(self, name: str, bases: Bases) -> bool:
         """Return whether a file of this name may lie below one of the bases, at little cost."""
         if not name or name.startswith("/"):
-            return bool(name) and not name.startswith(_SYSTEM)
+            return bool(name) and not name.startswith(SYSTEM)
         first = name.partition("/")[0]
         return not all(self._has_not(base, first) for base in bases)
 
@@ -139,13 +142,16 @@ class Finder:
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
         """Take one file, and follow what it names; files of the system count only where a link leads to them."""
-        if (path, kind) in self._followed or len(self._followed) >= MOST_FILES:
+        if (path, kind) in self._followed:
+            return
+        if len(self._followed) >= MOST_FILES - 1:
+            self.is_cut = True
             return
         self._followed.add((path, kind))
-        if not within(path, self.workspace) and any(within(path, directory) for directory in _SYSTEM):
+        if not within(path, self.workspace) and any(within(path, directory) for directory in SYSTEM):
             return
         real = real_path(path)
-        is_system = any(within(real, directory) for directory in _SYSTEM)
+        is_system = any(within(real, directory) for directory in SYSTEM)
         source = state_of(real) if is_system else self._source(path, kind)
         if source is None:
             return

@@ -13,7 +13,7 @@ _PYTHONS: Final = words("python pypy ipython bpython")
 SCRIPTED: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(_SHELLS, words("-o -O +o +O")),
     **dict.fromkeys(_PYTHONS, words("-W -X --check-hash-based-pycs --profile")),
-    **dict.fromkeys(words("node nodejs tsx ts-node bun electron"), words("-C --conditions --env-file -t -P")),
+    **dict.fromkeys(words("node nodejs tsx ts-node bun electron"), words("-C --conditions -t -P")),
     "deno": words("--config -c --import-map --location --lock"),
     **dict.fromkeys(words("perl ruby php lua luajit tclsh wish expect guile php-cgi"), words("-d -t")),
     **dict.fromkeys(words("Rscript julia swipl octave groovy scala elixir racket sbcl"), frozenset()),
@@ -34,9 +34,21 @@ LOADED_FLAG: Final = re.compile(r"-(I|cp|[Mm](?![a-z]*\Z)|[rl](?=.)|[Mrl]\Z)(.*)
 RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof debugpy")
 """Modules of Python that run a script, with flags `-o FILE` and `-s ORDER`."""
 CODE_FLAGS: Final = words(
-    "-r --require --import --loader --experimental-loader --preload --rcfile --init-file -f --file"
+    "-r --require --import --loader --experimental-loader --preload --rcfile --init-file -f --file "
+    "--env-file --env-file-if-exists"
 )
 """Flags of interpreters whose value is loaded as code."""
+SOURCES: Final = words("source . source_env source_env_if_exists dotenv dotenv_if_exists env_file")
+"""Commands of a shell, or of direnv, that read a file into the shell."""
+JQ: Final = words("jq gojq jaq")
+CLASS_PATHS: Final = words("java javaw kotlin jshell jrunscript jdb javac kotlinc scala-cli")
+CLASS_PATH_FLAGS: Final = words(
+    "-cp -classpath --class-path -p --module-path --upgrade-module-path --patch-module -Xbootclasspath "
+    "-Djava.class.path"
+)
+"""Programs that load classes from a path of directories and archives, and the options that name it."""
+TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py")
+"""Scripts that load modules of their project that nothing names."""
 WRAPPERS: Final = words(
     "env command builtin exec eval nohup time timeout nice ionice setsid stdbuf sudo doas xargs parallel watch entr "
     "strace ltrace gdb valgrind perf hyperfine chronic script unbuffer caffeinate chroot unshare flock taskset chrt "
@@ -58,16 +70,20 @@ DATA: Final = words(
     "tokei cloc du df open xdg-open pbcopy "
 )
 """Programs that only read or move what their operands name."""
+_NODE_FILES: Final = (
+    "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml",
+    ".pnpmfile.cjs",
+)  # fmt: skip
 LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("make", "gmake", "remake"), ("GNUmakefile", "makefile", "Makefile")),
     "just": ("justfile", ".justfile", "Justfile", "JUSTFILE"),
     "task": ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml"),
-    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "turbo", "nx", "lerna"), ("package.json",)),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx", "turbo", "nx", "lerna"), _NODE_FILES),
     "deno": ("deno.json", "deno.jsonc"),
     "grunt": ("Gruntfile.js", "Gruntfile.cjs", "Gruntfile.ts"),
     "gulp": ("gulpfile.js", "gulpfile.mjs", "gulpfile.ts", "gulpfile.cjs"),
     "rake": ("Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"),
-    "bundle": ("Gemfile",),
+    "bundle": ("Gemfile", "Gemfile.lock"),
     "tox": ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml"),
     "nox": ("noxfile.py",),
     **dict.fromkeys(("invoke", "inv"), ("tasks.py",)),
@@ -75,7 +91,10 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "doit": ("dodo.py",),
     "scons": ("SConstruct", "Sconstruct", "sconstruct", "SConscript"),
     "waf": ("wscript",),
-    **dict.fromkeys(("pip", "uv", "poetry", "pdm", "hatch", "build"), ("pyproject.toml", "setup.py", "setup.cfg")),
+    **dict.fromkeys(
+        ("pip", "uv", "poetry", "pdm", "hatch", "build"),
+        ("pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock", "uv.toml"),
+    ),
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
     "meson": ("meson.build", "meson_options.txt"),
@@ -101,6 +120,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
         "docker-compose.override.yml",
         "docker-compose.override.yaml",
         "docker-bake.hcl",
+        ".env",
     ),
     "pytest": ("conftest.py", "pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", ".pytest.ini"),
     "vagrant": ("Vagrantfile",),
@@ -111,7 +131,9 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "bazel": ("WORKSPACE", "WORKSPACE.bazel", "MODULE.bazel", "BUILD", "BUILD.bazel", ".bazelrc"),
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
-    "direnv": (".envrc",),
+    "direnv": (".envrc", ".env"),
+    "gdb": (".gdbinit",),
+    "lldb": (".lldbinit",),
     "pipenv": ("Pipfile", "Pipfile.lock"),
     **dict.fromkeys(("nodemon", "pm2", "forever", "node"), ("package.json",)),
     "mise": ("mise.toml", ".mise.toml"),

@@ -7,17 +7,23 @@ the command line mentions.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
-from workbench.risk.executed.finder import LOADED_ENDINGS, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.finder import LOADED_ENDINGS, SYSTEM, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.pytest_files import upwards
 from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
-_MOST_TREE_ENTRIES: Final = 8_000
+_MOST_TREE_ENTRIES: Final = 20_000
 """Directory entries below which a build's sources are looked for."""
+_MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
 """Files of a tree that are bound one by one; the others are bound together."""
 _MOST_NAMED: Final = 300
@@ -46,7 +52,7 @@ _TREE_ENDINGS: Final = (
         ".props",
         ".targets",
     ),
-    *(".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
+    *(".ninja", ".m", ".tex", ".sty", ".cls", ".bats", ".bash", ".class"),
     *(
         ".cabal",
         ".proto",
@@ -82,6 +88,7 @@ TREE_PROGRAMS: Final = words(
     "nix-env devbox devenv act ansible-playbook ansible molecule jest vitest mocha ava tap jasmine karma "
     "playwright cypress hardhat truffle forge knex prisma sequelize typeorm lerna nx turbo rush meson ninja cmake "
     "ctest scons waf tox nox hatch-build build flit maturin cibuildwheel terraform tofu terragrunt skaffold tilt "
+    "dbmate goose flyway liquibase sqitch atlas matlab "
     "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
     "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy "
 )
@@ -98,6 +105,10 @@ _TREE_VERBS: Final = {
     **dict.fromkeys(words("kubectl oc"), words("-k --kustomize")),
 }
 """Programs that do so with some of their verbs."""
+_SECTION: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_OFTEN_SET: Final = words("branch user color advice init pull rerere status column maintenance")
+"""Sections of git's settings that run nothing and name no address."""
+_LONGEST_SETTINGS: Final = 200_000
 _SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
 _SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
 _VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
@@ -125,6 +136,7 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
             finder.in_tree = True
             finder.add(path, bases, depth)
             finder.in_tree = False
+    finder.is_cut = finder.is_cut or next(budget, None) is None
     if next(remaining, None) is None:
         finder.files[f"{directory}/…"] = rest_of_tree.hexdigest()[:32]
 
@@ -135,18 +147,60 @@ def _state(finder: Finder, path: str) -> bytes:
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
-def add_directory(finder: Finder, directory: str, bases: Bases, depth: int) -> None:
-    """Take the files below a directory of modules, or one that is copied to run elsewhere."""
-    budget = iter(range(_MOST_TREE_ENTRIES // 4))
+def add_git_settings(finder: Finder, bases: Bases, depth: int) -> None:
+    """Take the settings of a repository, which name programs and addresses, without those that git often changes."""
+    for directory in upwards(bases[0], finder.workspace):
+        path = f"{directory}/.git/config"
+        text = finder.beneath.get(path) or _start_of(path)
+        if text:
+            finder.files[path] = hashlib.sha256(_steering(text).encode(errors="replace")).hexdigest()[:32]
+            finder.program(".gitmodules", (directory,), depth)
+            return
+
+
+def _steering(text: str) -> str:
+    sections = _SECTION.split(text)
+    return "[".join(each for each in sections if re.split(r"\W", each, maxsplit=1)[0].casefold() not in _OFTEN_SET)
+
+
+def _start_of(path: str) -> str:
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
+        return file.read(_LONGEST_SETTINGS) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
+    return ""
+
+
+def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None:
+    """Take what a path of directories and archives, divided by colons, would load; also outside of the workspace."""
+    for each in filter(None, value.split(":")):
+        if each.rstrip("/") in {".", finder.workspace}:
+            add_tree(finder, (), bases, depth)
+        elif not finder.program(each, bases, depth):
+            add_directory(finder, each.removesuffix("*"), bases, depth, outside=True)
+
+
+def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, outside: bool = False) -> None:
+    """Take the files below a directory of modules, or one that is copied to run elsewhere.
+
+    One outside of the workspace counts only with `outside`, and if it is none of the system.
+    """
+    budget = iter(range(_MOST_DIRECTORY_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
     for base in bases[:3]:
         top = os.path.normpath(os.path.join(base, directory))  # noqa: PTH118 - strings
         is_inside = within(top, finder.workspace) and top != finder.workspace
+        is_inside = is_inside or (outside and _is_separate(top, finder.workspace))
         for path in _files_under(finder, top, budget) if is_inside else ():
             if not path.endswith(_DATA_ENDINGS):
                 if next(remaining, None) is None:
+                    finder.is_cut = True
                     return
                 finder.add(path, bases, depth)
+    finder.is_cut = finder.is_cut or next(budget, None) is None
+
+
+def _is_separate(top: str, workspace: str) -> bool:
+    """Whether a directory is neither of the system nor one that holds the workspace or a home."""
+    return not (within(workspace, top) or top.count("/") < 2 or any(within(top, each) for each in SYSTEM))
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
@@ -177,6 +231,8 @@ def _pieces(word: str) -> Iterator[str]:
     yield word
     if word.startswith("-") and word[1:2] != "-":
         yield word[2:]
+        yield word[3:]
+    yield word.rpartition("://")[2]
     for sign in "=:@":
         yield word.partition(sign)[2]
     if " " in word:
@@ -206,3 +262,20 @@ def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[st
         except OSError:
             continue
     yield from (path for path in finder.beneath if path.startswith(f"{top}/"))
+
+
+def scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:
+    """Return the names and command lines of the scripts of a package.json."""
+    text = beneath.get(path)
+    try:
+        if text is None:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in
+                return []
+            text = Path(path).read_text(errors="replace")[:1_000_000]
+        settings = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return []
+    scripts = settings.get("scripts") if isinstance(settings, dict) else None
+    return (
+        [(name, line) for name, line in scripts.items() if isinstance(line, str)] if isinstance(scripts, dict) else []
+    )

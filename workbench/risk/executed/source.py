@@ -53,11 +53,18 @@ _LOADED: Final = re.compile(
     r"""(?:\b(?:require(?:_relative|_once)?|include(?:_once)?|import|from|load|dofile|use|source|input|do)\b\s*\(?\s*)["']([^"'\n]{1,200})["']"""
 )
 _LOADED_PLAIN: Final = re.compile(
-    r"^[ \t]*(?:source|load|include|require|use|import|\.|\\i|\.read|%run|-r|--require|--import|//go:generate)"
+    r"^[ \t]*(?:source|load|include|require|use|import|\.|\\ir?|\\include(?:_relative)?|\\\.|\.read|\.load|"
+    r"%run|-r|--require|--import|//go:generate)"
     r"[ \t]+[\"']?([\w./:@-]+)",
     re.M,
 )
 """What stands behind such a word without quotes, as in bats, Tcl, Perl, SQL and option files."""
+_WILDCARD: Final = re.compile(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
+_FILE_BY_KEY: Final = re.compile(
+    r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
+    r"""(?:import|include)_\w+)["']?[ \t]*[:=]\s*\[?\s*(?:-[ \t]+)?["']?([\w@.-]{1,200})"""
+)
+"""Files of settings that are named without a directory."""
 _PATHS_IN_SETTINGS: Final = re.compile(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
 _ENTRY_POINTS: Final = re.compile(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
 _NAMED_BY_KEY: Final = re.compile(
@@ -194,14 +201,17 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
     text = content.decode(errors="replace")
     first = _SHEBANG.match(text)
     shebang = tuple(filter(None, first.groups())) if first else ()
-    kind = _KINDS.get(PurePath(path).suffix.casefold()) or _by_shebang(shebang) or kind
+    kind = (
+        _KINDS.get(PurePath(path).suffix.casefold()) or _KINDS.get(PurePath(path).name) or _by_shebang(shebang) or kind
+    )
     if kind == "python":
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
         modules = (*modules_in(text), *dict.fromkeys(dotted))
         named = (*quoted_names(text, any_name=_runs_text(text)), *(plain_names(text) if "%run" in text else ()))
         return Source(digest, shebang, modules=modules, names=named, kind=kind)
     if kind in {"shell", "recipes"}:
-        names = (*scripts_named(text), *plain_names(text))
+        patterns = (name for match in _WILDCARD.findall(text)[:_MOST_PLAIN] for name in match.split())
+        names = (*scripts_named(text), *plain_names(text), *patterns)
         return Source(digest, shebang, tuple(commands_in(text)), names=names, kind=kind)
     if path.endswith(_SETTINGS_FILES):
         paths, modules = _named_in_settings(text)
@@ -221,6 +231,7 @@ def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     paths = dict.fromkeys(
         match[0] for match, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
     )
+    paths |= dict.fromkeys(match[1] for match in _FILE_BY_KEY.finditer(text))
     paths |= dict.fromkeys(match[1] for match in _NAMED_BY_KEY.finditer(text))
     entries = zip(_ENTRY_POINTS.finditer(text), range(_MOST_DOTTED), strict=False)
     modules = dict.fromkeys(match[1] or match[2] for match, _ in entries)

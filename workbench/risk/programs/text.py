@@ -53,6 +53,11 @@ def _dc(call: Call) -> None:
     text = " ".join([*(word.text for word in call.words), call.stdin or ""])
     if "!" in text or call.piped or (call.has_input and call.stdin is None):
         call.raise_to("HIGH", "may run a command")
+    elif any(
+        word.text.startswith(("-f", "--f")) or not (word.text.startswith("-") or before in {"-e", "--expression"})
+        for before, word in zip(["", *(word.text for word in call.words)], call.words, strict=False)
+    ):
+        call.raise_to("MEDIUM", "runs what stands in a file")
 
 
 def _less(call: Call) -> None:

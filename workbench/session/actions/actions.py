@@ -19,10 +19,11 @@ from workbench.protocol.events import (
     RunEnded,
 )
 from workbench.protocol.live import LiveEvent
+from workbench.risk.assessment import NOT_COMPARED
 from workbench.rules.book import RuleBook
 from workbench.rules.policy import Ruling
 from workbench.session.actions.assess import Preparer, Rater, reasons, segments
-from workbench.session.actions.fingerprint import executed_changes, is_same_action, shown_as
+from workbench.session.actions.fingerprint import NOT_ALL_COMPARED, executed_changes, is_same_action, shown_as
 from workbench.session.actions.integrity import Protection
 from workbench.session.actions.refused import Refusals
 from workbench.session.actions.run import (
@@ -282,7 +283,8 @@ def _told(
     shown = before.assessed if before is not None else None
     is_again = shown is not None and shown.needs_decision and shown.edited == edited
     changed = executed_changes(shown.executes, readied.executes, readied.working_dir) if shown and is_again else ""
-    return (*filter(None, (why, changed)), *stale_reasons(readied.stale), *readied.beside)
+    beyond = NOT_ALL_COMPARED if NOT_COMPARED in readied.executes else ""
+    return (*filter(None, (why, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:

@@ -13,9 +13,13 @@ from typing import Any
 from workbench.files.anchored import real_path
 from workbench.protocol.events import FileDelta
 from workbench.protocol.risk import Risk
+from workbench.risk.assessment import NOT_COMPARED
 from workbench.text import visible
 
 _MOST_TOLD = 4
+NOT_ALL_COMPARED = (
+    "it may run more files than are compared before it starts: if some of them change until then, that is not noticed"
+)
 
 
 def fingerprint(
@@ -57,8 +61,9 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
     """
     differ = [path for path in after if path in before and before[path] != after[path]]
     lines = [f"{_short(path, directory)} {_difference(before[path], after[path])}" for path in differ]
-    lines += [f"{_short(path, directory)} is new" for path in after if path not in before]
-    lines += [f"{_short(path, directory)} is not there or not used any more" for path in before if path not in after]
+    lines += [f"{_short(path, directory)} is new" for path in after if path not in {*before, NOT_COMPARED}]
+    gone = [path for path in before if path not in {*after, NOT_COMPARED}]
+    lines += [f"{_short(path, directory)} is not there or not used any more" for path in gone]
     more = len(lines) - _MOST_TOLD
     listed = [*lines[:_MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
     return f"what it runs has changed since it was shown: {', '.join(listed)}" if lines else ""

@@ -1,0 +1,104 @@
+"""Programs that only read or move data, and the words by which a file tells them what to do.
+
+`wget URL` downloads what the line shows; `wget -i LIST` downloads what the list says when it starts. Such a line is
+bound to its files like one that runs a script.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from workbench.risk.paths import words
+
+_FLAGS: Final[dict[str, re.Pattern[str]]] = {
+    "wget": re.compile(r"-[a-zA-Z]*i|--(?:input-file|config|post-file|body-file|method|use-askpass)\b"),
+    "curl": re.compile(r"-[a-zA-Z]*[KT]|--(?:config|upload-file|variable)\b|-[dF]|--(?:data|form|json|url-query)\b"),
+    "rsync": re.compile(r"--(?:files|include|exclude)-from\b|--filter\b|-[a-zA-Z]*[fe]|--rsh\b|--(?:read|only)-"),
+    "scp": re.compile(r"-[a-zA-Z]*[FSo]"),
+    "sftp": re.compile(r"-[a-zA-Z]*[bFSo]"),
+    "tar": re.compile(r"-?[a-zA-Z]*[xTXI]|--(?:extract|get|files-from|exclude-from|to-command|use-compress-program)\b"),
+    "wc": re.compile(r"--files0-from\b"),
+    "du": re.compile(r"--files0-from\b|-X|--exclude-from\b"),
+    "sort": re.compile(r"--files0-from\b|--compress-program\b"),
+    "find": re.compile(r"-files0-from\b"),
+    "touch": re.compile(r"-[a-z]*r|--reference\b"),
+    "chmod": re.compile(r"--reference\b"),
+    "chown": re.compile(r"--reference\b"),
+    "split": re.compile(r"--filter\b"),
+    "gh": re.compile(r"(?:--input|-F|--field|--body-file|--notes-file|-T)\b"),
+}
+"""Options by which a file tells the program what to take, send or write."""
+_ALWAYS: Final = words("patch unzip 7z cpio bsdtar bc dc")
+"""Programs whose operands or input say which files they write, or what they calculate or run."""
+_GIT_READS: Final = words(
+    "apply am checkout-index update-index fast-import unbundle mktree unpack-objects send-email --stdin "
+    "--pathspec-from-file filter-repo replay"
+)
+"""Words of git after which a file or the input says what is changed."""
+_LISTS: Final = re.compile(
+    r"(?:--(?:arg-file|input-file|config|files0?-from|exclude-from|include-from|pathspec-from-file|"
+    r"input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
+    re.DOTALL,
+)
+_SHORT: Final = {
+    **dict.fromkeys(("xargs", "gxargs", "parallel"), "a"),
+    **dict.fromkeys(("wget", "aria2c"), "i"),
+    "curl": "K",
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
+}
+"""Letters of options whose value is such a file."""
+_INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
+_FED: Final = re.compile(r"\b(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b([^|;&\n]{0,300})\|")
+_SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
+_TAKES_INPUT: Final = words(
+    "xargs gxargs parallel patch git tar cpio rsync wget curl bc dc bash sh zsh dash ksh python python3 node perl ruby "
+    "psql sqlite3 mysql mariadb duckdb redis-cli mongosh ssh at batch crontab chpasswd read mapfile readarray "
+    "kubectl docker podman"
+)
+
+
+def is_steered(program: str, rest: Sequence[str]) -> bool:
+    """Return whether a file that the words name, or the input, says what a program for data does."""
+    if program in _ALWAYS:
+        return True
+    if program == "git":
+        return not _GIT_READS.isdisjoint(rest[:12])
+    flags = _FLAGS.get(program)
+    if flags is None:
+        return False
+    first = rest[:1] if program == "tar" else []
+    return any(flags.match(word) for word in rest if word.startswith("-") or word in first)
+
+
+def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
+    """Yield the files behind options that name a list or settings, whatever the files are called."""
+    letters = _SHORT.get(program, "")
+    for word, following in pairwise((*rest, "")):
+        if not word.startswith("-"):
+            continue
+        if match := _LISTS.fullmatch(word):
+            yield match[1] or following
+        if letters and (short := re.match(rf"-[a-zA-Z]*?[{letters}]", word)):
+            yield word[short.end() :] or following
+    if program == "parallel":
+        yield from (following for word, following in pairwise((*rest, "")) if word.startswith("::::"))
+
+
+def inputs_named(text: str, programs: Sequence[str]) -> Iterator[str]:
+    """Yield the files whose content a line feeds to a program that acts on it, or puts among its words."""
+    for listed in _SUBSTITUTED.findall(text) if "$(" in text or "`" in text else ():
+        yield from _names(listed)
+    if _TAKES_INPUT.isdisjoint(programs):
+        return
+    yield from _INPUT.findall(text) if "<" in text else ()
+    for listed in _FED.findall(text) if "|" in text else ():
+        yield from _names(listed)
+
+
+def _names(listed: str) -> Iterator[str]:
+    for word in listed.split():
+        if not word.startswith("-"):
+            yield word.strip("\"'<")

@@ -1,0 +1,61 @@
+"""What the text of a command line sets for its programs: search paths, startup files, mounts of containers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from workbench.risk.executed import programs as table
+from workbench.risk.executed.finder import VARIABLE_FOLDER, Bases
+from workbench.risk.paths import within
+
+_PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
+_MODULES_SET: Final = re.compile(r"\b(?:PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB)=([^\s;&|]+)")
+_LIBRARIES_SET: Final = re.compile(
+    r"\b(?:LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|DYLD_FALLBACK_LIBRARY_PATH|CLASSPATH|AWKPATH|AWKLIBPATH|PERL5LIB|RUBYLIB|"
+    r"NODE_PATH|LUA_PATH|LUA_CPATH|GCONV_PATH|GEM_PATH|GEM_HOME|PYTHONPATH|TCLLIBPATH|R_LIBS(?:_USER)?|JULIA_LOAD_PATH|"
+    r"FPATH|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|KUBECONFIG|DOCKER_CONFIG|AWS_CONFIG_FILE|GIT_CONFIG_\w+|MYSQL_HOME|PGSYSCONFDIR)"
+    r"=([^\s;&|]+)"
+)
+"""Variables that name directories or files from which a program loads code or settings."""
+_MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
+_CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
+
+
+def module_directories(workspace: str, text: str) -> Bases:
+    """Return the directories of the workspace from which a line lets interpreters load modules."""
+    return tuple(_inside(_MODULES_SET, text, workspace))
+
+
+def library_paths(text: str) -> Iterator[str]:
+    """Yield the values of variables that name directories or files from which programs load code or settings."""
+    return (value.strip("\"'") for value in (_LIBRARIES_SET.findall(text) if "=" in text else ()))
+
+
+def startup_files(text: str) -> Iterator[str]:
+    """Yield the values of variables that name what an interpreter runs when it starts."""
+    return (value.strip("\"'") for value in _CODE_SET.findall(text))
+
+
+def as_mounted(text: str) -> str:
+    """The text with names below the mount of a container as they are outside of it."""
+    for outside, inside in _MOUNT.findall(text):
+        text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
+    return text
+
+
+def search_path(workspace: str, text: str) -> Bases:
+    """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
+    here = [each for each in os.environ.get("PATH", "").split(":") if each and within(each, workspace)]
+    beside = (f"{workspace}/{each}" for each in table.BESIDE)
+    return tuple(dict.fromkeys([*_inside(_PATH_SET, text, workspace), *here, *beside]))
+
+
+def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
+    """The folders of the workspace that a line sets a search path to."""
+    for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
+        path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
+        if each and within(path, workspace):
+            yield path
