@@ -31,7 +31,7 @@ def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     What a script does is never certain before it runs, so a `deny` asks here too.
     """
     rules = [rule for rule in rules if _may_count(rule, subject)]
-    if not rules or not (subject.is_shell or subject.tool in _CODE):
+    if not rules or not (subject.commands or subject.tool in _CODE):
         return None
     code = str(subject.arguments.get("code", ""))
     for script in scripts_run(subject.parts, subject.workspace, subject.command, code):

@@ -170,13 +170,11 @@ def fits(rule: Rule, subject: Subject) -> bool:
 
 def touches(rule: Rule, subject: Subject) -> bool:
     """Whether any part of the action fits the rule."""
-    if not is_in_force(rule, subject) or not subject.is_tool(rule.tool):
+    if not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
     if not rule.command:
         return not rule.path or any(is_at(rule, path, subject) for path in subject.paths)
-    if not subject.is_shell:
-        return False
-    result = [part for part in subject.parts if runs(rule, part)]
+    result = [part for part in subject.commands if runs(rule, part)]
     if not result:
         return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
     return not rule.path or any(is_at(rule, path, subject) for part in result for path in part.paths)

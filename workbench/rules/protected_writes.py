@@ -27,9 +27,7 @@ _PATCH: Final = "it applies a patch that cannot be read before it runs, which ma
 
 def unplaced_write(subject: Subject) -> str:
     """Why a command line is asked about because it may write to a protected path; empty when it may not."""
-    if not subject.is_shell:
-        return ""
-    reasons = (_by_patch(part, subject) if _is_patch(part) else _reason(part, subject) for part in subject.parts)
+    reasons = (_by_patch(part, subject) if _is_patch(part) else _reason(part, subject) for part in subject.commands)
     return next(filter(None, reasons), "")
 
 

@@ -77,7 +77,7 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
     A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
     """
-    if not rule.path or not is_in_force(rule, subject) or not subject.is_tool(rule.tool):
+    if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
     parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
     if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
@@ -112,7 +112,7 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
         is_deep = subject.tool in _DEEP
         named = subject.paths or ((subject.workspace,) if is_deep else ())
         yield from ((path, is_deep) for one in named for path in {one, real(one)})
-    for part in subject.parts if subject.is_shell else ():
+    for part in subject.commands:
         if rule.command and not runs(rule, part):
             continue
         is_deep = _is_deep(part)

@@ -30,6 +30,13 @@ class Subject:
         """Whether an `ask` or `deny` rule for tools of this pattern means its tool; an empty pattern means all."""
         return not pattern or any(fnmatchcase(name, pattern) for name in (self.tool, self.server_tool) if name)
 
+    def is_ruled_tool(self, pattern: str, command: str) -> bool:
+        """Whether an `ask` or `deny` rule for this tool and command means its tool.
+
+        A rule for commands of the shell means every tool that runs commands.
+        """
+        return self.is_tool(pattern) or bool(command and pattern == SHELL and self.commands)
+
     def is_allowed_tool(self, name: str) -> bool:
         """Whether an `allow` rule for this tool means its tool: one of a server only with the name of the server.
 
@@ -46,14 +53,21 @@ class Subject:
         return self.tool == SHELL
 
     @property
+    def commands(self) -> tuple[Part, ...]:
+        """The commands that it runs; for a command line with its redirects and all else in it."""
+        return self.parts if self.is_shell else tuple(part for part in self.parts if part.words)
+
+    @property
     def protected(self) -> tuple[str, ...]:
         """Protected paths that it changes or deletes."""
         return tuple(dict.fromkeys(path for part in self.parts for path in part.protected))
 
     @property
     def command(self) -> str:
-        """The whole command line."""
-        return str(self.arguments.get("command", "")) if self.is_shell else ""
+        """The whole command line; of another tool that runs commands a line for each."""
+        if self.is_shell:
+            return str(self.arguments.get("command", ""))
+        return "\n".join(part.text for part in self.commands)
 
 
 def subject_of(

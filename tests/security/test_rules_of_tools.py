@@ -1,0 +1,117 @@
+"""Rules for commands count for every tool that runs commands, not only for the shell."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from workbench.risk import RatingContext, assess
+from workbench.rules.book import deciding
+from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.rule import parse_rule
+from workbench.rules.subject import Subject, subject_of
+from workbench.tools import (
+    Action,
+    BashTool,
+    IPythonTool,
+    Observation,
+    PythonExecuteTool,
+    ToolAnnotations,
+    ToolDefinition,
+)
+from workbench.tools.effects import AssessmentContext, Effect, RunsCommand
+
+
+class Task(Action):
+    """A command line."""
+
+    target: str
+
+
+class TaskTool(ToolDefinition[Task, Observation]):
+    """Runs the command lines of somebody else's package."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            name="tasks",
+            description="Run a task.",
+            action_type=Task,
+            observation_type=Observation,
+            annotations=ToolAnnotations(),
+        )
+
+    def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
+        """Say which command the call runs."""
+        return (RunsCommand(str(arguments["target"])),)
+
+
+def subject(tool: ToolDefinition, arguments: Mapping[str, Any], folder: str) -> Subject:
+    rated = assess(tool, arguments, RatingContext(folder))
+    return subject_of(tool.name, arguments, rated, folder, "/home/u")
+
+
+def verdict(rule: str, tool: ToolDefinition, arguments: Mapping[str, Any], folder) -> str:
+    result = deciding([parse_rule(rule)], subject(tool, arguments, str(folder)))
+    return result.verdict if result else "none"
+
+
+PUSHES = [
+    (TaskTool, {"target": "git push origin main"}),
+    (TaskTool, {"target": "cd src && sh -c 'git -C . push'"}),
+    (IPythonTool, {"code": "!git push"}),
+    (IPythonTool, {"code": "x = !git push"}),
+    (IPythonTool, {"code": "%%bash\ngit push"}),
+    (IPythonTool, {"code": "%system git push"}),
+    (IPythonTool, {"code": "import subprocess\nsubprocess.run(['git', 'push'])"}),
+    (PythonExecuteTool, {"code": "import subprocess\nsubprocess.run(['git', 'push', '-f'])"}),
+    (PythonExecuteTool, {"code": "import subprocess\nsubprocess.check_call('git push', shell=True)"}),
+    (PythonExecuteTool, {"code": "from subprocess import Popen as p\np(('git', '-C', '.', 'push'))"}),
+    (PythonExecuteTool, {"code": "import os\nos.system('git push')"}),
+    (PythonExecuteTool, {"code": "import os\nos.execvp('git', ['git', 'push'])"}),
+    (PythonExecuteTool, {"code": "import asyncio\nasyncio.run(asyncio.create_subprocess_exec('git', 'push'))"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), PUSHES)
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+def test_a_rule_for_commands_counts_for_every_tool_that_runs_them(tmp_path, tool, arguments, kind):
+    assert verdict(f"{kind} $ git push *", tool(), arguments, tmp_path) == kind
+    assert verdict(f"{kind} execute_bash $ git push *", tool(), arguments, tmp_path) == kind
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (TaskTool, {"target": "git status"}),
+        (IPythonTool, {"code": "!git status"}),
+        (PythonExecuteTool, {"code": "print('git push')"}),
+    ],
+)
+def test_other_commands_of_such_tools_are_not_denied(tmp_path, tool, arguments):
+    assert verdict("deny $ git push *", tool(), arguments, tmp_path) != "deny"
+
+
+def test_what_only_running_it_shows_is_asked_about(tmp_path):
+    assert verdict("deny $ git push *", TaskTool(), {"target": "git $VERB"}, tmp_path) == "ask"
+    (tmp_path / "push.sh").write_text("git push\n")
+    assert verdict("deny $ git push *", TaskTool(), {"target": "sh push.sh"}, tmp_path) == "ask"
+    assert verdict("deny $ git push *", IPythonTool(), {"code": "!sh push.sh"}, tmp_path) == "ask"
+
+
+def test_a_directory_that_such_a_command_takes_in_whole_is_asked_about(tmp_path):
+    (tmp_path / "secret").mkdir()
+    for tool, arguments in [(TaskTool, {"target": "rm -r ."}), (IPythonTool, {"code": "!grep -r x ."})]:
+        assert verdict("deny in secret/**", tool(), arguments, tmp_path) in {"ask", "deny"}
+
+
+def test_an_allow_rule_for_commands_allows_the_shell_alone(tmp_path):
+    assert verdict("allow $ pytest *", TaskTool(), {"target": "pytest -q"}, tmp_path) == "none"
+    assert verdict("allow $ pytest *", BashTool(), {"command": "pytest -q"}, tmp_path) == "allow"
+
+
+def test_writes_to_unknown_paths_by_such_a_tool_are_asked_about_in_every_mode(tmp_path):
+    for tool, arguments in [
+        (TaskTool, {"target": "cp x $d/pre-commit"}),
+        (IPythonTool, {"code": "%%bash\ncp x $d/pre-commit"}),
+    ]:
+        assert unplaced_write(subject(tool(), arguments, str(tmp_path)))
