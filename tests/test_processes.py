@@ -23,7 +23,7 @@ from workbench.session.names import new_id
 from workbench.session.storage.catalog import newest_first
 from workbench.tools.web_read.child import converted
 from workbench.tui.terminal.clipboard import copy_command
-from workbench.view.sessions import Shelf
+from workbench.view.sessions import SessionShelf
 from workbench.view.state import SessionState
 from workbench.view.tools import tools_here
 
@@ -102,7 +102,7 @@ def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, mon
         ran = subprocess.run(command, env=hostile.env, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
     name = next(newest_first(hostile.locations)).id
-    Shelf(hostile.locations).export(name, Path("kept.md"))
+    SessionShelf(hostile.locations).export(name, Path("kept.md"))
     assert (hostile.project / "kept.md").read_text().startswith("# ")
     assert imported(mark) == ""
 
@@ -267,4 +267,4 @@ def test_a_folder_that_is_gone_is_an_error_of_the_system(tmp_path: Path):
 
 def test_an_export_into_a_folder_that_is_not_there_says_so(world: World):
     with pytest.raises(WorkbenchError):
-        Shelf(world.locations).export("20260101-000000-none", world.project / "x.md")
+        SessionShelf(world.locations).export("20260101-000000-none", world.project / "x.md")

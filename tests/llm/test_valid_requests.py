@@ -7,7 +7,7 @@ from tests.fakes.pairing import anthropic_faults, openai_faults
 from tests.session.random_logs import damaged_logs, logs
 from workbench.llm.answer import has_calls, in_words
 from workbench.llm.client import load_litellm
-from workbench.session.turn.history import History, messages
+from workbench.session.turn.history import MessageHistory, messages
 
 SYSTEM = {"role": "system", "content": "the rules"}
 ANY_LOG = st.one_of(logs, damaged_logs())
@@ -36,7 +36,7 @@ def test_anthropic_accepts_any_log(log):
 @settings(max_examples=200, deadline=None)
 @given(ANY_LOG, st.sets(st.integers(0, 25)))
 def test_requests_are_valid_at_every_moment_they_are_asked_for(log, asked):
-    history = History()
+    history = MessageHistory()
     for number, event in enumerate(log):
         history.apply(event)
         if number in asked:

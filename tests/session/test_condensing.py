@@ -13,7 +13,7 @@ from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.protocol.events import HistoryCondensed
 from workbench.session.actions.decide import CommandError
-from workbench.session.turn.history import KEPT_FIRST, History, messages
+from workbench.session.turn.history import KEPT_FIRST, MessageHistory, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -267,7 +267,7 @@ def test_no_condensing_whatever_it_names_splits_a_call_from_its_result(log, firs
 def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     log = [event for part in parts for event in part]
     log = [replace(event, seq=seq) for seq, event in enumerate(log, 1)]
-    history = History()
+    history = MessageHistory()
     for event in log:
         history.apply(event)
     before = list(history.request())

@@ -13,7 +13,7 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
-from workbench.tui.screens.answer import AnswerScreen, Choice
+from workbench.tui.screens.answer import AnswerScreen, OptionLine
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
@@ -21,7 +21,7 @@ from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval import questions as arming
-from workbench.view.approval.questions import Answer, Later
+from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.state import ActionItem
 
 OPTIONS = ["red", "blue", "green"]
@@ -59,7 +59,7 @@ async def test_a_digit_chooses_once_armed(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await arm(pilot, app, clock)
         await pilot.press("2")
-        assert await until(pilot, lambda: app.results == [Answer("blue")])
+        assert await until(pilot, lambda: app.results == [TextAnswer("blue")])
 
 
 async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> None:
@@ -67,7 +67,7 @@ async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> No
     async with app.run_test() as pilot:
         await arm(pilot, app, clock)
         await pilot.press("enter", "4", "backspace", "space", *"or 2 of 3", "enter")
-        assert await until(pilot, lambda: app.results == [Answer("or 2 of 3")])
+        assert await until(pilot, lambda: app.results == [TextAnswer("or 2 of 3")])
 
 
 async def test_without_options_digits_are_text() -> None:
@@ -76,7 +76,7 @@ async def test_without_options_digits_are_text() -> None:
         await arm(pilot, app, clock)
         assert "choose" not in hints(app)
         await pilot.press("1", "2", "enter")
-        await until(pilot, lambda: app.results == [Answer("12")])
+        await until(pilot, lambda: app.results == [TextAnswer("12")])
 
 
 async def test_it_shows_the_whole_question_and_its_options_as_plain_text() -> None:
@@ -84,7 +84,7 @@ async def test_it_shows_the_whole_question_and_its_options_as_plain_text() -> No
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
         assert str(app.pushed.query_one("#question").render()) == "[/foo] which\\e[8m?\nSecond line"
-        assert [str(choice.render()).split() for choice in app.pushed.query(Choice)] == [
+        assert [str(choice.render()).split() for choice in app.pushed.query(OptionLine)] == [
             ["1", "[bold]a[/x]"],
             ["2", "b\\u202ec"],
         ]
@@ -118,7 +118,7 @@ async def test_one_choice_pressed_too_early_is_nothing() -> None:
         await arm(pilot, app, clock)
         assert (line(app).value, app.results, passed) == ("", [], [])
         await pilot.press("3")
-        await until(pilot, lambda: app.results == [Answer("green")])
+        await until(pilot, lambda: app.results == [TextAnswer("green")])
 
 
 async def test_a_card_that_was_called_for_drops_what_comes_too_early_and_stays() -> None:
@@ -129,7 +129,7 @@ async def test_a_card_that_was_called_for_drops_what_comes_too_early_and_stays()
         assert (line(app).value, app.results) == ("", [])
         await arm(pilot, app, clock)
         await pilot.press("1")
-        await until(pilot, lambda: app.results == [Answer("red")])
+        await until(pilot, lambda: app.results == [TextAnswer("red")])
 
 
 async def test_escape_leaves_it_open_at_any_time_and_keeps_what_was_written() -> None:
@@ -158,7 +158,7 @@ async def test_a_click_chooses_once_armed_and_not_when_it_brings_the_window_to_t
     app, clock, _ = card()
     async with app.run_test() as pilot:
         await visible_now(pilot, app)
-        third = app.pushed.query(Choice).last()
+        third = app.pushed.query(OptionLine).last()
         await pilot.click(third)
         await arm(pilot, app, clock)
         app.app_focus = False
@@ -167,7 +167,7 @@ async def test_a_click_chooses_once_armed_and_not_when_it_brings_the_window_to_t
         assert app.results == []
         await arm(pilot, app, clock)
         await pilot.click(third)
-        await until(pilot, lambda: app.results == [Answer("green")])
+        await until(pilot, lambda: app.results == [TextAnswer("green")])
 
 
 async def test_a_long_question_scrolls_and_leaves_the_line_on_the_screen() -> None:

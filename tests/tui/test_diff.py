@@ -16,10 +16,10 @@ from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.telling import change_lines
 from workbench.secrets.masker import SecretMasker
-from workbench.view.diff.document import Document, split_rows, unified_rows
+from workbench.view.diff.document import DiffDocument, split_rows, unified_rows
 from workbench.view.diff.geometry import Geometry, Look
 from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, wrap_places
-from workbench.view.diff.rows import Row
+from workbench.view.diff.rows import DiffRow
 
 steady = settings(deadline=None, derandomize=True, max_examples=150)
 # Few different lines, so that texts share some; odd ends, wide signs and controls among them.
@@ -31,7 +31,7 @@ TEXT = st.one_of(
 )
 
 
-def lines_of(rows: list[Row], diff: FileDiff, side: str) -> str:
+def lines_of(rows: list[DiffRow], diff: FileDiff, side: str) -> str:
     found: list[str] = []
     for row in rows:
         line = row.old if side == "old" else row.new
@@ -138,7 +138,7 @@ def test_unchanged_lines_fold_and_open() -> None:
     assert [fold.size for fold in folds] == [17, 16]
     opened = unified_rows([diff], {(0, folds[0].old)})
     assert [row.size for row in opened if row.kind == "fold"] == [16]
-    assert opened[0] == Row("same", 0, 0, 0)
+    assert opened[0] == DiffRow("same", 0, 0, 0)
 
 
 def test_changed_words_are_found_and_lines_with_nothing_in_common_are_left_alone() -> None:
@@ -164,7 +164,7 @@ def test_syntax_goes_only_as_far_as_it_is_asked() -> None:
 
 def test_far_syntax_comes_in_steps() -> None:
     before = "x = 1\n" * 3_000
-    document = Document([compare("a.py", before, before + "y = 2\n")])
+    document = DiffDocument([compare("a.py", before, before + "y = 2\n")])
     assert document.syntax(0, "new", 2_999) == []
     steps = 0
     while not document.work():
@@ -178,7 +178,7 @@ def test_a_hundred_thousand_changed_lines_end_soon_and_stay_true() -> None:
     after = [line if number % 2 else f"new {number}\n" for number, line in enumerate(before)]
     begun = time.process_time()
     diff = compare("f", "".join(before), "".join(after))
-    geometry = Geometry(Document([diff]), Look(100, False, False))
+    geometry = Geometry(DiffDocument([diff]), Look(100, False, False))
     spent = time.process_time() - begun
     assert taken(diff, range(len(diff.hunks))) == "".join(after)
     assert geometry.height > 100_000
@@ -200,7 +200,7 @@ def test_a_moved_block_in_a_long_file_is_found() -> None:
 
 
 def test_wrapped_lines_take_the_rows_they_need() -> None:
-    document = Document([compare("f", None, "x" * 100 + "\n")])
+    document = DiffDocument([compare("f", None, "x" * 100 + "\n")])
     geometry = Geometry(document, Look(44, False, True))
     assert geometry.height == 1 + -(-100 // geometry.text_width)
     assert geometry.at(2) == (1, 1)
@@ -209,21 +209,21 @@ def test_wrapped_lines_take_the_rows_they_need() -> None:
 
 @given(st.text(st.sampled_from("ab  \t·é漢\u202e\x00"), max_size=40))
 def test_the_cells_that_are_counted_are_those_that_are_painted(text: str) -> None:
-    document = Document([compare("f", None, text + "\n")])
+    document = DiffDocument([compare("f", None, text + "\n")])
     assert list(document.cells(0, "new")) == [cell_len(paint_line(line).text) for line in split_lines(text + "\n")]
 
 
 def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:
     before = "".join(f"value {number} of before\n" for number in range(3_000))
-    document = Document([compare("f", before, before.replace("before", "after"))])
+    document = DiffDocument([compare("f", before, before.replace("before", "after"))])
     assert document.words(0, 0, "old", 2_500) == [(14, 20)]
     assert document.words(0, 0, "new", 2_500) == [(14, 19)]
-    one_more = Document([compare("f", "a one\n", "b one\nb two\nb three\n")])
+    one_more = DiffDocument([compare("f", "a one\n", "b one\nb two\nb three\n")])
     assert [one_more.words(0, 0, "new", line) for line in range(3)] == [[(0, 1)], [], []]
 
 
 def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
-    document = Document([compare("f", "a\n" * 50, "b\n" * 50)])
+    document = DiffDocument([compare("f", "a\n" * 50, "b\n" * 50)])
     wide, narrow = (Geometry(document, Look(width, False, True)) for width in (100, 60))
     assert wide.rows is narrow.rows
     assert Geometry(document, Look(100, True, True)).rows is not wide.rows
@@ -236,7 +236,7 @@ def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as
     old = "a=1\nSERVICE_KEY=abcdef123456\nold=abcdef123456\n"
     new = "a=2\nSERVICE_KEY=abcdef123456\nnew=abcdef123456\n"
     diff = compare(".env", old, new)
-    document = Document([diff])
+    document = DiffDocument([diff])
     assert document.painted(0, "old", 1).text == document.painted(0, "new", 1).text == "SERVICE_KEY=••••••••••••"
     assert document.painted(0, "old", 2).text == "old=••••••••••••"
     assert document.painted(0, "new", 2).text == "new=abcdef123456"
@@ -249,6 +249,6 @@ def test_no_line_of_a_private_key_is_shown():
         *("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" for _ in range(3)),
         "-----END PRIVATE KEY-----",
     ]
-    document = Document([compare("key.pem", "\n".join([*body, "x", ""]), "\n".join([*body, "y", ""]))])
+    document = DiffDocument([compare("key.pem", "\n".join([*body, "x", ""]), "\n".join([*body, "y", ""]))])
     shown = [document.painted(0, side, line).text for side in ("old", "new") for line in range(len(body))]
     assert not [line for line in shown if "MIIE" in line]

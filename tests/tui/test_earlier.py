@@ -10,7 +10,7 @@ import pytest
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from tests.tui.trial import wait_until, workbench_app
-from workbench.client.history import FilePast, History, read_history
+from workbench.client.history import EventHistory, FilePast, read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
 from workbench.tui.screens.main import feed
@@ -83,7 +83,7 @@ def session(turns: int, folder: Path) -> tuple[list[ev.EventBase], Path]:
     return script.events, path
 
 
-def end_of(path: Path, least: int) -> tuple[SessionState, History]:
+def end_of(path: Path, least: int) -> tuple[SessionState, EventHistory]:
     """The state once the first part is read."""
     history = read_history(Store.open(path, readonly=True), least)
     state = SessionState()
@@ -158,7 +158,7 @@ class FileLink(FakeLink):
         if not self.held:
             return read_history(Store.open(self._path, readonly=True), self._least)
         with Store.open(self._path, readonly=True) as store:
-            return History(list(store.events(limit=self.held)), FilePast(self._path, self._least))
+            return EventHistory(list(store.events(limit=self.held)), FilePast(self._path, self._least))
 
 
 async def test_older_parts_come_when_one_goes_there(long_log):

@@ -8,7 +8,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
-from workbench.tui.palette.entries import Entry, PastSession, entries_of, fitting
+from workbench.tui.palette.entries import PaletteEntry, PastSession, entries_of, fitting
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
@@ -158,10 +158,10 @@ async def test_the_mouse_and_the_arrows_choose_and_escape_changes_nothing():
 )
 def test_the_best_fit_comes_first(query, first):
     offered = [
-        Entry("command", "/theme", "other colours", ""),
-        Entry("command", "/diff", "what changed", ""),
-        Entry("model", "deep", "anthropic/large", ""),
-        Entry("theme", "ohw-dusk", "", ""),
+        PaletteEntry("command", "/theme", "other colours", ""),
+        PaletteEntry("command", "/diff", "what changed", ""),
+        PaletteEntry("model", "deep", "anthropic/large", ""),
+        PaletteEntry("theme", "ohw-dusk", "", ""),
     ]
     assert [entry.label for entry in fitting(query, offered, 1)] == ([first] if first else [])
 

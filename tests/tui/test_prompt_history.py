@@ -5,7 +5,7 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
-from workbench.view.prompt.history import MOST, History
+from workbench.view.prompt.history import MOST, PromptHistory
 
 
 def labels(app):
@@ -14,10 +14,10 @@ def labels(app):
 
 def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
-    first = History(path)
+    first = PromptHistory(path)
     for text in ("one", "two\nlines", "one", "  "):
         first.remember(text)
-    again = History(path)
+    again = PromptHistory(path)
     again.remember("now")
     again.add_older(again.read())
     assert list(again.newest_first) == ["now", "one", "two\nlines"]
@@ -25,7 +25,7 @@ def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):
 
 def test_only_the_person_can_read_it(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
-    History(path).remember("a secret")
+    PromptHistory(path).remember("a secret")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -34,7 +34,7 @@ def test_a_long_history_is_cut_and_a_damaged_line_is_left_out(tmp_path):
     path = tmp_path / "state" / "history.jsonl"
     path.parent.mkdir(mode=0o700)
     path.write_text("{damaged\n" + "".join(f'"text {number}"\n' for number in range(2 * MOST + 5)))
-    texts = History(path).read()
+    texts = PromptHistory(path).read()
     assert len(texts) == MOST
     assert texts[-1] == f"text {2 * MOST + 4}"
     assert len(path.read_text().splitlines()) == MOST
@@ -43,7 +43,7 @@ def test_a_long_history_is_cut_and_a_damaged_line_is_left_out(tmp_path):
 
 def test_what_cannot_be_kept_is_still_there_on_this_screen(tmp_path):
     (tmp_path / "file").touch()
-    history = History(tmp_path / "file" / "history.jsonl")
+    history = PromptHistory(tmp_path / "file" / "history.jsonl")
     history.remember("one")
     assert list(history.newest_first) == ["one"]
     assert history.read() == []

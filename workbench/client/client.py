@@ -46,7 +46,7 @@ class Client(Protocol):
     def history(self) -> Iterable[Event]:
         """The events the log holds now, read from the session file while one goes through them, in any thread.
 
-        It may be a `History` with the last part alone, and a way to the older ones.
+        It may be an `EventHistory` with the last part alone, and a way to the older ones.
         """
 
     async def receive(self) -> Sequence[Incoming]:

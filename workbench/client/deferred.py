@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from workbench.client.client import Client, Disconnected, Incoming
-from workbench.client.history import History
+from workbench.client.history import EventHistory
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class DeferredClient:
             except WorkbenchError as error:
                 self._lost = Disconnected(str(error), for_good=True)
 
-        return replace(history, events=read()) if isinstance(history, History) else read()
+        return replace(history, events=read()) if isinstance(history, EventHistory) else read()
 
     def _stand_in(self, link: Client) -> None:
         with self._lock:

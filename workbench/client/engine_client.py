@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice, Incoming
-from workbench.client.history import FilePast, History, read_history
+from workbench.client.history import EventHistory, FilePast, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
 from workbench.engine.sockets import connect, forbid_tracing, socket_path
@@ -187,7 +187,7 @@ class EngineClient:
             store = Store.open(self._path, readonly=True)
             self._seen = store.last_seq
         self._worker = start_watched(self._give, self._died, "link-commands")
-        return read_history(store) if store else History((), FilePast(self._path))
+        return read_history(store) if store else EventHistory((), FilePast(self._path))
 
     def send(self, command: Command) -> None:
         """Queue a command; a thread delivers it."""

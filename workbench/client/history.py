@@ -26,7 +26,7 @@ class Past(Protocol):
 
 
 @dataclass(frozen=True)
-class History:
+class EventHistory:
     """The events to begin with; with a `digest` they are the end of the log, and that tells of what came before.
 
     From the `past` older parts are read, also such as were on screen and are no longer held.
@@ -58,7 +58,7 @@ class FilePast:
             return list(part(store, part_start(store, end, self._least), end))
 
 
-def read_history(store: Store, least: int = WINDOW) -> History:
+def read_history(store: Store, least: int = WINDOW) -> EventHistory:
     """What the open file holds now; closes it when the events have been gone through.
 
     A part of the log has at least so many events.
@@ -67,10 +67,10 @@ def read_history(store: Store, least: int = WINDOW) -> History:
     try:
         start = part_start(store, end, least)
         if start > 1:
-            return History(_read(store, start, end), past, digest(store, start))
+            return EventHistory(_read(store, start, end), past, digest(store, start))
     except StoreError:
         pass  # it is damaged: what can be read of it is read row by row
-    return History(_read(store, 1, end), past)
+    return EventHistory(_read(store, 1, end), past)
 
 
 def _read(store: Store, start: int, end: int) -> Iterator[Event]:

@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.plain.telling import change_lines, file_line
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
-from workbench.view.approval.questions import Always, Answer, Decision, Later, Outcome
+from workbench.view.approval.questions import Always, Decision, Later, Outcome, TextAnswer
 from workbench.view.approval.rule_trial import Trial
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line
@@ -34,7 +34,7 @@ class Asker(Protocol):
         """The next line that was typed after all of this was shown."""
 
 
-class Question:
+class PlainQuestion:
     """One waiting action and what the person makes of it."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Question:
         who = f"T{who_asks(self._item.agent)[1:]}"
         options = [f"  {number}. {text}" for number, text in enumerate(question.options, 1)]
         await self._asker.show([f"{who} asks you: {question.text}", *options])
-        how = "Answer with a number or in your own words" if options else "Answer in your own words"
+        how = "TextAnswer with a number or in your own words" if options else "TextAnswer in your own words"
         self._asker.say(f"{how}; /later leaves it open.")
         while True:
             line = (await self._asker.answer("Answer: ")).strip()
@@ -94,7 +94,7 @@ class Question:
                 return Later()
             if line:
                 chosen = line.isdecimal() and 1 <= int(line) <= len(question.options)
-                return Answer(question.options[int(line) - 1] if chosen else line)
+                return TextAnswer(question.options[int(line) - 1] if chosen else line)
             self._asker.say(_EMPTY)
 
     async def _again(self) -> None:

@@ -14,13 +14,13 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.plain.console import Console, LineAsker
 from workbench.plain.never_ask import NeverAsk
-from workbench.plain.question import Question
+from workbench.plain.question import PlainQuestion
 from workbench.plain.telling import begun, change_lines, ended, file_line, standing, tasks, told
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
 from workbench.session.mentions import mentioned
 from workbench.text import first_line, well_formed
 from workbench.tools.manifest import kind_of
-from workbench.view.approval.questions import Always, Answer, Decision, Outcome
+from workbench.view.approval.questions import Always, Decision, Outcome, TextAnswer
 from workbench.view.approval.rule_trial import try_rule
 from workbench.view.formatting.detail import detail_text, detail_title
 from workbench.view.prompt.completion import ServerOffers
@@ -324,7 +324,7 @@ class Talk:
         self._asker.begin()
         place = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
         item = self._state.actions[key[0]]
-        question = Question(item, place, self._state.mode, self._asker, lambda rule: try_rule(rule, self._state))
+        question = PlainQuestion(item, place, self._state.mode, self._asker, lambda rule: try_rule(rule, self._state))
         outcome = await question.ask()
         self._question = None
         self._carry(key, outcome)
@@ -332,7 +332,7 @@ class Talk:
 
     def _carry(self, key: _Shown, outcome: Outcome) -> None:
         action_id, fingerprint, _ = key
-        if isinstance(outcome, Decision | Always | Answer):
+        if isinstance(outcome, Decision | Always | TextAnswer):
             self._settled.add(key)
             self._link.send(outcome.command(action_id, fingerprint))
         else:

@@ -152,14 +152,7 @@ class SessionParts:
             on_past=Recall(tools).apply,
         )
         assessments = Assessments(log.state)
-        self.files = WorkspaceFiles(
-            log,
-            tools,
-            options.repository,
-            assessments,
-            takes_snapshots=options.takes_snapshots,
-            changes=options.changes,
-        )
+        self.files = self._workspace_files(tools, assessments)
         self.actions = Actions(
             log,
             tools,
@@ -174,6 +167,17 @@ class SessionParts:
         self.questions = OpenQuestions(log, tools, self.actions)
         self.user_commands = UserCommands(log, self.actions, self.files.prepare_command)
         self.turn = self._model_turn(agent, loops)
+
+    def _workspace_files(self, tools: Mapping[str, ToolDefinition], assessments: Assessments) -> WorkspaceFiles:
+        options = self.options
+        return WorkspaceFiles(
+            self.log,
+            tools,
+            options.repository,
+            assessments,
+            takes_snapshots=options.takes_snapshots,
+            changes=options.changes,
+        )
 
     def _model_turn(self, agent: Responder, loops: LoopWatch) -> ModelTurn:
         options = self.options

@@ -48,7 +48,7 @@ from workbench.view.opened import Opened
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
-    from workbench.tui.palette.entries import Entry
+    from workbench.tui.palette.entries import PaletteEntry
     from workbench.tui.settings.book import SettingsBook
 
 _QUIT_SECONDS: Final = 2.0
@@ -228,7 +228,7 @@ class WorkbenchApp(TerminalApp):
         """Find anything there is to do by a few letters."""
         below = self.screen
 
-        async def run(entry: Entry | None) -> None:
+        async def run(entry: PaletteEntry | None) -> None:
             if entry is not None:
                 await self.run_action(entry.action, entry.node or below)
 

@@ -17,7 +17,7 @@ from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
-    from workbench.tui.palette.entries import Entry
+    from workbench.tui.palette.entries import PaletteEntry
     from workbench.tui.settings.book import SettingsBook
     from workbench.tui.settings.providers import Way
     from workbench.view.approval.never_ask import NeverAskQuestion
@@ -152,10 +152,10 @@ def open_sessions(
     """Show all sessions, or those that hold these words, unless they are shown already."""
     from workbench.config.locations import Locations
     from workbench.tui.screens.sessions import SessionsScreen
-    from workbench.view.sessions import Shelf
+    from workbench.view.sessions import SessionShelf
 
     if not isinstance(app.screen, SessionsScreen):
-        app.push_screen(SessionsScreen(Shelf(Locations.from_environment(), current), set_title, search), chosen)
+        app.push_screen(SessionsScreen(SessionShelf(Locations.from_environment(), current), set_title, search), chosen)
 
 
 def open_first_run(
@@ -183,19 +183,19 @@ async def export_session(app: App[Any], session_id: str, file: str) -> None:
     from workbench.client.threads import in_daemon
     from workbench.config.locations import Locations
     from workbench.errors import WorkbenchError
-    from workbench.view.sessions import Shelf
+    from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()
     message = f"written: {path}" if session_id else "there is no session yet"
     try:
         if session_id:
-            await in_daemon(lambda: Shelf(Locations.from_environment()).export(session_id, path))
+            await in_daemon(lambda: SessionShelf(Locations.from_environment()).export(session_id, path))
     except WorkbenchError as error:
         message = str(error)
     app.notify(visible(message), markup=False)
 
 
-def open_palette(app: WorkbenchApp, run: Callable[[Entry | None], Awaitable[None]]) -> None:
+def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]]) -> None:
     """Show everything there is to do on this screen; on the main one also its sessions and files."""
     from workbench.tui.palette.entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen

@@ -9,7 +9,7 @@ from workbench.text import first_line
 
 
 @dataclass(frozen=True)
-class Command:
+class SlashCommand:
     """One command: its name, what it does, and the action of the main screen it runs."""
 
     name: str
@@ -23,31 +23,35 @@ class Command:
 
 
 COMMANDS = (
-    Command("help", "keys and guides", "app.help"),
-    Command("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE", only_listed=True),
-    Command("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
-    Command("compact", "have the history summed up, so that it takes less of the model's window", "compact"),
-    Command("compact undo", "send the history whole again, as before it was summed up", "compact(True)"),
-    Command("cost", "what the session took, and what fills the model's window", "spending"),
-    Command("queue", "messages that wait for the agent: edit or drop them", "queue"),
-    Command("paste", "the image on the clipboard goes with the message", "paste_image"),
-    Command("tasks", "the agent's plan", "panel('tasks')"),
-    Command("diff", "what changed", "diff"),
-    Command("rules", "what is allowed, asked about and denied; try and save rules", "app.rules"),
-    Command("tools", "what the agent can do: built-in, MCP and OpenAPI tools; which are on", "app.tools"),
-    Command("mcp", "MCP servers: their tools, changes to approve, and logs", "app.servers"),
-    Command("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
-    Command("search", "words in all sessions", "app.sessions", argument="WORDS"),
-    Command("export", "write the session to a file: .md .html .jsonl .svg .cast", "export", argument="FILE"),
-    Command("init", "have the agent write or refresh AGENTS.md, its notes on this folder", "init", argument="WISHES"),
-    Command("stop", "end the run; what waits is not run", "stop"),
-    Command("exit", "end the run, as /stop; /quit leaves", "stop"),
-    Command("theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True),
-    Command("setup", "find a model to begin with: keys, local servers; one test call", "app.setup"),
-    Command("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
-    Command("mistakes", "what is wrong in your settings, keys and themes, with file and line", "app.mistakes"),
-    Command("demo", "try it with a scripted model", "app.demo(True)"),
-    Command("quit", "leave; the session is kept", "app.quit"),
+    SlashCommand("help", "keys and guides", "app.help"),
+    SlashCommand("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE", only_listed=True),
+    SlashCommand("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
+    SlashCommand("compact", "have the history summed up, so that it takes less of the model's window", "compact"),
+    SlashCommand("compact undo", "send the history whole again, as before it was summed up", "compact(True)"),
+    SlashCommand("cost", "what the session took, and what fills the model's window", "spending"),
+    SlashCommand("queue", "messages that wait for the agent: edit or drop them", "queue"),
+    SlashCommand("paste", "the image on the clipboard goes with the message", "paste_image"),
+    SlashCommand("tasks", "the agent's plan", "panel('tasks')"),
+    SlashCommand("diff", "what changed", "diff"),
+    SlashCommand("rules", "what is allowed, asked about and denied; try and save rules", "app.rules"),
+    SlashCommand("tools", "what the agent can do: built-in, MCP and OpenAPI tools; which are on", "app.tools"),
+    SlashCommand("mcp", "MCP servers: their tools, changes to approve, and logs", "app.servers"),
+    SlashCommand("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
+    SlashCommand("search", "words in all sessions", "app.sessions", argument="WORDS"),
+    SlashCommand("export", "write the session to a file: .md .html .jsonl .svg .cast", "export", argument="FILE"),
+    SlashCommand(
+        "init", "have the agent write or refresh AGENTS.md, its notes on this folder", "init", argument="WISHES"
+    ),
+    SlashCommand("stop", "end the run; what waits is not run", "stop"),
+    SlashCommand("exit", "end the run, as /stop; /quit leaves", "stop"),
+    SlashCommand(
+        "theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True
+    ),
+    SlashCommand("setup", "find a model to begin with: keys, local servers; one test call", "app.setup"),
+    SlashCommand("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
+    SlashCommand("mistakes", "what is wrong in your settings, keys and themes, with file and line", "app.mistakes"),
+    SlashCommand("demo", "try it with a scripted model", "app.demo(True)"),
+    SlashCommand("quit", "leave; the session is kept", "app.quit"),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 
@@ -56,7 +60,7 @@ class UnknownCommand(ValueError):
     """No such command; the message names the nearest one."""
 
 
-def command_named(name: str) -> Command | None:
+def command_named(name: str) -> SlashCommand | None:
     """The command of that name."""
     return _BY_NAME.get(name)
 
@@ -67,7 +71,7 @@ def words_after(name: str) -> dict[str, str]:
     return {rest: _BY_NAME[f"{first} {rest}"].words for first, rest in both if first == name}
 
 
-def parse_command(text: str) -> tuple[Command, str] | None:
+def parse_command(text: str) -> tuple[SlashCommand, str] | None:
     """The command of a line and its argument; None when the text is a message. Raises UnknownCommand."""
     line = text.strip()
     if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from workbench.client.client import Client, Disconnected, EngineNotice, Incoming
-from workbench.client.history import History, Past
+from workbench.client.history import EventHistory, Past
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
@@ -177,10 +177,10 @@ class Follower:
     def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
         """In a thread: let the engine be started, then load what showing a session needs, while it starts."""
         history = self._link.history()
-        self._past = history.past if isinstance(history, History) else None
+        self._past = history.past if isinstance(history, EventHistory) else None
         events = iter(history)
         chunk = list(islice(events, _CHUNK))
-        earlier = settled(history.digest) if isinstance(history, History) and history.digest else None
+        earlier = settled(history.digest) if isinstance(history, EventHistory) and history.digest else None
         self._load_later()
         return events, chunk, earlier
 

@@ -27,7 +27,7 @@ _MANY = 1_000
 _EXPORT = 600.0
 
 
-class Shelf:
+class SessionShelf:
     """Sessions by their ids; `current` is the one on the screen."""
 
     def __init__(self, locations: Locations, current: str = "") -> None:

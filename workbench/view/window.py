@@ -32,7 +32,7 @@ _LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
 @dataclass(frozen=True)
-class Step:
+class WindowStep:
     """Half-open ranges of items to mount and to unmount."""
 
     mount: range = range(0)
@@ -78,7 +78,7 @@ class Window:
             self.first = self._first_that_fits(0)
         return range(self.first, self.last)
 
-    def append(self, total: int, *, follows: bool) -> Step:
+    def append(self, total: int, *, follows: bool) -> WindowStep:
         """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
         if follows:
             return self._down(total, self._most_rows)
@@ -89,20 +89,20 @@ class Window:
             if weight > MAX_NODES:
                 break
             self.last += 1
-        return Step(mount=range(start, self.last))
+        return WindowStep(mount=range(start, self.last))
 
     def drop(self, count: int) -> range:
         """So many items at the beginning leave the run."""
         before, self.first = self.first, min(self.last, self.first + count)
         return range(before, self.first)
 
-    def fill(self) -> Step:
+    def fill(self) -> WindowStep:
         """A chunk before the run, as far as there is room; nothing else makes room for it."""
         start = self.first
         self.first = min(start, self._first_that_fits(max(0, start - CHUNK)))
-        return Step(mount=range(self.first, start))
+        return WindowStep(mount=range(self.first, start))
 
-    def older(self) -> Step:
+    def older(self) -> WindowStep:
         """A chunk before the run; the end of the run makes room."""
         start, end = self.first, self.last
         self.first = max(0, start - CHUNK)
@@ -110,9 +110,9 @@ class Window:
         while self.last > start + 1 and (weight > MAX_NODES or self.last - self.first > self.max_items):
             self.last -= 1
             weight -= self._weight(self.last)
-        return Step(range(self.first, start), range(self.last, end))
+        return WindowStep(range(self.first, start), range(self.last, end))
 
-    def newer(self, total: int) -> Step:
+    def newer(self, total: int) -> WindowStep:
         """A chunk after the run; its beginning makes room."""
         return self._down(min(total, self.last + CHUNK))
 
@@ -120,11 +120,11 @@ class Window:
     def _most_rows(self) -> float:
         return mounted_rows(self.height) if self.height else math.inf
 
-    def _down(self, end: int, most_rows: float = math.inf) -> Step:
+    def _down(self, end: int, most_rows: float = math.inf) -> WindowStep:
         first, start = self.first, self.last
         self.last = end
         self.first = self._first_that_fits(first, most_rows)
-        return Step(range(max(start, self.first), end), range(first, min(self.first, start)))
+        return WindowStep(range(max(start, self.first), end), range(first, min(self.first, start)))
 
     def _first_that_fits(self, lowest: int, most_rows: float = math.inf) -> int:
         first = self.last

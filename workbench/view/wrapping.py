@@ -131,7 +131,7 @@ def wrapped(text: str, width: int) -> list[str]:
 MOST_MATCHES: Final = 10_000
 
 
-class Row(NamedTuple):
+class WrappedRow(NamedTuple):
     """One row of the screen: which line it belongs to, and from which character to which."""
 
     line: int
@@ -144,7 +144,7 @@ class WrappedText:
 
     def __init__(self, text: str) -> None:
         self.lines = [line.expandtabs(8) for line in visible(text).split("\n")]
-        self.rows: list[Row] = []
+        self.rows: list[WrappedRow] = []
         self.matches: list[tuple[int, int, int]] = []
         """Line, first and last character of each match, in order."""
         self._width = 0
@@ -157,13 +157,13 @@ class WrappedText:
         self.rows = []
         for number, line in enumerate(self.lines):
             if len(line) <= width and line.isascii():
-                self.rows.append(Row(number, 0, len(line)))
+                self.rows.append(WrappedRow(number, 0, len(line)))
             else:
                 self._wrap_line(number, line, max(2, width))
 
     def _wrap_line(self, number: int, line: str, width: int) -> None:
         starts = row_starts(line, width)
-        self.rows.extend(Row(number, start, end) for start, end in pairwise([*starts, len(line)]))
+        self.rows.extend(WrappedRow(number, start, end) for start, end in pairwise([*starts, len(line)]))
 
     def find(self, needle: str) -> None:
         """Note all places of `needle`, regardless of case."""
@@ -178,7 +178,7 @@ class WrappedText:
 
     def row_of(self, line: int, column: int) -> int:
         """The row that shows a character of a line."""
-        at = bisect_left(self.rows, Row(line, column + 1, 0)) - 1
+        at = bisect_left(self.rows, WrappedRow(line, column + 1, 0)) - 1
         return max(0, at)
 
     def pieces(self, row: int, current: int) -> Line:

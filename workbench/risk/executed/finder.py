@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from workbench.files.anchored import real_path
 from workbench.risk.executed.source import (
     Kind,
-    Source,
+    ScannedFile,
     modules_in,
     quoted_names,
     source_of,
@@ -161,11 +161,11 @@ class Finder:
         if depth < _DEEPEST:
             self._follow(path, real, source, bases, depth + 1)
 
-    def _source(self, path: str, kind: Kind) -> Source | None:
+    def _source(self, path: str, kind: Kind) -> ScannedFile | None:
         text = self.beneath.get(path)
         return source_of(path, kind) if text is None else source_of_text(path, text, kind)
 
-    def _follow(self, path: str, real: str, source: Source, bases: Bases, depth: int) -> None:
+    def _follow(self, path: str, real: str, source: ScannedFile, bases: Bases, depth: int) -> None:
         beside = os.path.dirname(real)  # noqa: PTH120 - a string comes in
         both = (*bases, os.path.dirname(path), beside)  # noqa: PTH120
         if source.shebang:
@@ -180,7 +180,7 @@ class Finder:
                 if self.program(f"{name}{ending}", both, depth):
                     break
 
-    def _follow_commands(self, source: Source, bases: Bases, both: Bases, depth: int) -> None:
+    def _follow_commands(self, source: ScannedFile, bases: Bases, both: Bases, depth: int) -> None:
         """The commands of a script, which may run where it starts, beside it, or where it has changed to."""
         for words in source.commands:
             if words[0] == "cd" and len(words) == 2:

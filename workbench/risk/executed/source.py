@@ -96,7 +96,7 @@ _MOST_PATHS: Final = 60
 _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
-class Source(NamedTuple):
+class ScannedFile(NamedTuple):
     """What a file holds, as a hash, and what its text would run or load."""
 
     digest: str
@@ -110,12 +110,12 @@ class Source(NamedTuple):
     """The language its text was read in."""
 
 
-_RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], Source] = {}
-_ANALYSED: dict[tuple[str, str, str], Source] = {}
+_RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], ScannedFile] = {}
+_ANALYSED: dict[tuple[str, str, str], ScannedFile] = {}
 """By digest, ending and kind."""
 
 
-def source_of(path: str, kind: Kind = "") -> Source | None:
+def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
     """What the regular file at a path holds; None where there is none, or none that can be read. It never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -131,13 +131,13 @@ def source_of(path: str, kind: Kind = "") -> Source | None:
         os.close(descriptor)
 
 
-def state_of(path: str) -> Source | None:
+def state_of(path: str) -> ScannedFile | None:
     """A regular file identified by its size, times and inode, without a look into it."""
     try:
         info = os.stat(path)  # noqa: PTH116 - a string comes in
     except (OSError, ValueError):
         return None
-    return Source(_state(info)) if stat.S_ISREG(info.st_mode) else None
+    return ScannedFile(_state(info)) if stat.S_ISREG(info.st_mode) else None
 
 
 def is_program(path: str) -> bool:
@@ -156,7 +156,7 @@ def is_program(path: str) -> bool:
         return False
 
 
-def source_of_text(path: str, text: str, kind: Kind = "") -> Source:
+def source_of_text(path: str, text: str, kind: Kind = "") -> ScannedFile:
     """The same of a text that an earlier action will write there."""
     return _analysed(path, text.encode(errors="surrogatepass"), kind)
 
@@ -165,12 +165,12 @@ def _state(info: os.stat_result) -> str:
     return f"{info.st_size}.{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}"
 
 
-def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
+def _read(descriptor: int, path: str, kind: Kind) -> ScannedFile | None:
     info = os.fstat(descriptor)
     if not stat.S_ISREG(info.st_mode):
         return None
     if info.st_size > LARGEST:
-        return Source(_state(info))
+        return ScannedFile(_state(info))
     key = (path, kind, info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
     if (cached := _RECOGNIZED.get(key)) is not None:
         return cached
@@ -184,7 +184,7 @@ def _read(descriptor: int, path: str, kind: Kind) -> Source | None:
     return source
 
 
-def _analysed(path: str, content: bytes, kind: Kind) -> Source:
+def _analysed(path: str, content: bytes, kind: Kind) -> ScannedFile:
     """What the content says, which is looked through once; a file that is not settled is only hashed again."""
     digest = hashlib.sha256(content).hexdigest()[:32]
     key = (digest, PurePath(path).suffix, kind)
@@ -195,9 +195,9 @@ def _analysed(path: str, content: bytes, kind: Kind) -> Source:
     return _ANALYSED[key]
 
 
-def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Source:
+def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> ScannedFile:
     if len(content) > _LONGEST_TEXT or b"\0" in content[:4_000]:
-        return Source(digest)
+        return ScannedFile(digest)
     text = content.decode(errors="replace")
     first = _SHEBANG.match(text)
     shebang = tuple(filter(None, first.groups())) if first else ()
@@ -208,16 +208,16 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Sourc
         dotted = _DOTTED.findall(text)[:_MOST_DOTTED] if _LOADS_NAMED.search(text) else ()
         modules = (*modules_in(text), *dict.fromkeys(dotted))
         named = (*quoted_names(text, any_name=_runs_text(text)), *(plain_names(text) if "%run" in text else ()))
-        return Source(digest, shebang, modules=modules, names=named, kind=kind)
+        return ScannedFile(digest, shebang, modules=modules, names=named, kind=kind)
     if kind in {"shell", "recipes"}:
         patterns = (name for match in _WILDCARD.findall(text)[:_MOST_PLAIN] for name in match.split())
         names = (*scripts_named(text), *plain_names(text), *patterns)
-        return Source(digest, shebang, tuple(commands_in(text)), names=names, kind=kind)
+        return ScannedFile(digest, shebang, tuple(commands_in(text)), names=names, kind=kind)
     if path.endswith(_SETTINGS_FILES):
         paths, modules = _named_in_settings(text)
-        return Source(digest, shebang, modules=modules, names=(*scripts_named(text), *paths), kind=kind)
+        return ScannedFile(digest, shebang, modules=modules, names=(*scripts_named(text), *paths), kind=kind)
     names = (*loaded_names(text), *plain_names(text), *quoted_names(text), *scripts_named(text))
-    return Source(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
+    return ScannedFile(digest, shebang, names=tuple(dict.fromkeys(names)), kind=kind)
 
 
 def plain_names(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from workbench.files import facts
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
-from workbench.risk.shell.call import Call, Option, Spec, flags, uses
+from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
 from workbench.risk.shell.written import EMPTIES, is_code
 from workbench.risk.word import UNKNOWN, Word
 
@@ -88,7 +88,7 @@ def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bo
     return True
 
 
-def _target(options: list[Option]) -> Word | None:
+def _target(options: list[GivenOption]) -> Word | None:
     return next((option.value for option in options if option.flag in _INTO and option.value), None)
 
 

@@ -20,7 +20,7 @@ _PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-regex", "-
 _ENTRY = "found-file"
 
 
-class Found(NamedTuple):
+class FindQuery(NamedTuple):
     """What `find` finds: below which folders, and of which names as far as that is certain."""
 
     starts: Sequence[Word]
@@ -52,13 +52,13 @@ def find(call: Call) -> None:
         rest = _predicate(call, result, rest)
 
 
-def _entry(starts: Sequence[Word], words: Sequence[Word]) -> Found:
+def _entry(starts: Sequence[Word], words: Sequence[Word]) -> FindQuery:
     strings = [word.text for word in words]
     behind = list(zip(strings, words[1:], strict=False))
     names = [(flag, word) for flag, word in behind if flag in {"-name", "-iname"}]
     paths = tuple(word.text for flag, word in behind if flag in _PATHS or flag in {"-name", "-iname"})
     is_flat = ("-maxdepth", "1") in pairwise(strings)
-    result = Found(starts, "", is_flat, "-empty" in strings, paths)
+    result = FindQuery(starts, "", is_flat, "-empty" in strings, paths)
     if len(names) != 1 or not _EITHER.isdisjoint(strings) or "\0" in names[0][1].text or "/" in names[0][1].text:
         return result
     flag, word = names[0]
@@ -66,7 +66,7 @@ def _entry(starts: Sequence[Word], words: Sequence[Word]) -> Found:
     return result._replace(name=either if flag == "-iname" else word.text, paths=(word.text,))
 
 
-def _predicate(call: Call, found: Found, rest: list[Word]) -> list[Word]:
+def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
     """One predicate of find; what is left behind it."""
     name = rest[0].text
     if name in _RUNS:
@@ -89,7 +89,7 @@ def _predicate(call: Call, found: Found, rest: list[Word]) -> list[Word]:
     return rest[1:]
 
 
-def _deletes(call: Call, found: Found) -> None:
+def _deletes(call: Call, found: FindQuery) -> None:
     """Names that a build makes again, a single name, or those of one folder alone can be had again; others cannot."""
     where = ", ".join(start.text for start in found.starts)
     is_temporary = all(is_made_again(start.text) for start in found.starts)
@@ -104,20 +104,20 @@ def _deletes(call: Call, found: Found) -> None:
         call.raise_to("MEDIUM" if again or few else "HIGH", f"deletes what fits {what} in {where}")
 
 
-def _delete_start(call: Call, found: Found, start: Word) -> None:
+def _delete_start(call: Call, found: FindQuery, start: Word) -> None:
     if found.name:
         call.takes_away(Word(found.files(start), start.raw, True, start.runs), all_of_it=True)
     else:
         call.takes_away(start)
 
 
-def _change(call: Call, found: Found) -> None:
+def _change(call: Call, found: FindQuery) -> None:
     """What is found is changed: each start must be a place to write below."""
     for start in found.starts:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
-def runs_on_found(call: Call, found: Found, command: list[Word]) -> None:
+def runs_on_found(call: Call, found: FindQuery, command: list[Word]) -> None:
     """A command that runs for what is found, with it in the place of the braces."""
     if not command:
         return
@@ -134,7 +134,7 @@ def runs_on_found(call: Call, found: Found, command: list[Word]) -> None:
         _change(call, found)
 
 
-def _placed(word: Word, found: Found, start: Word) -> Word:
+def _placed(word: Word, found: FindQuery, start: Word) -> Word:
     """A word of the command with what is found below the start in the place of the braces."""
     if "{}" not in word.text:
         return word
@@ -164,7 +164,7 @@ def _fd(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command for each file")
         operands = [word for word in call.words[:at] if not word.text.startswith("-")]
         name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
-        runs_on_found(call, Found(operands[1:] or [literal(".")], name), command)
+        runs_on_found(call, FindQuery(operands[1:] or [literal(".")], name), command)
 
 
 def _locate(call: Call) -> None:

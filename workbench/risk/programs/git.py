@@ -8,7 +8,7 @@ import re
 from workbench.files import facts
 from workbench.risk.paths import is_made_again, within
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
-from workbench.risk.shell.call import Call, Option, Spec, flags, uses
+from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = Spec("HIGH", "sends code out", operands="text")
@@ -427,7 +427,7 @@ def _config(call: Call) -> None:
 _SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
 
 
-def _changes(options: list[Option]) -> bool:
+def _changes(options: list[GivenOption]) -> bool:
     return bool(
         flag_names(options) & {"--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section"}
     )

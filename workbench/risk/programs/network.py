@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.risk.actions import METADATA
 from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
-from workbench.risk.shell.call import Call, Option, Spec, flags, uses
+from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = "sends data to another machine"
@@ -106,7 +106,7 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 _LONGEST_METHOD = 12
 
 
-def _curl_option(call: Call, option: Option, *, local: bool) -> None:
+def _curl_option(call: Call, option: GivenOption, *, local: bool) -> None:
     value = option.value.text if option.value else ""
     if option.flag in _CURL_SENDS or option.flag in _CURL_FILES:
         _curl_sends(call, option, local=local)
@@ -121,7 +121,7 @@ def _curl_option(call: Call, option: Option, *, local: bool) -> None:
         call.raise_to("HIGH", "sends to another machine than the address names")
 
 
-def _curl_sends(call: Call, option: Option, *, local: bool) -> None:
+def _curl_sends(call: Call, option: GivenOption, *, local: bool) -> None:
     """Data, or a file, that goes along: `@FILE` and `NAME@FILE`."""
     value = option.value.text if option.value else ""
     match = re.search(r"(?:\A|=)[@<](.+)" if option.flag in _CURL_SENDS else r"\A[\w%-]*@(.+)", value)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.paths import words as words
-from workbench.risk.shell.call import Call, Option, Spec
+from workbench.risk.shell.call import Call, GivenOption, Spec
 from workbench.risk.word import Word
 
 Rule: TypeAlias = Spec | Callable[[Call], None]
@@ -26,7 +26,7 @@ def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
     return named(Spec(risk, reason, operands="text"), names)
 
 
-def flag_names(options: list[Option]) -> set[str]:
+def flag_names(options: list[GivenOption]) -> set[str]:
     """The flags that were given."""
     return {option.flag for option in options}
 

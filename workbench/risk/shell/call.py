@@ -174,7 +174,7 @@ Use = Literal["text", "read", "deep", "write", "delete", "command"]
 _SECRET_OUT = "hands out a secret"
 
 
-class Option(NamedTuple):
+class GivenOption(NamedTuple):
     """A flag that was given, and its value."""
 
     flag: str
@@ -376,9 +376,9 @@ class Call:
         if words:
             self.includes(self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
 
-    def options(self, spec: Spec) -> tuple[list[Option], list[Word]]:
+    def options(self, spec: Spec) -> tuple[list[GivenOption], list[Word]]:
         """Split the words into flags with values, and operands."""
-        options: list[Option] = []
+        options: list[GivenOption] = []
         operands: list[Word] = []
         words = iter(self.words)
         for word in words:
@@ -407,7 +407,7 @@ class Call:
         for word in operands[skip:]:
             self.use(word, spec.operands)
 
-    def _option(self, option: Option, spec: Spec) -> None:
+    def _option(self, option: GivenOption, spec: Spec) -> None:
         flag = full_flag(option.flag, spec)
         if flag in spec.flags:
             self.raise_to(*spec.flags[flag])
@@ -427,28 +427,28 @@ def full_flag(flag: str, spec: Spec) -> str:
     return flag
 
 
-def _long(word: Word, words: Iterator[Word], spec: Spec) -> Option:
+def _long(word: Word, words: Iterator[Word], spec: Spec) -> GivenOption:
     flag, equals, value = word.text.partition("=")
     if equals:
-        return Option(flag, Word(value, word.raw, word.is_pattern, word.runs))
+        return GivenOption(flag, Word(value, word.raw, word.is_pattern, word.runs))
     name = full_flag(flag, spec)
     takes = name in spec.values or name in spec.paths
-    return Option(flag, next(words, None) if takes else None)
+    return GivenOption(flag, next(words, None) if takes else None)
 
 
-def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[Option]:
+def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[GivenOption]:
     text = word.text
     if text in spec.values or text in spec.paths or text in spec.flags:
         takes = text in spec.values or text in spec.paths
-        yield Option(text, next(words, None) if takes else None)
+        yield GivenOption(text, next(words, None) if takes else None)
         return
     for at, letter in enumerate(text[1:], 2):
         flag = f"-{letter}"
         if flag in spec.values or flag in spec.paths:
             rest = text[at:]
-            yield Option(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))
+            yield GivenOption(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))
             return
-        yield Option(flag)
+        yield GivenOption(flag)
 
 
 def basename(text: str) -> str:

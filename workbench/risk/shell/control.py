@@ -11,7 +11,7 @@ from workbench.protocol.risk import higher
 from workbench.risk.assessment import MOST_REASONS, Part, shortened
 from workbench.risk.shell.origins import RUNS, TEMPORARY, Origins, quotes_command
 from workbench.risk.shell.parser import MOST_PATHS
-from workbench.risk.shell.words import Reader
+from workbench.risk.shell.words import WordReader
 from workbench.risk.word import Word
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, st
         other = scan.child()
         other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
         other.directory, other.values, other.origins = start[0], dict(start[1]), Origins()
-        other.reader = Reader(scan.reader.source, other.values, other.origins)
+        other.reader = WordReader(scan.reader.source, other.values, other.origins)
         other.functions, other.movers = set(scan.functions), set(scan.movers)
         other.visit(root)
         scan.parts[at:] = both_ways(scan.parts[at:], other.parts)

@@ -39,7 +39,7 @@ _ALWAYS: Final = ("--help", "--version")
 _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
 
 
-class Option(NamedTuple):
+class OptionRule(NamedTuple):
     """What a grammar says of one option."""
 
     kinds: str = ""
@@ -60,7 +60,7 @@ class Option(NamedTuple):
 class Grammar:
     """The options and operands of a program, or of one of its verbs."""
 
-    options: Mapping[str, Option]
+    options: Mapping[str, OptionRule]
     operands: tuple[str, ...]
     any_option: bool
     reason: str
@@ -100,17 +100,17 @@ def parsed_row(row: str) -> Grammar:
     options, operands, reason = (*(part.strip() for part in _COLUMNS.split(row)), "", "")[:3]
     names = options.split()
     options_by_flag = {flag: option for name in names if name != "*" for flag, option in _options(name)}
-    options_by_flag |= {flag: Option() for flag in _ALWAYS if flag not in options_by_flag}
+    options_by_flag |= {flag: OptionRule() for flag in _ALWAYS if flag not in options_by_flag}
     return Grammar(options_by_flag, tuple(operands.split()), "*" in names, reason or _RUNS)
 
 
-def _options(text: str) -> Iterator[tuple[str, Option]]:
+def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
     result = _OPTION.match(text)
     if not result:
         raise ValueError(f"not an option of a grammar: {text}")
     flag, takes, marks = result["flag"], result["takes"] or "", result["marks"]
     kinds = (takes[1:] or "t") if takes.startswith("=") else ""
-    option = Option(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks)
+    option = OptionRule(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks)
     if flag.startswith("-["):
         yield from ((f"-{letter}", option) for letter in flag[2:-1])
     else:
@@ -207,7 +207,7 @@ class _Proof:
             if value is not None or option.kinds:
                 return
 
-    def _apply(self, option: Option, attached: Word | None, rest: Iterator[Word]) -> None:
+    def _apply(self, option: OptionRule, attached: Word | None, rest: Iterator[Word]) -> None:
         call = self._call
         if option.high:
             call.raise_to("HIGH", self._grammar.reason)

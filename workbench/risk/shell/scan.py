@@ -27,7 +27,7 @@ from workbench.risk.shell.parser import (
     parsed,
     passes_over,
 )
-from workbench.risk.shell.words import Reader
+from workbench.risk.shell.words import WordReader
 from workbench.risk.word import UNKNOWN, Word, literal
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Scan:
         self.waiting: list[tuple[Node, bool]] = []
         """What follows the mark of a heredoc on its line, and whether it is piped into."""
         self.parts: list[Part] = []
-        self.reader = Reader(b"", self.values, self.origins)
+        self.reader = WordReader(b"", self.values, self.origins)
         self.piped = False
         self.behind: dict[int, list[Node]] = {}
         """Redirects that the parser attaches to a whole list, by the id of its last command, which owns them."""
@@ -101,7 +101,7 @@ class Scan:
         """Rate a whole command line; what cannot be parsed is never LOW, and meeting a bound is HIGH."""
         lines = apart(text)
         text = joined(text)
-        outer, self.reader = self.reader, Reader(text.encode(errors="replace"), self.values, self.origins)
+        outer, self.reader = self.reader, WordReader(text.encode(errors="replace"), self.values, self.origins)
         try:
             if is_too_dense(text):
                 raise TooMuch

@@ -71,7 +71,7 @@ _MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 
 
-class Reader:
+class WordReader:
     """Reads words of one source; `values` are the variables that are known."""
 
     def __init__(self, source: bytes, values: Mapping[str, str], origins: Origins) -> None:
@@ -171,7 +171,7 @@ class Reader:
         return UNKNOWN, False, "`" in raw or "$(" in raw
 
 
-def _bare(node: Node, reader: Reader) -> str:
+def _bare(node: Node, reader: WordReader) -> str:
     """Return the unquoted text of a concatenation."""
     return "".join(reader.raw(child) for child in node.children if child.type in {"word", "{", "}"})
 

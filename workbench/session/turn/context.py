@@ -32,7 +32,7 @@ from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
 from workbench.session.log import Log
 from workbench.session.mentions import PendingResources, attached_text, describe_resources
 from workbench.session.storage.rows import observed_text
-from workbench.session.turn.history import History
+from workbench.session.turn.history import MessageHistory
 from workbench.session.worker_thread import Job, WorkerThread, run
 from workbench.tools.request_condensation.definition import NAME
 
@@ -174,7 +174,7 @@ class ModelContext:
 
     def __init__(self, max_observe: int) -> None:
         """At most `max_observe` characters of one result are sent."""
-        self.history = History(max_observe)
+        self.history = MessageHistory(max_observe)
         self.window = ContextWindow()
         self.pending = PendingResources()
         self._sizes = PartCount(max_observe)
@@ -287,7 +287,7 @@ class Condenser:
         self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
 
 
-def condensing_request(history: History, *, undo: bool) -> CondensingAsked | CondensingUndone:
+def condensing_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
     """Return the event that requests condensing or undoes the last one; raises CommandError if impossible."""
     if undo:
         last = history.last_condensing

@@ -187,13 +187,13 @@ _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 def messages(events: Iterable[Event]) -> list[Message]:
     """The messages that follow from these events."""
-    history = History()
+    history = MessageHistory()
     for event in events:
         history.apply(event)
     return history.request()
 
 
-class History:
+class MessageHistory:
     """The messages of a session, kept up event by event; no call costs more in a longer session."""
 
     def __init__(self, max_observe: int = MAX_OBSERVE) -> None:

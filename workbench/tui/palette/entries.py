@@ -33,7 +33,7 @@ _SCATTERED, _IN_WORDS = 3, 5
 
 
 @dataclass(frozen=True)
-class Entry:
+class PaletteEntry:
     """One row: what it is, what it says of itself, the key that does the same, and the action it runs on `node`."""
 
     kind: str
@@ -55,7 +55,7 @@ class PastSession:
 
 def entries_of(
     app: App[Any], screen: Screen[Any], settings: Settings, prompts: Sequence[ServerPrompt] | None = None
-) -> list[Entry]:
+) -> list[PaletteEntry]:
     """Return what can be done on that screen; `prompts` are those of MCP servers, None unless it is the main screen."""
     is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
@@ -63,25 +63,30 @@ def entries_of(
     known = {entry.action for entry in found}
     found += [entry for entry in _bindings(screen) if entry.action not in known]
     if is_main:
-        found += [Entry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
+        found += [PaletteEntry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
         found += [
-            Entry("model", name, settings.profile(name).model, f"app.model({name!r})") for name in settings.models
+            PaletteEntry("model", name, settings.profile(name).model, f"app.model({name!r})")
+            for name in settings.models
         ]
-    found += [Entry("theme", name, "", f"app.change_theme({name!r})") for name in theme_order(app.available_themes)]
+    found += [
+        PaletteEntry("theme", name, "", f"app.change_theme({name!r})") for name in theme_order(app.available_themes)
+    ]
     return found
 
 
-def session_entries(sessions: Sequence[PastSession]) -> list[Entry]:
+def session_entries(sessions: Sequence[PastSession]) -> list[PaletteEntry]:
     """A row for each session."""
-    return [Entry("session", each.title or each.id, each.words, f"app.session({each.id!r})") for each in sessions]
+    return [
+        PaletteEntry("session", each.title or each.id, each.words, f"app.session({each.id!r})") for each in sessions
+    ]
 
 
-def file_entries(paths: Sequence[str]) -> list[Entry]:
+def file_entries(paths: Sequence[str]) -> list[PaletteEntry]:
     """A row for each file: choosing it mentions it in the prompt."""
-    return [Entry("file", path, "", f"mention({path!r})") for path in paths]
+    return [PaletteEntry("file", path, "", f"mention({path!r})") for path in paths]
 
 
-def fitting(query: str, entries: Sequence[Entry], most: int) -> list[Entry]:
+def fitting(query: str, entries: Sequence[PaletteEntry], most: int) -> list[PaletteEntry]:
     """Those that fit, the best first; all in their own order while nothing is typed."""
     if not query.strip():
         return list(entries[:most])
@@ -89,7 +94,7 @@ def fitting(query: str, entries: Sequence[Entry], most: int) -> list[Entry]:
     return [entries[at] for _, at in sorted(ranked)[:most]]
 
 
-def _rank(query: str, entry: Entry) -> Rank | None:
+def _rank(query: str, entry: PaletteEntry) -> Rank | None:
     label = entry.label.lower().removeprefix("/")
     kind = _KINDS.index(entry.kind)
     fit = ranking(query)(label)
@@ -101,19 +106,19 @@ def _rank(query: str, entry: Entry) -> Rank | None:
     return (_IN_WORDS, kind, len(label)) if all(word in text for word in query.lower().split()) else None
 
 
-def _commands(keys: dict[str, Any]) -> Iterator[Entry]:
+def _commands(keys: dict[str, Any]) -> Iterator[PaletteEntry]:
     for command in COMMANDS:
         bound = keys.pop(command.action, None)  # of two commands that do the same the first one has the key
         key = key_name(bound.binding.key) if bound is not None else ""
-        yield Entry("command", f"/{command.name}", command.words, command.action, key)
+        yield PaletteEntry("command", f"/{command.name}", command.words, command.action, key)
 
 
-def _prompt_entry(prompt: ServerPrompt) -> Entry:
+def _prompt_entry(prompt: ServerPrompt) -> PaletteEntry:
     name = f"{prompt.server}:{prompt.name}"
-    return Entry("command", f"/{name}", prompt.words, f"server_prompt({name!r})")
+    return PaletteEntry("command", f"/{name}", prompt.words, f"server_prompt({name!r})")
 
 
-def _bindings(screen: Screen[Any]) -> Iterator[Entry]:
+def _bindings(screen: Screen[Any]) -> Iterator[PaletteEntry]:
     seen: set[str] = set()
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -121,7 +126,7 @@ def _bindings(screen: Screen[Any]) -> Iterator[Entry]:
             continue
         seen.add(binding.id)
         action = _whole_action(active.node, binding.action)
-        yield Entry("key", binding.description, "", action, key_name(binding.key), active.node)
+        yield PaletteEntry("key", binding.description, "", action, key_name(binding.key), active.node)
 
 
 def _whole_action(node: DOMNode, action: str) -> str:

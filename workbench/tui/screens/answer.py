@@ -22,7 +22,7 @@ from workbench.tui.screens.question import QuestionScreen, behind_bindings
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed
-from workbench.view.approval.questions import Answer, Later
+from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.formatting.approval import Hint
 from workbench.view.state import ActionItem
 
@@ -33,7 +33,7 @@ _SMALL = 20
 _TYPED = frozenset({"enter", "backspace", "ctrl+j"})
 
 
-class Choice(Static):
+class OptionLine(Static):
     """One option, with the key that chooses it."""
 
     def __init__(self, number: int, text: str) -> None:
@@ -41,7 +41,7 @@ class Choice(Static):
         self.number = number
 
 
-class AnswerScreen(QuestionScreen[Answer | Later]):
+class AnswerScreen(QuestionScreen[TextAnswer | Later]):
     """Asks one question; dismisses with the answer, or with Later when it is left open or withdrawn.
 
     `pass_on` takes the keys that were pressed too early; without it, because the person called for the card, they
@@ -89,7 +89,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
             with self._asked:
                 yield Static(Content(visible(self._question.text)), id="question")
                 for number, text in enumerate(self._question.options, 1):
-                    yield Choice(number, text)
+                    yield OptionLine(number, text)
             yield self._line
             yield self._keys
 
@@ -150,7 +150,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
 
     def _answer(self, text: str) -> None:
         if text.strip():
-            self.finish(Answer(text.strip()))
+            self.finish(TextAnswer(text.strip()))
 
     def show_keys(self) -> None:
         """Show the keys that work now; once nobody types any more, make room for what was passed on."""
@@ -171,7 +171,7 @@ class AnswerScreen(QuestionScreen[Answer | Later]):
 
     def on_click(self, event: events.Click) -> None:
         """A click on an option chooses it."""
-        if isinstance(event.widget, Choice) and self.quiet.is_armed:
+        if isinstance(event.widget, OptionLine) and self.quiet.is_armed:
             self._chosen(event.widget.number)
 
     def action_later(self) -> None:

@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.palette.entries import Entry, PastSession, file_entries, fitting, session_entries
+from workbench.tui.palette.entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.prompt.completion import places
 from workbench.view.prompt.files import FileIndex
@@ -32,7 +32,7 @@ _NAMES = 20
 FindSessions = Callable[[], Sequence[PastSession]]
 
 
-class PaletteScreen(ModalScreen[Entry | None]):
+class PaletteScreen(ModalScreen[PaletteEntry | None]):
     """Dismisses with what was chosen, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -51,14 +51,14 @@ class PaletteScreen(ModalScreen[Entry | None]):
             super().__init__()
             self.query, self.paths = query, paths
 
-    def __init__(self, entries: Sequence[Entry], folder: Path | None, sessions: FindSessions | None) -> None:
+    def __init__(self, entries: Sequence[PaletteEntry], folder: Path | None, sessions: FindSessions | None) -> None:
         """`folder` is where files are looked for, `sessions` finds the sessions; None for neither."""
         super().__init__(id="palette")
         self._entries = list(entries)
         self._find_sessions = sessions
         self._index = FileIndex(folder, self._found) if folder is not None else None
-        self._files: list[Entry] = []
-        self._shown: list[Entry] = []
+        self._files: list[PaletteEntry] = []
+        self._shown: list[PaletteEntry] = []
         self.has_sessions = sessions is None
         """Whether the sessions are among the rows by now."""
 
@@ -142,7 +142,7 @@ class PaletteScreen(ModalScreen[Entry | None]):
         return max(20, min(self.size.width * 92 // 100, 100) - 6)
 
 
-def _row(entry: Entry, query: str, width: int) -> Content:
+def _row(entry: PaletteEntry, query: str, width: int) -> Content:
     """Name, words, and at the end the key that does the same, or what kind of thing it is."""
     label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
     end = entry.key or ("" if entry.kind in ("command", "key") else entry.kind)

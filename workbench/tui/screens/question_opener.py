@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.tui.screens.answer import AnswerScreen
     from workbench.tui.screens.approval import ApprovalScreen
     from workbench.view.approval.proposal import Proposal
-    from workbench.view.approval.questions import Always, Answer, Outcome
+    from workbench.view.approval.questions import Always, Outcome, TextAnswer
 
 _Question = tuple[str, str, int]
 """One question: id and fingerprint of the action, and the number of the event that asked."""
@@ -128,9 +128,9 @@ class QuestionOpener:
             self._send(question, result or Later())
         self._screen.call_after_refresh(self.refresh)
 
-    def _send(self, question: _Question, result: Decision | Always | Answer | Later) -> None:
+    def _send(self, question: _Question, result: Decision | Always | TextAnswer | Later) -> None:
         """Send the answer to the engine, if the action still waits for one."""
-        from workbench.view.approval.questions import Answer
+        from workbench.view.approval.questions import TextAnswer
 
         action_id, fingerprint, _ = question
         if action_id not in self._state.waiting:
@@ -142,7 +142,7 @@ class QuestionOpener:
             return
         self._answered.add(question)
         self._desk.answered(action_id)
-        if isinstance(result, Answer):
+        if isinstance(result, TextAnswer):
             self._drafts[action_id] = result.text
         self._client.send(result.command(action_id, fingerprint))
 

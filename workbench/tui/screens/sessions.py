@@ -26,7 +26,7 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.session_list import SessionList
 from workbench.view.approval.questions import Confirmation
 from workbench.view.formatting.sessions import SessionRow, details, title
-from workbench.view.sessions import Shelf
+from workbench.view.sessions import SessionShelf
 
 _PLACEHOLDERS: Final = {
     "filter": "Filter by title, folder or ID",
@@ -60,7 +60,7 @@ class SessionQuery:
             super().__init__()
             self.number, self.matches, self.is_last = number, matches, is_last
 
-    def __init__(self, shelf: Shelf, post: Callable[[Message], object]) -> None:
+    def __init__(self, shelf: SessionShelf, post: Callable[[Message], object]) -> None:
         self._shelf = shelf
         self._post = post
         self._matches: list[SearchMatch] = []
@@ -161,7 +161,7 @@ class SessionActions:
 
     def __init__(
         self,
-        shelf: Shelf,
+        shelf: SessionShelf,
         rows: SessionList,
         note: SessionNote,
         confirmation: Confirmation,
@@ -243,7 +243,7 @@ class SessionsScreen(ModalScreen[str | None]):
         Binding("down", "rows", "To the rows", show=False, id="sessions.rows"),
     ]
 
-    def __init__(self, shelf: Shelf, set_title: Callable[[str], None], search: str = "") -> None:
+    def __init__(self, shelf: SessionShelf, set_title: Callable[[str], None], search: str = "") -> None:
         """`search` is searched for at once."""
         super().__init__(id="sessions")
         self._shelf = shelf

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from workbench.diff.hunks import FileDiff
-from workbench.view.diff.document import Document
+from workbench.view.diff.document import DiffDocument
 from workbench.view.diff.geometry import Geometries, Geometry, Look
 from workbench.view.diff.lines import Marks, line_of
-from workbench.view.diff.rows import FoldId, LineId, Row
+from workbench.view.diff.rows import DiffRow, FoldId, LineId
 from workbench.view.diff.search import Match
 
 WIDE = 140
@@ -20,7 +20,7 @@ class DiffLayout:
     """Files compared, their opened folds and comments, and the geometry of it all at a width."""
 
     def __init__(self, files: Sequence[FileDiff], *, wrapped: bool) -> None:
-        self.document = Document(files)
+        self.document = DiffDocument(files)
         self.wrapped = wrapped
         self.beside: bool | None = None
         """Whether old and new are side by side; None lets the width of the screen decide."""
@@ -54,7 +54,7 @@ class DiffLayout:
         before, self._last_look = self._last_look, look
         return before not in (None, look)
 
-    def open_fold(self, row: Row) -> bool:
+    def open_fold(self, row: DiffRow) -> bool:
         """Open the fold that a row is; False where it is none."""
         if row.kind == "fold":
             self.opened.add((row.file, row.old))

@@ -15,7 +15,7 @@ from workbench.text import visible
 from workbench.tui.widgets.painting import style_of
 from workbench.view.diff.geometry import LONGEST, Geometry
 from workbench.view.diff.lines import Marks, cut_cells
-from workbench.view.diff.rows import Row, Side
+from workbench.view.diff.rows import DiffRow, Side
 
 # How the parts of a diff look: a table and no style sheet. Textual works out every component class of a widget each
 # time it is mounted or restyled, and a question would wait for that. Of these only what is painted is worked out.
@@ -107,7 +107,7 @@ class Painter:
             return [Segment(mark, self.style("mark")), *self._whole(text, row.kind)]
         return self._row(row, part, marked, here)
 
-    def _row(self, row: Row, part: int, marked: bool, here: bool) -> list[Segment]:
+    def _row(self, row: DiffRow, part: int, marked: bool, here: bool) -> list[Segment]:
         if not self.geometry.look.beside:
             side: Side = "old" if row.kind == "removed" or (row.kind == "no-newline" and row.new < 0) else "new"
             half = self._half(row, side, part, marked)
@@ -127,7 +127,7 @@ class Painter:
     def _whole(self, text: str, name: str) -> list[Segment]:
         return [Segment(set_cell_size(text, self.geometry.look.width - 1), self.style(name))]
 
-    def _file_text(self, row: Row) -> str:
+    def _file_text(self, row: DiffRow) -> str:
         diff = self.geometry.document.files[row.file]
         binary = " · binary" if diff.is_binary else ""
         empty = " · empty" if not diff.old and not diff.new else ""
@@ -136,17 +136,17 @@ class Painter:
             return f"M {visible(diff.path, lines=False)}  {visible(diff.note, lines=False)}"
         return f"{diff.sign} {visible(diff.path, lines=False)}  {counts} · {_STATES[diff.sign]}{binary}{empty}"
 
-    def _fold_text(self, row: Row) -> str:
+    def _fold_text(self, row: DiffRow) -> str:
         return f"{'⋯':>{self.geometry.digits}} {row.size} unchanged lines"
 
-    def _comment_text(self, row: Row) -> str:
+    def _comment_text(self, row: DiffRow) -> str:
         side: Side = "old" if row.new < 0 else "new"
         line = row.old if side == "old" else row.new
         first = "✎" if row.size == 0 else "┃"
         indent = " " * (self.geometry.numbers * (self.geometry.digits + 1))
         return f"{indent}{first} {self.geometry.comments[row.file, side, line][row.size]}"
 
-    def _half(self, row: Row, side: Side, part: int, marked: bool) -> list[Segment]:
+    def _half(self, row: DiffRow, side: Side, part: int, marked: bool) -> list[Segment]:
         """One column: mark, numbers, sign, text."""
         line = row.old if side == "old" else row.new
         mark = Segment("▌" if marked else " ", self.style("mark"))
@@ -167,18 +167,18 @@ class Painter:
         spare = geometry.column - used
         return [Segment(" " * spare)] if spare > 0 else []
 
-    def _kind_of(self, row: Row, side: Side) -> str:
+    def _kind_of(self, row: DiffRow, side: Side) -> str:
         kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
         if self.marks.left_out and self.geometry.hunk_at(self._index) in self.marks.left_out:
             return _LEFT_OUT.get(kind, kind)
         return kind
 
-    def _numbers(self, row: Row, side: Side, part: int) -> str:
+    def _numbers(self, row: DiffRow, side: Side, part: int) -> str:
         digits = self.geometry.digits
         shown = (row.old, row.new) if self.geometry.numbers == 2 else (row.old if side == "old" else row.new,)
         return "".join(f"{line + 1 if line >= 0 and part == 0 else '':>{digits}} " for line in shown)
 
-    def _text(self, row: Row, side: Side, part: int, kind: str) -> list[Segment]:
+    def _text(self, row: DiffRow, side: Side, part: int, kind: str) -> list[Segment]:
         line = row.old if side == "old" else row.new
         painted = self.geometry.document.painted(row.file, side, line)
         first, end, indent, more = self._cut(row, side, part, painted.text)
@@ -196,7 +196,7 @@ class Painter:
         tail = "…" + " " * (room - 1) if more and room > 0 else " " * max(0, room)
         return [Segment(" " * indent, base), *segments, Segment(tail, base)]
 
-    def _cut(self, row: Row, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
+    def _cut(self, row: DiffRow, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
         """First and end sign of the part shown, blank cells before it, and whether more lies to its right."""
         if self.geometry.look.wrapped:
             places = [*self.geometry.wraps(row, side), len(text)]
@@ -207,7 +207,7 @@ class Painter:
         first, end, indent = cut_cells(shown, self.offset, self.geometry.text_width)
         return first, end, indent, end < len(text)
 
-    def _spans(self, row: Row, side: Side, line: int, kind: str) -> _Painted:
+    def _spans(self, row: DiffRow, side: Side, line: int, kind: str) -> _Painted:
         if kind in ("stays", "left-out"):
             return []
         document = self.geometry.document

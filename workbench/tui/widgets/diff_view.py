@@ -20,7 +20,7 @@ from workbench.diff.hunks import FileDiff
 from workbench.tui.widgets.diff_layout import DiffLayout, next_hunk, row_at, scroll_to_hunk, top_of_hunk
 from workbench.tui.widgets.diff_painter import DiffStyles, Painter
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.diff.document import Document
+from workbench.view.diff.document import DiffDocument
 from workbench.view.diff.geometry import Geometry
 from workbench.view.diff.lines import Marks, line_of
 from workbench.view.diff.rows import LineId
@@ -125,7 +125,7 @@ class DiffView(ScrollView, can_focus=True):
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show other files, from their top."""
-        self.page.document = Document(files)
+        self.page.document = DiffDocument(files)
         self.page.opened.clear()
         self.current = -1
         self.lay_out()
@@ -133,7 +133,7 @@ class DiffView(ScrollView, can_focus=True):
 
     def show_edited(self, files: Sequence[FileDiff]) -> None:
         """Show the same files with other texts in their hunks, at the same place."""
-        self._change(lambda: setattr(self.page, "document", Document(files)))
+        self._change(lambda: setattr(self.page, "document", DiffDocument(files)))
 
     def notify_style_update(self) -> None:
         """Paint again with other styles."""

@@ -21,7 +21,7 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scro
 from workbench.tui.textual_seam.memory import drop_painted_lines
 from workbench.tui.textual_seam.screen import widgets_in_sight
 from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
-from workbench.view.window import CHUNK, MAX_ITEMS, Step, Window, least_rows, mounted_rows, nodes_of
+from workbench.view.window import CHUNK, MAX_ITEMS, Window, WindowStep, least_rows, mounted_rows, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before the first message
     from workbench.tui.widgets.card import ActionCard
@@ -130,7 +130,7 @@ class MountedItems:
             return
         mount = self.window.fill().mount
         if mount:
-            self._apply(Step(mount), before=0 if panel.children else None)
+            self._apply(WindowStep(mount), before=0 if panel.children else None)
             panel.call_after_refresh(self.fill)
 
     @property
@@ -165,7 +165,7 @@ class MountedItems:
             self.views.pop(each).remove()
         if self._panel.follows and not is_in_use(self._panel) and self.window.last == len(self._items):
             views = [self.views[id(item)] for item in mounted]
-            self._apply(Step(unmount=self.window.drop(_count_far_above(self._panel, views))))
+            self._apply(WindowStep(unmount=self.window.drop(_count_far_above(self._panel, views))))
 
     def load(self, *, older: bool) -> None:
         """Mount the next chunk before or after the mounted items, where there is one."""
@@ -210,7 +210,7 @@ class MountedItems:
             self._panel.mount_all([self._view(index) for index in run])
         self._show_live()
 
-    def _apply(self, step: Step, *, before: Widget | int | None = None) -> None:
+    def _apply(self, step: WindowStep, *, before: Widget | int | None = None) -> None:
         fresh = [self._view(index) for index in step.mount if id(self._items[index]) not in self.views]
         if fresh:
             self._panel.mount_all(fresh, before=before)

@@ -20,8 +20,8 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
-from workbench.view.prompt.completion import Choice, Completer, mention_of, wish_at
-from workbench.view.prompt.history import History
+from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, wish_at
+from workbench.view.prompt.history import PromptHistory
 
 _KEYS: Final[list[BindingType]] = [
     Binding("enter", "submit", "Send", id="send"),
@@ -74,7 +74,7 @@ class Prompt(TextArea):
     is_foreign = False
     """Whether some of the text came from a server; it is never a command."""
 
-    def __init__(self, history: History, completer: Completer, directory: Path | None = None) -> None:
+    def __init__(self, history: PromptHistory, completer: Completer, directory: Path | None = None) -> None:
         """Paths of images are relative to `directory`."""
         super().__init__(
             id="prompt",
@@ -241,11 +241,11 @@ class Prompt(TextArea):
         """Fit the list to the place where the cursor is now."""
         self.update_suggestion()
 
-    def _is_typed(self, choice: Choice) -> bool:
+    def _is_typed(self, choice: CompletionRow) -> bool:
         wish, (row, column) = self.completer.wish, self.cursor_location
         return wish is not None and self.document.lines[row][wish.start : column] == choice.insert
 
-    def _take(self, choice: Choice) -> Choice:
+    def _take(self, choice: CompletionRow) -> CompletionRow:
         wish, (row, column) = self.completer.wish, self.cursor_location
         self.completer.forget()
         if wish is None or wish.kind == "history":
@@ -273,7 +273,7 @@ class Prompt(TextArea):
             await self.app.run_action(active.binding.action, self)
 
 
-def _with_space(choice: Choice) -> str:
+def _with_space(choice: CompletionRow) -> str:
     """Return what is inserted: with a space behind it, unless one writes on right there."""
     return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
 

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from workbench.text import visible
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.prompt.completion import Choice, Completer, places
+from workbench.view.prompt.completion import Completer, CompletionRow, places
 
 ROWS = 8
 """Rows in view at once; fewer where the screen is low."""
@@ -76,7 +76,7 @@ def _title(completer: Completer) -> str:
     return {"command": "Commands", "argument": "Which", "file": "Files", "history": "Sent before"}[kind]
 
 
-def _row(choice: Choice, query: str, width: int, names: int, *, is_chosen: bool) -> Content:
+def _row(choice: CompletionRow, query: str, width: int, names: int, *, is_chosen: bool) -> Content:
     label = visible(choice.label, lines=False)
     name = Content(label)
     if query and label == choice.label:

@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.formatting.half_blocks import Cell, Picture, lightness, sign
-from workbench.view.wrapping import MOST_MATCHES, Line, Piece, Row, WrappedText
+from workbench.view.wrapping import MOST_MATCHES, Line, Piece, WrappedRow, WrappedText
 
 
 class TextLines(LineList):
@@ -122,7 +122,7 @@ class IllustratedText(WrappedText):
             picture = self.pictures.get(row.line) if is_last else None
             for cells in picture.rows(width - 2 * _INDENT, _MOST_ROWS) if picture else ():
                 self.cells[len(self.rows)] = cells
-                self.rows.append(Row(row.line, row.end, row.end))
+                self.rows.append(WrappedRow(row.line, row.end, row.end))
 
     def background(self, row: int) -> float:
         """Return how light the corner of the picture is to which a row of cells belongs."""

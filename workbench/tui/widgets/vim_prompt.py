@@ -9,14 +9,14 @@ from textual.content import Content
 
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.completion import Completer
-from workbench.view.prompt.history import History
+from workbench.view.prompt.history import PromptHistory
 from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_and_column
 
 
 class VimPrompt(Prompt):
     """Begins each message in insert mode; keys that no mode handles act as in the usual prompt."""
 
-    def __init__(self, history: History, completer: Completer, directory: Path | None = None) -> None:
+    def __init__(self, history: PromptHistory, completer: Completer, directory: Path | None = None) -> None:
         super().__init__(history, completer, directory)
         self.vim = Vim()
         self._show_mode()

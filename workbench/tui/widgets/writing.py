@@ -21,7 +21,7 @@ from workbench.tui.widgets.suggestions import Suggestions
 from workbench.view.prompt.attachments import images_named, look_at
 from workbench.view.prompt.completion import Completer, Names, ServerOffers
 from workbench.view.prompt.files import FileIndex
-from workbench.view.prompt.history import History
+from workbench.view.prompt.history import PromptHistory
 from workbench.view.state import UserItem
 
 
@@ -57,7 +57,7 @@ class Writing(Vertical):
         self._folder = folder
         self._has_vim_keys = vim
         self._images: list[str] = []
-        self.past = History(history)
+        self.past = PromptHistory(history)
         self.offers = offers
         self._files = FileIndex(folder, lambda query, paths: self._found(query, paths), beside=offers.look)
         self._completer = Completer(

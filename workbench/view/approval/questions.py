@@ -56,7 +56,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TextAnswer:
     """The answer to a question of the agent's."""
 
     text: str
@@ -103,7 +103,7 @@ class Always:
         return AllowAlways(action_id=action_id, fingerprint=fingerprint, rule=self.rule, scope=self.scope)
 
 
-Outcome = Decision | Answer | Later | Turn | All | Always
+Outcome = Decision | TextAnswer | Later | Turn | All | Always
 """What a question can end with."""
 
 

@@ -9,7 +9,7 @@ from typing import overload
 from workbench.diff.hunks import FileDiff, Hunk
 from workbench.diff.words import Spans, changed_words, is_paired_by_order, line_pairs
 from workbench.view.diff.lines import Lexed, PaintedLine, Standing, SyntaxSpan, line_cells, paint_line
-from workbench.view.diff.rows import FoldId, LineId, Row, Rows, Side
+from workbench.view.diff.rows import DiffRow, FoldId, LineId, Rows, Side
 
 CONTEXT = 3
 _SMALL_FOLD = 3
@@ -31,7 +31,7 @@ def _all_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId], *, beside: 
     rows = Rows()
     for file, diff in enumerate(diffs):
         if len(diffs) > 1 or not diff.hunks or diff.note or diff.sign in "AD":
-            rows.add(Row("file", file))
+            rows.add(DiffRow("file", file))
         if diff.hunks:
             _add_file(rows, diff, file, opened, beside)
     return _with_ends(rows, diffs)
@@ -60,11 +60,11 @@ def _add_unchanged(rows: Rows, diff: FileDiff, file: int, part: Hunk, opened: Co
     tail = CONTEXT if part.old_end < len(diff.old) or part.new_end < len(diff.new) else 0
     hidden = size - head - tail
     if hidden <= _SMALL_FOLD or (file, part.old + head) in opened:
-        rows.add(Row("same", file, part.old, part.new), size)
+        rows.add(DiffRow("same", file, part.old, part.new), size)
         return
-    rows.add(Row("same", file, part.old, part.new), head)
-    rows.add(Row("fold", file, part.old + head, part.new + head, size=hidden))
-    rows.add(Row("same", file, part.old_end - tail, part.new_end - tail), tail)
+    rows.add(DiffRow("same", file, part.old, part.new), head)
+    rows.add(DiffRow("fold", file, part.old + head, part.new + head, size=hidden))
+    rows.add(DiffRow("same", file, part.old_end - tail, part.new_end - tail), tail)
 
 
 def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool) -> None:
@@ -74,16 +74,16 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
         pairs = line_pairs(diff.old[hunk.old : hunk.old_end], diff.new[hunk.new : hunk.new_end])
     else:
         pairs = []
-        rows.add(Row("changed", file, hunk.old, hunk.new, index), min(olds, news))
+        rows.add(DiffRow("changed", file, hunk.old, hunk.new, index), min(olds, news))
     old = new = 0 if likened else min(olds, news)
     for old_at, new_at in [*pairs, (olds, news)]:
         left, right = old_at - old, new_at - new
         both = min(left, right)
-        rows.add(Row("changed", file, hunk.old + old, hunk.new + new, index), both)
-        rows.add(Row("changed", file, hunk.old + old + both, -1, index), left - both)
-        rows.add(Row("changed", file, -1, hunk.new + new + both, index), right - both)
+        rows.add(DiffRow("changed", file, hunk.old + old, hunk.new + new, index), both)
+        rows.add(DiffRow("changed", file, hunk.old + old + both, -1, index), left - both)
+        rows.add(DiffRow("changed", file, -1, hunk.new + new + both, index), right - both)
         if old_at < olds and new_at < news:
-            rows.add(Row("changed", file, hunk.old + old_at, hunk.new + new_at, index))
+            rows.add(DiffRow("changed", file, hunk.old + old_at, hunk.new + new_at, index))
         old, new = old_at + 1, new_at + 1
 
 
@@ -100,7 +100,7 @@ def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
     return shown
 
 
-def _commented(head: Row, count: int, heights: Mapping[LineId, int]) -> list[int]:
+def _commented(head: DiffRow, count: int, heights: Mapping[LineId, int]) -> list[int]:
     """Which rows of a run, from 0, have a comment."""
     if head.kind in _NO_LINES:
         return []
@@ -112,12 +112,12 @@ def _commented(head: Row, count: int, heights: Mapping[LineId, int]) -> list[int
     return sorted(found)
 
 
-def _add_remarks(shown: Rows, row: Row, heights: Mapping[LineId, int]) -> None:
+def _add_remarks(shown: Rows, row: DiffRow, heights: Mapping[LineId, int]) -> None:
     if row.kind != "same":
         for part in range(heights.get((row.file, "old", row.old), 0)):
-            shown.add(Row("remark", row.file, row.old, -1, row.hunk, part))
+            shown.add(DiffRow("remark", row.file, row.old, -1, row.hunk, part))
     for part in range(heights.get((row.file, "new", row.new), 0)):
-        shown.add(Row("remark", row.file, -1, row.new, row.hunk, part))
+        shown.add(DiffRow("remark", row.file, -1, row.new, row.hunk, part))
 
 
 def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
@@ -132,7 +132,7 @@ def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
         row = head.after(count - 1)
         old, new = (row.file, "old", row.old) in last, (row.file, "new", row.new) in last
         if row.kind != "fold" and (old or new):
-            ended.add(Row("no-newline", row.file, row.old if old else -1, row.new if new else -1, row.hunk))
+            ended.add(DiffRow("no-newline", row.file, row.old if old else -1, row.new if new else -1, row.hunk))
     return ended
 
 
@@ -174,7 +174,7 @@ class PlainCells(Sequence[int]):
         return len(longest.removesuffix("\n"))
 
 
-class Document:
+class DiffDocument:
     """Files compared, as one long page; `files` may be several for an action that writes several."""
 
     def __init__(self, files: Sequence[FileDiff]) -> None:

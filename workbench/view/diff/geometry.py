@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from workbench.text import visible
-from workbench.view.diff.document import Document, with_comments
+from workbench.view.diff.document import DiffDocument, with_comments
 from workbench.view.diff.lines import wrap_places
-from workbench.view.diff.rows import FoldId, LineId, Row, Side
+from workbench.view.diff.rows import DiffRow, FoldId, LineId, Side
 from workbench.view.wrapping import wrapped
 
 NARROW = 60
@@ -33,7 +33,7 @@ class Geometry:
 
     def __init__(
         self,
-        document: Document,
+        document: DiffDocument,
         look: Look,
         opened: Collection[FoldId] = (),
         comments: Mapping[LineId, str] | None = None,
@@ -113,7 +113,7 @@ class Geometry:
         past = self.document.most_lines
         return old if old >= 0 else past, new if new >= 0 else past
 
-    def wraps(self, row: Row, side: Side) -> list[int]:
+    def wraps(self, row: DiffRow, side: Side) -> list[int]:
         """Where the painted parts of one side of a row begin."""
         line = row.old if side == "old" else row.new
         if line < 0 or row.kind in _ONE_LINE:
@@ -125,7 +125,7 @@ class Geometry:
     def _row_starts(self) -> list[int]:
         return [0, *accumulate(height for _, head, count in self.rows.runs() for height in self._heights(head, count))]
 
-    def _heights(self, head: Row, count: int) -> list[int]:
+    def _heights(self, head: DiffRow, count: int) -> list[int]:
         """How many screen lines each row of a run takes."""
         if head.kind in _ONE_LINE:
             return [1] * count
@@ -134,7 +134,7 @@ class Geometry:
             return [max(both) for both in zip(*sides, strict=True)]
         return self._side_heights(head, count, "old" if head.kind == "removed" else "new")
 
-    def _side_heights(self, head: Row, count: int, side: Side) -> list[int]:
+    def _side_heights(self, head: DiffRow, count: int, side: Side) -> list[int]:
         line, width = head.old if side == "old" else head.new, self.text_width
         if line < 0:
             return [1] * count
@@ -154,7 +154,7 @@ class Geometries:
         self._made: dict[Look, Geometry] = {}
 
     def at(
-        self, look: Look, document: Document, opened: Collection[FoldId], comments: Mapping[LineId, str]
+        self, look: Look, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
     ) -> Geometry:
         """The rows in one look."""
         if look not in self._made:

@@ -17,7 +17,7 @@ LineId: TypeAlias = tuple[int, Side, int]
 """A line of a document: file, side and line, each from 0."""
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """One row: line numbers from 0, -1 where a side has none; `size` is how many lines a fold hides.
 
     Kind "changed" is of the side-by-side form alone, where one row holds a removed and an added line.
@@ -30,17 +30,17 @@ class Row(NamedTuple):
     hunk: int = -1
     size: int = 0
 
-    def after(self, lines: int) -> Row:
+    def after(self, lines: int) -> DiffRow:
         """The row so many lines further in its run."""
         kind, file, old, new, hunk, size = self
-        return Row(kind, file, old + lines if old >= 0 else -1, new + lines if new >= 0 else -1, hunk, size)
+        return DiffRow(kind, file, old + lines if old >= 0 else -1, new + lines if new >= 0 else -1, hunk, size)
 
 
 class Run(NamedTuple):
     """Rows of one kind whose lines follow each other: where it begins among all rows, its first row, how many."""
 
     start: int
-    head: Row
+    head: DiffRow
     rows: int
 
 
@@ -55,11 +55,11 @@ class Rows:
     def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, index: int) -> Row:
+    def __getitem__(self, index: int) -> DiffRow:
         at = bisect_right(self._starts, index) - 1
-        return Row(*self._heads[at]).after(index - self._starts[at])
+        return DiffRow(*self._heads[at]).after(index - self._starts[at])
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[DiffRow]:
         return (head.after(step) for _, head, count in self.runs() for step in range(count))
 
     def add(self, head: tuple[RowKind, int, int, int, int, int], count: int = 1) -> None:
@@ -75,7 +75,7 @@ class Rows:
         begin = max(0, bisect_right(starts, first) - 1)
         for at in range(begin, len(starts) if end is None else bisect_left(starts, end)):
             until = starts[at + 1] if at + 1 < len(starts) else self._size
-            yield Run(starts[at], Row(*self._heads[at]), until - starts[at])
+            yield Run(starts[at], DiffRow(*self._heads[at]), until - starts[at])
 
     def hunk_tops(self) -> list[int]:
         """The first row of each hunk."""

@@ -162,7 +162,7 @@ Names = Callable[[], Sequence[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
-class Choice:
+class CompletionRow:
     """One row: what it shows, and what stands in the text when it is taken; with `runs` it can be sent at once."""
 
     label: str
@@ -183,7 +183,7 @@ class Completer:
         offers: ServerOffers,
     ) -> None:
         self._offers = offers
-        self.choices: list[Choice] = []
+        self.choices: list[CompletionRow] = []
         self.at = 0
         self.wish: Wish | None = None
         self._arguments = arguments
@@ -199,7 +199,7 @@ class Completer:
         return bool(self.choices)
 
     @property
-    def chosen(self) -> Choice | None:
+    def chosen(self) -> CompletionRow | None:
         """The row that would be taken."""
         return self.choices[self.at] if self.choices and self.at >= 0 else None
 
@@ -233,7 +233,7 @@ class Completer:
         wish = self.wish
         if wish is not None and wish.kind == "file" and wish.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
-            self._show([Choice(path, self._offers.words_on(path), mention_of(path)) for path in inside])
+            self._show([CompletionRow(path, self._offers.words_on(path), mention_of(path)) for path in inside])
 
     def move(self, by: int) -> None:
         """Choose another row, round and round."""
@@ -252,13 +252,13 @@ class Completer:
         self._searches = False
         self._show([])
 
-    def _found(self, wish: Wish) -> list[Choice]:
+    def _found(self, wish: Wish) -> list[CompletionRow]:
         if wish.kind == "history":
-            return [Choice(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
+            return [CompletionRow(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
         if wish.kind == "argument":
             listed = self._arguments.get(wish.of)
             words = dict(listed()) if listed else words_after(wish.of)
-            return [Choice(name, words[name], name, runs=True) for name in _named(wish.query, words)]
+            return [CompletionRow(name, words[name], name, runs=True) for name in _named(wish.query, words)]
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
         found = _named(wish.query, [*names, *prompts])
@@ -269,7 +269,7 @@ class Completer:
         found = (text for text in self._history() if all(word in text.lower() for word in words))
         return [text for _, text in zip(range(MOST), found, strict=False)]
 
-    def _show(self, choices: list[Choice]) -> None:
+    def _show(self, choices: list[CompletionRow]) -> None:
         if choices or self.choices:
             self.choices, self.at = choices, -1 if self.wish is not None and _is_free(self.wish) else 0
             self._on_change()
@@ -286,16 +286,16 @@ def _is_free(wish: Wish) -> bool:
     return command is not None and not command.only_listed
 
 
-def _command(name: str) -> Choice:
+def _command(name: str) -> CompletionRow:
     command = command_named(name)
     assert command is not None
-    return Choice(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
+    return CompletionRow(f"/{name} {command.argument}".rstrip(), command.words, f"/{name}", runs=not command.argument)
 
 
-def _prompt(name: str, prompt: ServerPrompt) -> Choice:
+def _prompt(name: str, prompt: ServerPrompt) -> CompletionRow:
     wanted = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
     first = next((f" {each.name}=" for each in prompt.arguments if each.required), "")
-    return Choice(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)
+    return CompletionRow(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)
 
 
 def _lines(text: str) -> str:

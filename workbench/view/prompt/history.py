@@ -17,7 +17,7 @@ _LONGEST = 100_000
 _LARGEST = 16 << 20
 
 
-class History:
+class PromptHistory:
     """Every text once, the newest last; `step` walks through it and comes back to the draft."""
 
     def __init__(self, path: Path | None = None) -> None:

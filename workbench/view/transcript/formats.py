@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from workbench.text import first_line
 from workbench.view.state import SessionState, UserItem
-from workbench.view.transcript.transcript import Entry, Fold, entries, facts
+from workbench.view.transcript.transcript import Fold, TranscriptEntry, entries, facts
 
 _READER = MarkdownIt("commonmark").enable("table")
 _ACTIVE = frozenset({"html_block", "html_inline", "image", "link_open"})
@@ -35,7 +35,7 @@ def markdown_of(state: SessionState) -> Iterator[str]:
         yield from _written(entry)
 
 
-def _written(entry: Entry) -> Iterator[str]:
+def _written(entry: TranscriptEntry) -> Iterator[str]:
     if entry.kind == "notice":
         yield f"*{_plain(entry.title)}*"
     elif entry.kind == "action":
@@ -118,7 +118,7 @@ def page_of(state: SessionState, picture: str = "") -> Iterator[str]:
     yield "</body>\n</html>"
 
 
-def _section(entry: Entry) -> Iterator[str]:
+def _section(entry: TranscriptEntry) -> Iterator[str]:
     yield f'<section class="{entry.kind}{" failed" if entry.failed else ""}">'
     tag = "h3" if entry.kind == "action" else "p" if entry.kind == "notice" else "h2"
     yield f"<{tag}>{escape(entry.title)}</{tag}>"

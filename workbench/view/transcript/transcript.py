@@ -38,7 +38,7 @@ class Fold:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TranscriptEntry:
     """One message, action or notice; `text` is Markdown of the person's or the agent's, `title` is plain."""
 
     kind: Kind
@@ -61,7 +61,7 @@ def facts(state: SessionState) -> list[tuple[str, str]]:
     return [(name, visible(value, lines=False)) for name, value in rows]
 
 
-def entries(state: SessionState) -> Iterator[Entry]:
+def entries(state: SessionState) -> Iterator[TranscriptEntry]:
     """Everything in order; what an action did stands in its folds."""
     for item in state.items:
         entry = _entry(item, state.workspace)
@@ -69,34 +69,36 @@ def entries(state: SessionState) -> Iterator[Entry]:
             yield entry
 
 
-def _entry(item: Item, workspace: str) -> Entry | None:
+def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
     if isinstance(item, UserItem):
         return _message(item)
     if isinstance(item, AgentItem):
         thought = (Fold("Reasoning", visible(item.reasoning)),) if item.reasoning.strip() else ()
-        return Entry("agent", "Agent", visible(item.text), thought)
+        return TranscriptEntry("agent", "Agent", visible(item.text), thought)
     if isinstance(item, NoticeItem):
         more = (Fold("More", visible(item.detail)),) if item.detail else ()
-        return Entry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
+        return TranscriptEntry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
     if kind_of(item.tool) == "final" and not item.agent and not item.error:
-        return Entry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
+        return TranscriptEntry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
     return _action(item, workspace)
 
 
-def _message(item: UserItem) -> Entry:
+def _message(item: UserItem) -> TranscriptEntry:
     taken_back = " · taken back before it was read" if item.withdrawn else ""
     images = "".join(f"\n[image {chip}]" for chip in item.images)
     images += "".join(f"\n[resource {chip}]" for chip in item.resources)
-    return Entry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
+    return TranscriptEntry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)
 
 
-def _action(item: ActionItem, workspace: str) -> Entry:
+def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
     who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_person else ""
     facts = [outcome(item) or item.phase, "" if item.by_person else item.risk]
     facts.append(seconds(item.duration) if item.duration is not None else "")
     said = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
     ended = " · ".join(part for part in facts if part)
-    return Entry("action", f"{said} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost"))
+    return TranscriptEntry(
+        "action", f"{said} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost")
+    )
 
 
 def _folds(item: ActionItem, workspace: str) -> Iterator[Fold]:
