@@ -10,6 +10,7 @@ from pathlib import Path
 
 import textual
 
+from tests.contracts.late_imports import HEAVY, OF_OURS
 from tests.contracts.offenders import assert_only_listed
 from tests.contracts.source import Function, Module, imports, modules
 from workbench.tools.manifest import BUILTIN_TOOLS
@@ -114,13 +115,21 @@ def test_private_parts_of_textual_stay_in_the_seam():
     assert_only_listed("textual_privates", used)
 
 
-def test_imports_stand_at_the_top():
-    late = Counter(
-        module.name
+def test_an_import_stands_at_the_top_or_has_its_reason():
+    late = {
+        (module.name, name)
         for module in modules().values()
         for function in ast.walk(module.tree)
         if isinstance(function, Function)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
-    )
-    assert_only_listed("imports_in_functions", late)
+        for name in _imported(node)
+    }
+    of_ours = {module for module, name in late if name.startswith("workbench")}
+    of_others = {name.partition(".")[0] for _, name in late if not name.startswith("workbench")}
+    assert of_ours ^ OF_OURS.keys() == set()
+    assert of_others ^ HEAVY.keys() == set()
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]

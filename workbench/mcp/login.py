@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
+
+from workbench import __version__
 from workbench.errors import UsageError
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import ServerFailed, http_words, words_of
@@ -110,7 +113,6 @@ def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, ope
 
 def _sdk_errors() -> tuple[type[Exception], ...]:
     """Return the error to raise for what the server sent."""
-    import httpx2
     from mcp.client.auth import OAuthFlowError
 
     return OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError
@@ -228,8 +230,6 @@ class _Attempt:
 
     async def _asked(self) -> tuple[int, str]:
         """Send a first request through the provider, which signs in where the server requires it."""
-        import httpx2
-
         method, hello = ("GET", None) if self._server.kind == "sse" else ("POST", _hello())
         accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
         headers = {"Accept": accept, **_version()}
@@ -270,8 +270,6 @@ def _check_secret(url: str) -> None:
 
 
 def _hello() -> Mapping[str, Any]:
-    from workbench import __version__
-
     params = {
         "protocolVersion": _version()["MCP-Protocol-Version"],
         "capabilities": {},

@@ -15,6 +15,8 @@ import httpx2
 from mcp import Client
 from mcp import types as t
 from mcp.client.session import ClientRequestContext
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 
 from workbench import __version__
 from workbench.config.locations import private_directory
@@ -187,8 +189,6 @@ def _transport(
     auth = _sign_in(server, gone, locations)
     if server.kind == "sse":
         # Loaded for SSE servers alone.
-        from mcp.client.sse import sse_client
-
         def http_client(
             headers: dict[str, str] | None = None,
             timeout: httpx2.Timeout | None = None,
@@ -259,8 +259,6 @@ def _streamable(
     server: ServerConfig, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
     # Loaded for HTTP servers alone.
-    from mcp.client.streamable_http import streamable_http_client
-
     refusals = _refusals(server, gone, auth)
 
     async def check(response: httpx2.Response) -> None:

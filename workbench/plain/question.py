@@ -8,6 +8,7 @@ from typing import Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.plain.telling import change_lines, file_line
+from workbench.protocol.events import FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import Always, Decision, Later, Outcome, TextAnswer
@@ -135,8 +136,6 @@ class PlainQuestion:
             return Decision("approved", self._note)
         if proposal.arguments is not None:
             return Decision("edited", self._note, edited=proposal.arguments)
-        from workbench.protocol.events import FileText
-
         written = tuple(FileText(path=path, text=text) for path, text in proposal.written())
         return Decision("edited", self._note, hunks=proposal.accepted, written=written)
 

@@ -7,17 +7,21 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.ascii import wants_ascii
+from workbench.client.engine_client import EngineClient
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
+from workbench.engine.launch import Launch
 from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.console import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.talk import Talk
+from workbench.session.names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
 from workbench.view.farewell import farewell
@@ -79,12 +83,6 @@ def open_plain(
     said: str = "",
 ) -> int:
     """A new session, the one of that id, or the demo, line by line; the exit code. `said` is told first."""
-    from dataclasses import replace
-
-    from workbench.client.engine_client import EngineClient
-    from workbench.engine.launch import Launch
-    from workbench.session.names import new_id
-
     if demo:
         workspace, prompt = copy_demo(), DEMO_PROMPT
         settings = replace(settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)

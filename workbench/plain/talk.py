@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from workbench.client.client import Client, Disconnected, Incoming
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
+from workbench.diff.hunks import compare
 from workbench.plain.console import Console, LineAsker
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
@@ -22,7 +23,9 @@ from workbench.text import first_line, well_formed
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.questions import Always, Decision, Outcome, TextAnswer
 from workbench.view.approval.rule_trial import try_rule
+from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.detail import detail_text, detail_title
+from workbench.view.formatting.rows import whose
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.prompt.server_prompts import get_prompt, written
 from workbench.view.reducer import apply
@@ -116,10 +119,6 @@ class Commands:
 
 
 def _changes(state: SessionState) -> Iterator[str]:
-    from workbench.diff.hunks import compare
-    from workbench.view.formatting.actions import short_path
-    from workbench.view.formatting.rows import whose
-
     if not state.changes:
         yield "Nothing has changed."
     for file in state.changes.values():

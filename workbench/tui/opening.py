@@ -10,9 +10,12 @@ from textual.app import App
 from textual.content import Content
 
 from workbench.client.client import Client
-from workbench.config.settings import Settings
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
+from workbench.config.settings import Profile, Settings
 from workbench.errors import WorkbenchError
 from workbench.text import visible
+from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
@@ -90,7 +93,6 @@ def open_rules(
     app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
 ) -> None:
     """Show the rules and what they match, unless they are shown already."""
-    from workbench.config.locations import Locations
     from workbench.rules.book import RuleBook
     from workbench.tools.trust import is_trusted
     from workbench.tui.screens.rules import RulesScreen
@@ -103,7 +105,6 @@ def open_rules(
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """Show the MCP servers of the user and of the workspace, unless they are shown already."""
-    from workbench.config.locations import Locations
     from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import find_servers
     from workbench.tools.trust import agreed
@@ -127,7 +128,6 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
     """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
-    from workbench.config.settings import Profile
     from workbench.llm.discovery import found_keys
     from workbench.tui.screens.model_choice import ModelChoice
 
@@ -150,7 +150,6 @@ def open_sessions(
     chosen: Callable[[str | None], Awaitable[None]],
 ) -> None:
     """Show all sessions, or those that hold these words, unless they are shown already."""
-    from workbench.config.locations import Locations
     from workbench.tui.screens.sessions import SessionsScreen
     from workbench.view.sessions import SessionShelf
 
@@ -163,7 +162,6 @@ def open_first_run(
 ) -> None:
     """Offer the models to begin with, unless that is shown already."""
     from workbench.tui.screens.first_run import FirstRunScreen
-    from workbench.tui.widgets.prompt import Prompt
 
     below = app.screen
     if not isinstance(below, FirstRunScreen):
@@ -180,9 +178,6 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:
     """Write a session to a file, by default in the current directory, and say where it is now or why not."""
-    from workbench.client.threads import in_daemon
-    from workbench.config.locations import Locations
-    from workbench.errors import WorkbenchError
     from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()

@@ -19,6 +19,7 @@ from textual.widgets import Input, TextArea
 
 from workbench.client.client import Incoming
 from workbench.config.settings import Settings
+from workbench.protocol.live import EngineState
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.later import load_later
 from workbench.tui.textual_seam.screen import rendered_lines
@@ -51,8 +52,6 @@ class ReplayClient:
 
     def play(self, events: Sequence[Event]) -> None:
         """Bring these."""
-        from workbench.protocol.live import EngineState
-
         for event in events:
             apply(self._told, event)
             self._coming.put_nowait(event)

@@ -206,8 +206,6 @@ def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
 
 
 def _check(data: dict[str, Any], text: str) -> None:
-    from workbench.tui.themes import problems
-
     if found := list(problems(data, text, _DARK)):
         raise ThemeError(*found)
 

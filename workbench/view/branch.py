@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from workbench.files.git import run_git
 from workbench.text import visible
 
 _MOST = 4096
@@ -29,8 +30,6 @@ def current_branch(folder: Path) -> str:
 
 def is_dirty(folder: Path) -> bool:
     """Whether git sees changes in the tree; blocks. No program that the folder names is run."""
-    from workbench.files.git import run_git  # not needed before the first frame
-
     return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=folder).output)
 
 

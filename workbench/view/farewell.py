@@ -6,6 +6,8 @@ from pathlib import Path
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
+from workbench.session.names import session_path
+from workbench.session.storage.store import Store
 from workbench.text import visible
 from workbench.view.state import SessionState, UserItem
 
@@ -14,9 +16,6 @@ def farewell(locations: Locations, state: SessionState) -> str:
     """Where the session is and how to go on, when that is true; empty when there is nothing to go on with."""
     if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
         return ""
-    from workbench.session.names import session_path
-    from workbench.session.storage.store import Store
-
     path = session_path(locations, state.session_id)
     try:
         with Store.open(path, readonly=True) as store:

@@ -13,6 +13,7 @@ from workbench.client.history import EventHistory, Past
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
+from workbench.session.storage.paging import DigestStep
 from workbench.view.action_reducer import take_step
 from workbench.view.reducer import apply
 from workbench.view.state import ActionItem, Changed, SessionState
@@ -30,8 +31,6 @@ _KNOWN: Final = (
 
 def settled(digest: Digest) -> SessionState:
     """How the session stood before the event that the digest ends with, without what was said and done."""
-    from workbench.session.storage.paging import DigestStep
-
     state = SessionState()
     for told in digest.told:
         if isinstance(told, DigestStep):

@@ -13,6 +13,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, run
 from workbench.text import first_line, visible
 from workbench.tools.find_tools import NAME as FINDER
+from workbench.tools.find_tools.offer import Offer
 from workbench.view.state import SessionState
 from workbench.view.wrapping import Line, Piece, pad
 
@@ -159,8 +160,6 @@ def _asked_for(state: SessionState) -> Iterable[str]:
 
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
     """Those that the model is not shown yet."""
-    from workbench.tools.find_tools.offer import Offer
-
     offer = Offer()
     offer.use(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from rich.cells import cell_len, get_character_cell_size, set_cell_size
 
+from workbench.diff.hunks import changed_lines
 from workbench.text import visible
 
 _EXACT_UP_TO = 4_000_000
@@ -22,8 +23,6 @@ _EXACT_UP_TO = 4_000_000
 @lru_cache(maxsize=512)
 def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
     """Lines added and removed; `None` is a file that does not exist."""
-    from workbench.diff.hunks import changed_lines
-
     old, new = trim_common(*changed_lines(before, after))[:2]
     if not old or not new:
         return len(new), len(old)

@@ -19,6 +19,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.requests import SAMPLING
 from workbench.protocol.events import FileText
 from workbench.tui.key_names import key_of
+from workbench.tui.outside_editor import edit_outside
 from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
@@ -125,8 +126,6 @@ class ProposalEditor:
 
     def edit_outside(self, app: App[Any]) -> str:
         """Edit the text in the user's own editor; return why that failed, or an empty text."""
-        from workbench.tui.outside_editor import edit_outside
-
         if not may_edit(self._item):
             return _NOT_EDITABLE
         _, text = self._select()

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from workbench.client.client import Client
 from workbench.tui.messages import QuestionRang
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionDesk, Turn
+from workbench.view.approval.questions import All, Asked, Decision, Later, QuestionDesk, TextAnswer, Turn
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
 
 if TYPE_CHECKING:
@@ -130,8 +130,6 @@ class QuestionOpener:
 
     def _send(self, question: _Question, result: Decision | Always | TextAnswer | Later) -> None:
         """Send the answer to the engine, if the action still waits for one."""
-        from workbench.view.approval.questions import TextAnswer
-
         action_id, fingerprint, _ = question
         if action_id not in self._state.waiting:
             return

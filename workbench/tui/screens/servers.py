@@ -22,6 +22,7 @@ from workbench.mcp.config import ServerConfig, ServerConfigs, known_secrets
 from workbench.secrets.masker import KNOWN
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.questions import Confirmation
 
@@ -179,8 +180,6 @@ class ServersScreen(ModalScreen[None]):
 
     async def action_log(self) -> None:
         """What it wrote, and when it started and ended."""
-        from workbench.tui.screens.pager import PagerScreen
-
         server = self._server
         if server is not None:
             text = await in_daemon(lambda: _tail(self._catalog, server))

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.text import visible
 from workbench.tui.key_names import key_of
+from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question import QuestionScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
@@ -114,8 +115,6 @@ class TrustScreen(QuestionScreen[bool]):
         self.finish(False)
 
     def _read(self) -> None:
-        from workbench.tui.screens.pager import PagerScreen
-
         title = Content(visible(f"What {self._question.folder} brings", lines=False))
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 

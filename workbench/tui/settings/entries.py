@@ -10,6 +10,7 @@ from workbench.config.setting import NEXT_SESSION, NOW, REQUIRED, Setting, decla
 from workbench.config.settings import Profile, Settings, TerminalSettings, read_profile
 from workbench.config.table import TOOL_SETS
 from workbench.text import visible
+from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
 from workbench.tui.settings.providers import kept, read_way, wrong_way
 from workbench.view.wrapping import Line, Piece, pad
@@ -166,8 +167,6 @@ def _profile(name: str) -> Iterator[SettingEntry]:
 
 def _tools() -> Iterator[SettingEntry]:
     # The tools load pydantic, which the screen's first paint does not wait for.
-    from workbench.tools.manifest import BUILTIN_TOOLS
-
     about = "Which tools the agent has, unless a row below says otherwise."
     yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))
     about = "Whether the agent has this tool; its parameters are in the file."

@@ -4,14 +4,17 @@ until it is called.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.rules.files import subject_again
+from workbench.risk import Assessment
+from workbench.rules.files import command_subject, subject_again
 from workbench.rules.matching import fits
-from workbench.rules.rule import Rule
+from workbench.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.subject import subject_of
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.view.state import ActionItem, SessionState
 
@@ -29,9 +32,6 @@ class Trial:
 
 def try_rule(text: str, state: SessionState) -> Trial:
     """Hold the rule (one line) against the last actions of the session."""
-    from workbench.rules.matching import fits
-    from workbench.rules.rule import RuleError, parse_rule
-
     try:
         rule = parse_rule(text)
     except RuleError:
@@ -42,12 +42,6 @@ def try_rule(text: str, state: SessionState) -> Trial:
 
 
 def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
-    import os
-
-    from workbench.risk import Assessment
-    from workbench.rules.files import command_subject
-    from workbench.rules.subject import subject_of
-
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home)

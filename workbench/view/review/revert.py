@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from workbench.diff.hunks import FileDiff, taken
+from workbench.protocol.events import FileDelta
 from workbench.view.state import FileState, SessionState
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ class TakeBack:
     @property
     def delta(self) -> FileDelta:
         """As the engine is asked for it."""
-        from workbench.protocol.events import FileDelta  # pydantic, which the first frame does not wait for
-
         return FileDelta(path=self.path, before=self.now, after=self.wanted, cut=self.note, version=self.version)
 
 

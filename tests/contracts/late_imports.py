@@ -1,0 +1,85 @@
+"""Why an import stands in a function: by the package that is imported, or by the module that imports one of ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_OF_A_COMMAND = "each command of `ohw` loads what it runs, and `--help` and `--version` nothing else"
+_FIRST_FRAME = "not needed for the first frame"
+_FIRST_CALL = "the definition of a tool is loaded for its schema, what carries it out for its first call"
+_FIRST_RATING = "the tables of the rating are loaded for the first action that needs them"
+_FIRST_SERVER = "a session without servers does not load the client for them"
+_RECURSION = "the two modules call each other"
+
+HEAVY: Final = {
+    "PIL": "decoders of images",
+    "anyio": "comes with the SDK of the protocol",
+    "asyncio": "slow to load, and the engine has no event loop",
+    "bs4": "pages of the web are rare",
+    "ctypes": "loads a library of the system, for calls that Python lacks",
+    "httpcore": "comes with the clients of models",
+    "httpx": "a session may end without a request",
+    "httpx2": "comes with the SDK of the protocol",
+    "jsonschema": "loads the schemas of all drafts",
+    "litellm": "takes longer to load than all of the engine",
+    "markdownify": "pages of the web are rare",
+    "mcp": "the SDK of the protocol: a session without servers does without",
+    "mcp_types": "the SDK of the protocol",
+    "openai": "comes with litellm",
+    "playwright": "drives the browser",
+    "pygments": "lexers are loaded for the language at hand",
+    "pypdf": "pages of the web are rare",
+    "shutil": "the supervisor is a small process and needs it only at its end",
+    "subprocess": "the first frame comes before the first child",
+    "tree_sitter": "loads a compiled grammar",
+    "tree_sitter_bash": "loads a compiled grammar",
+    "watchfiles": "loads a compiled library",
+    "yaml": "skills and documents in YAML are rare",
+}
+"""Packages of others that are loaded on first use, and what they cost or what they are for."""
+
+OF_OURS: Final = {
+    "workbench.__main__": _OF_A_COMMAND,
+    "workbench.cli.common": _OF_A_COMMAND,
+    "workbench.cli.export": _OF_A_COMMAND,
+    "workbench.cli.main": _OF_A_COMMAND,
+    "workbench.cli.mcp": _OF_A_COMMAND,
+    "workbench.cli.sessions": _OF_A_COMMAND,
+    "workbench.cli.start": _OF_A_COMMAND,
+    "workbench.mcp.connection": _FIRST_SERVER,
+    "workbench.mcp.definitions": _RECURSION,
+    "workbench.risk.description": _FIRST_RATING,
+    "workbench.risk.python.calls": _RECURSION,
+    "workbench.risk.shell.call": _FIRST_RATING,
+    "workbench.risk.tool_calls": _FIRST_RATING,
+    "workbench.risk.typed": _FIRST_RATING,
+    "workbench.rules.book": _FIRST_RATING,
+    "workbench.rules.files": _FIRST_RATING,
+    "workbench.session.toolset": _FIRST_SERVER,
+    "workbench.tools.browser.definition": _FIRST_CALL,
+    "workbench.tools.execute_bash.definition": _FIRST_CALL,
+    "workbench.tools.execute_ipython_cell.definition": _FIRST_CALL,
+    "workbench.tools.openapi.definition": _FIRST_CALL,
+    "workbench.tools.openapi.pinned": _FIRST_CALL,
+    "workbench.tools.web_read.converting": _FIRST_CALL,
+    "workbench.tools.web_read.definition": _FIRST_CALL,
+    "workbench.tui.app": _FIRST_FRAME,
+    "workbench.tui.mistakes": _FIRST_FRAME,
+    "workbench.tui.opening": _FIRST_FRAME,
+    "workbench.tui.screens.main.feed": _FIRST_FRAME,
+    "workbench.tui.screens.main.submitter": _FIRST_FRAME,
+    "workbench.tui.screens.mode_switch": _FIRST_FRAME,
+    "workbench.tui.screens.question_opener": _FIRST_FRAME,
+    "workbench.tui.session_switcher": _FIRST_FRAME,
+    "workbench.tui.settings.book": _FIRST_FRAME,
+    "workbench.tui.settings.providers": _FIRST_FRAME,
+    "workbench.tui.start": _FIRST_FRAME,
+    "workbench.tui.theming": _FIRST_FRAME,
+    "workbench.tui.widgets.mounted_items": _FIRST_FRAME,
+    "workbench.tui.widgets.prompt": _FIRST_FRAME,
+    "workbench.tui.widgets.writing": _FIRST_FRAME,
+    "workbench.view.approval.trust": _FIRST_FRAME,
+    "workbench.view.prompt.completion": _FIRST_FRAME,
+    "workbench.view.prompt.files": _FIRST_FRAME,
+}
+"""Modules that import one of ours late."""
