@@ -80,7 +80,7 @@ _BEFORE: Final = 24
 _EXCERPT_CHARACTERS: Final = 160
 
 
-class SearchMatch(NamedTuple):
+class ItemMatch(NamedTuple):
     """An item that holds the words: where in it, and what stands around their first place (safe, one line)."""
 
     item: Item
@@ -88,7 +88,7 @@ class SearchMatch(NamedTuple):
     excerpt: str
 
 
-def find_in(items: Iterable[Item], words: str) -> list[SearchMatch]:
+def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
     """The items that hold the words as they are written, in order; upper and lower case are the same."""
     wanted = words.casefold()
     if not wanted.strip():
@@ -96,13 +96,13 @@ def find_in(items: Iterable[Item], words: str) -> list[SearchMatch]:
     return [found for item in items if (found := _first(item, wanted)) is not None]
 
 
-def _first(item: Item, wanted: str) -> SearchMatch | None:
+def _first(item: Item, wanted: str) -> ItemMatch | None:
     for where, text in texts_of(item):
         at = text.casefold().find(wanted)
         if at >= 0:
             start = max(0, at - _BEFORE)
             cut = text[start : start + _EXCERPT_CHARACTERS].replace("\n", " ")
-            return SearchMatch(item, where, visible(f"{'…' if start else ''}{cut}", lines=False))
+            return ItemMatch(item, where, visible(f"{'…' if start else ''}{cut}", lines=False))
     return None
 
 

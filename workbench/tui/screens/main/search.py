@@ -21,7 +21,7 @@ from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.side import SidePanels
 from workbench.tui.widgets.timeline import Timeline
-from workbench.view.search import SearchMatch, find_in
+from workbench.view.search import ItemMatch, find_in
 from workbench.view.state import Item, SessionState
 
 SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
@@ -70,7 +70,7 @@ class SessionSearch(Horizontal):
         self._conversation = conversation
         self._side = side
         self._load_until = load_until
-        self._matches: Sequence[SearchMatch] = ()
+        self._matches: Sequence[ItemMatch] = ()
         self._current = 0
         self._start: Item | None = None
         """What was at the top of the conversation when the search began; None while its end was followed."""
