@@ -19,7 +19,6 @@ HEAVY: Final = {
     "ctypes": "loads a library of the system, for calls that Python lacks",
     "httpcore": "comes with the clients of models",
     "httpx": "a session may end without a request",
-    "httpx2": "comes with the SDK of the protocol",
     "jsonschema": "loads the schemas of all drafts",
     "litellm": "takes longer to load than all of the engine",
     "markdownify": "pages of the web are rare",
