@@ -17,6 +17,7 @@ import workbench
 from workbench.secrets.masker import SecretMasker, mask, masks_in
 from workbench.secrets.stream import SecretStream
 
+DATA = Path(__file__).parent / "data"
 DIGITS = "0123456789abcdefABCDEF"
 LONG = (DIGITS * 4)[:60]
 JOINED = "".join  # so that no file of ours holds anything that looks like a key
@@ -343,6 +344,19 @@ def test_a_secret_is_masked_as_people_and_programs_write_it(name):
         assert value not in "".join([*pieces, stream.rest()])
 
 
+COMMANDS = [line.split("\t", 1) for line in (DATA / "secret_commands.txt").read_text().splitlines()]
+"""The secret, and a command line with it as one of its words."""
+
+
+@pytest.mark.parametrize(("value", "line"), COMMANDS)
+def test_a_secret_is_masked_among_the_words_of_a_command(value, line):
+    assert value not in SecretMasker().masked(line)
+    for size in (1, 7):
+        stream = SecretStream(SecretMasker())
+        pieces = [stream.feed(line[at : at + size]) for at in range(0, len(line), size)]
+        assert value not in "".join([*pieces, stream.rest()])
+
+
 PLAIN = """
 curl -u user: https://x.example
 the value of the key: value12345
@@ -366,6 +380,21 @@ a token is 32 bytes long, a key is base64url-encoded
 curl https://x.example/?code=200&signature=none
 zip -r out2.zip dir1
 mysql -u root -p app2
+run cargo login first, then cargo publish --dry-run in v2
+vault login -method=oidc role=dev2
+Use `wandb login` and see https://wandb.example/authorize2
+net use X: \\\\srv2\\share1
+docker login -u bob2 registry1.example.com
+npm config set registry https://r2.example/
+git config --global core.editor vim9
+echo build2 done | tee log1
+cat token.txt | gh auth login --with-token
+gh auth login --with-token < token2.txt
+uv publish -t $TOKEN2
+http -a bob:$PASS2 x.test
+ngrok authtoken YOUR_TOKEN
+kubectl create secret generic s --from-file=key=./key2.pem
+sudo -S ls <<< "$PASSWORD2"
 """.strip().splitlines()
 
 
@@ -396,3 +425,18 @@ def test_a_known_value_is_masked_encoded_or_wrapped(text):
     masked = secrets.masked(f"before\n{text}\nbehind")
     assert masked.split() == ["before", "‹secret", "MY_KEY›", "behind"]
     assert secrets.may_stand_in(text) or "\n" in text
+
+
+def test_a_known_value_of_several_lines_is_masked_in_a_long_text():
+    secrets = SecretMasker()
+    value = "first-line-1234\nsecond-line-5678"
+    secrets.add("A_TOKEN", value)
+    text = "".join(f"line {number} of a log\n" for number in range(5_000)) + value
+    assert value not in secrets.masked(text)
+
+
+def test_a_secret_is_found_among_lines_that_are_alike_but_for_their_digits():
+    key = "ghp_" + "a1B2c3D4e5" * 4
+    text = "".join(f"worker-{number} of 10000 is ready\n" for number in range(3_000))
+    for line in (f"token {key}", "worker-77 password=Tr0ub4dor3x", "vault login s3cr3tT0ken9xQ7z"):
+        assert line not in SecretMasker().masked(f"{text}{line}\n{text}")

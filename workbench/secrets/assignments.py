@@ -34,10 +34,13 @@ _GAP = re.compile(
     r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
 )
 """What stands between a name and its value where no sign does."""
-_COMMAND = re.compile(r"(?:\b(?:ENV|setenv|set(?:[ \t]+-\w+)+)|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z")
+_COMMAND = re.compile(
+    r"(?:\b(?:ENV|setenv|setx|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
+    r"|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z"
+)
 """Commands whose words are a name and its value."""
 _PAIR = re.compile(
-    r"(?:(?:--[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
+    r"(?:(?:--?[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
 )
 """What stands before `name=value` among words of a command."""
 _SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
@@ -60,7 +63,7 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
     *("credential", "credentials", "auth", "apikey", "authtoken", "accesstoken", "clientsecret", "identitytoken"),
-    *("registrytoken", "pw", "storepass", "keypass"),
+    *("registrytoken", "authkey", "sshpass", "pw", "storepass", "keypass"),
 })  # fmt: skip
 _KEYS = frozenset({
     *("api", "access", "secret", "private", "account", "shared", "signing", "encryption", "encrypt", "master"),
@@ -235,11 +238,11 @@ def _stands_in_a_setting(text: str, place: int, value: re.Match[str], sign: str,
     is_bare = value.lastgroup == "bare"
     if before.endswith(('"', "'")) and not is_bare and sign == ":":
         return True
-    if sign == "=" and (text.startswith(("--", "-D"), place) or _INLINE.search(before)):
+    if sign == "=" and ((text.startswith("-", place) and before[-1:] in "\t ") or _INLINE.search(before)):
         return True
     if is_bare and _is_a_word(text, before, after, sign):
         return True
-    if is_variable and is_bare and (not before or before[-1] in " \t:+-"):
+    if is_variable and (not before or before[-1] in " \t:+-"):
         return bool(_VARIABLE_END.match(text, after))
     if not (_LINE_START.match(before) and _LINE_END.match(text, after)):
         return False

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from workbench.secrets.assignments import lower_case, marks_in, settings_in
 from workbench.secrets.names import holds_secret
-from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, names_in, parts_of
+from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, names_in, outline, parts_of
 
 _SHORTEST = 8
 _SHORTEST_FORM = 12
@@ -36,6 +36,8 @@ class SecretMasker:
         self._names: dict[str, str] = {}
         self._known: re.Pattern[str] | None = None
         self._forms: dict[str, str] = {}
+        self._gates: tuple[tuple[str, Words], ...] = ()
+        """Each value as it stands in an outline, and the part of a text that has it."""
 
     @property
     def longest(self) -> int:
@@ -55,6 +57,7 @@ class SecretMasker:
         names = {**self._names, value: name, quote(value, safe=""): name}
         known = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
         self._forms = {**dict.fromkeys(_forms(value), name), **self._forms}
+        self._gates = tuple((in_outline(max(text.splitlines(), key=len)), _part_for(text)) for text in names)
         self._names, self._known = names, known
 
     def add_all(self, env: Mapping[str, str]) -> None:
@@ -80,12 +83,13 @@ class SecretMasker:
     def _covered(self, text: str, cover: Cover) -> str:
         if len(text) < _SHORTEST:
             return text
-        every, lowered = text.split(), lower_case(text)
-        parts, names = parts_of(text, every), names_in(text, every)
-        if self._known and any(value in parts[_part_for(value)] for value in self._names):
+        short = outline(text)
+        every = frozenset(short.split())
+        parts, names = parts_of(short, every), names_in(every)
+        if self._known and any(value in parts[part] for value, part in self._gates):
             text = self._known.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
-        marks = marks_in(lowered)
+        marks = marks_in(parts["every"].lower())
         for shape in SHAPES:
             if shape.may_stand_in(parts, marks, names):
                 text = _hidden(text, shape, cover)
@@ -94,7 +98,7 @@ class SecretMasker:
     def _without_forms(self, text: str, words: str, cover: Cover) -> str:
         """Mask known values that are encoded or span several lines in a text with these longer words."""
         for form, name in self._forms.items() if words else ():
-            if form in words:
+            if in_outline(form) in words:
                 text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
         if len(text) > _LONGEST_WRAPPED or not self._names:
             return text
@@ -159,7 +163,7 @@ def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
 
 def _part_for(value: str) -> Words:
     """The part of a text that has the value where the text has it."""
-    return "long" if len(value) >= LONG and not any(map(str.isspace, value)) else ""
+    return "long" if len(value) >= LONG and value.isascii() and not any(map(str.isspace, value)) else ""
 
 
 def _forms(value: str) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
 
-Words: TypeAlias = Literal["", "long", "dashed", "encoded"]
+Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
 """A part of a text: all of it, its words of LONG characters, those with a hyphen or underscore, those that are no URL.
 """
 
@@ -29,17 +29,25 @@ class Shape(NamedTuple):
     """A match begins with its mark."""
     names: frozenset[str] = frozenset()
     """One of them is a word of each text with a match; empty where that is not known."""
+    gates: tuple[str, ...] = ()
+    """The marks as they stand in an outline."""
+    name_gates: frozenset[str] = frozenset()
+    """The same for the names."""
+    word: str = ""
+    """A text that stands in a word of each match: few words of a text are not among those before."""
     holds: bool = True
     """Whether a line with a mark is shown only when it is whole; not where the last word of a match is the secret."""
 
     def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
-        """Whether there can be a match at all in a text of these parts with these names."""
-        if self.names and self.names.isdisjoint(names):
+        """Whether there can be a match at all in a text whose outline has these parts and names."""
+        if self.name_gates and self.name_gates.isdisjoint(names):
             return False
         if self.of_setting and self.of_setting not in setting_marks:
             return False
+        if self.word not in parts["every"]:
+            return False
         text = parts[self.words]
-        return self.sign in text and any(mark in text for mark in self.marks)
+        return self.sign in text and any(gate in text for gate in self.gates)
 
     def matches(self, text: str) -> list[re.Match[str]]:
         """All there are, none in another, in order."""
@@ -56,9 +64,25 @@ LONG = 14
 """Characters of the shortest word in which a secret is looked for."""
 
 
-def parts_of(text: str, every: Iterable[str]) -> dict[Words, str]:
-    """The text and those of its words that may hold a secret, each once: most words of a text stand in it again."""
-    words = {word for word in every if len(word) >= LONG}
+_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
+
+
+def in_outline(text: str) -> str:
+    """Return the bytes of the text as characters, with a zero for each digit: as it stands in an outline of it."""
+    return text.encode(errors="surrogatepass").translate(_ZEROS).decode("latin-1")
+
+
+def outline(text: str) -> str:
+    """Return each line of the text once, in no order, where lines are alike that differ only in their digits.
+
+    What holds no digit stands in the outline if and only if it stands in the text. Logs become short.
+    """
+    return "\n".join(set(in_outline(text).split("\n")))
+
+
+def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
+    """The outline of a text and those of its words that may hold a secret, each once."""
+    words = [word for word in every if len(word) >= LONG]
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]
     return {
@@ -66,13 +90,12 @@ def parts_of(text: str, every: Iterable[str]) -> dict[Words, str]:
         "long": "\n".join(words),
         "dashed": "\n".join(dashed),
         "encoded": "\n".join(encoded),
+        "every": "\n".join(every),
     }
 
 
-def names_in(text: str, every: Iterable[str]) -> AbstractSet[str]:
-    """Which of the words of the text may be names of shapes; none where no option or statement stands in it."""
-    if not any(hint in text for hint in _HINTS):
-        return frozenset()
+def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
+    """Return which of the words of the text are names of shapes."""
     return _NAMES.intersection(every)
 
 
@@ -104,6 +127,10 @@ _CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`
 """A password that somebody chose, with more than letters in it."""
 
 
+_TOKEN = r"(?=[^\s\"']{0,200}\d)(?=[^\s\"']{0,200}[A-Za-z])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`:/\\]{10,200}(?![^\s\"'`;|)])"
+"""A word with letters and digits that is no path or address, as of a token."""
+
+
 def _of_commands(programs: str, option: str) -> Shape:
     """The value of an option that is a password with these programs; others mean something else by it."""
     names = programs.split(",")
@@ -113,12 +140,21 @@ def _of_commands(programs: str, option: str) -> Shape:
     return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
 
 
+def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
+    """The word that follows a command directly, or behind options and what stands `between`."""
+    names = commands.split(",")
+    either = "|".join(map(re.escape, names))
+    pattern = rf"(?<![\w.-])(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
+    first = _as_words(name.split()[0] for name in names)
+    return Shape("password", _shortest(names), re.compile(pattern), begins=True, names=first, holds=False)
+
+
 def _as_words(names: Iterable[str]) -> frozenset[str]:
     """The names as words of a text: behind a quote or bracket, too, and by a usual path."""
     return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 
-SHAPES: tuple[Shape, ...] = (
+_SHAPES: tuple[Shape, ...] = (
     Shape(
         "private key",
         ("PRIVATE KEY",),
@@ -185,12 +221,14 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "header",
         ("earer ",),
-        re.compile(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
+        word="earer",
+        pattern=re.compile(r"\bbearer\s+(?P<secret>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}=*)", re.IGNORECASE),
     ),
     Shape(
         "password",
         ("://",),
-        re.compile(
+        word="://",
+        pattern=re.compile(
             r"://(?:[^\s/:@\"']{0,100}:(?!(?i:password|passwd|pass|pwd|secret|token|pw)@)|(?=[\w-]{20,200}@)(?=[\w-]*\d))"
             r"(?P<secret>(?!\$)(?:[^\s/@\"'‹${}<>*]|\$(?![{(])){3,200})@(?=[\w\[-])"
         ),
@@ -201,12 +239,13 @@ SHAPES: tuple[Shape, ...] = (
         ("machine ", "default login"),
         re.compile(r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*\s+password\s+(?P<secret>[^\s‹]{3,})"),
         of_setting="pass",
+        begins=True,
     ),
     Shape(
         "password",
         ("curl ",),
         re.compile(
-            r"\bcurl [^\n]{0,400}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}:"
+            r"\bcurl [^\n]{0,400}?(?<=\s)(?:-[a-zA-Z#]*[uU]|--user|--proxy-user)[ =]?[\"']?[^\s:\"'‹$]{1,80}:"
             r"(?P<secret>[^\s\"'‹]{4,200})"
         ),
         names=_as_words(("curl",)),
@@ -243,25 +282,80 @@ SHAPES: tuple[Shape, ...] = (
     Shape("Telegram token", (":AA",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"), words="long"),
     _of_commands("mysql,mysqldump,mysqladmin,mysqlsh,mysqlimport,mariadb,mariadb-dump,7z,7za,7zr", "-p"),
     _of_commands("sshpass", "-p ?"),
-    _of_commands("docker login,podman login,nerdctl login,skopeo login,registry login,oc login,az login", "-p "),
-    _of_commands("twine,mongo,mongosh,mongodump,mongorestore,mongoexport,mongoimport,useradd,usermod", "-p "),
-    _of_commands("zip,unzip,ssh-keygen", "-[PN] "),
-    _of_commands("redis-cli", "-a "),
+    _of_commands("docker login,podman login,nerdctl login,skopeo login,registry login,oc login,az login", "-p ?"),
+    _of_commands(
+        "twine,mongo,mongosh,mongodump,mongorestore,mongoexport,mongoimport,useradd,usermod,psexec,rdesktop,ncftpput,"
+        "ncftpget,evil-winrm,crackmapexec,netexec,nxc,poetry publish,expo login,rabbitmqadmin,cqlsh,unlock-keychain",
+        "-p ",
+    ),
+    _of_commands("zip,unzip,ssh-keygen", "-P "),
+    _of_commands("ssh-keygen", "-N "),
+    _of_commands("sqlcmd,bcp,mosquitto_pub,mosquitto_sub,ipmitool", "-P ?"),
+    _of_commands("snmpget,snmpwalk,snmpset,snmpbulkwalk", "-A "),
+    _of_commands("snmpget,snmpwalk,snmpset,snmpbulkwalk", "-X "),
+    _of_commands("rar,unrar", "-h?p"),
+    _of_commands("glab auth login,doctl auth init,vercel,uv publish,drone", "-t "),
+    _of_commands("nuget push", "-k "),
+    _of_commands("hatch publish", "-a "),
+    _of_commands("pk12util", "-W "),
+    _of_commands("add-generic-password,add-internet-password", "-w "),
+    _of_commands("gh secret set", "(?:-b|--body)[ =]?"),
+    _of_commands("kubectl create secret,oc create secret", r"--from-literal[= ][\w.-]+="),
+    _of_commands("pulumi config set", r"--secret +\S+ +"),
+    _of_commands("vault write,vault kv", r"\w*secret\w*="),
+    _of_commands("cmdkey,runas,schtasks,wmic,xfreerdp,wfreerdp,net use,rasdial", "/(?:pass(?:word)?|rp|p)[: ]"),
+    _of_commands("net use", r"\\\\\S+ +(?:/\S+ +)*"),
+    _of_commands("http -a,http --auth,https -a,xh -a,xh --auth", r"[\w.@-]{1,80}:"),
+    _of_commands("etcdctl", r"--user[ =][\w.@-]+:"),
+    _of_commands("mount,mount.cifs", r"-o ?[^\s]*?pass(?:word|wd)?="),
+    _of_commands("nmcli,mysqladmin", "password "),
+    _of_commands("db2 connect", "using "),
+    _of_commands("lftp", r"-u ?[\w.@-]+,"),
+    _of_commands("rclone config", r"\w*(?:key|pass|secret|token) +"),
+    _of_commands("sqlplus,impdp,expdp,sqlldr,rman", r"[\w$#.]+/"),
+    _of_commands("impacket-psexec,impacket-wmiexec,impacket-secretsdump,secretsdump.py,psexec.py", r"[\w./-]+:"),
+    _behind(
+        "vault login,vault unwrap,vault operator unseal,cargo login,snyk auth,wandb login,ngrok authtoken,"
+        "ngrok config add-authtoken,rclone obscure,bw unlock,netlify login,doppler login,infracost auth,fly auth token"
+    ),
+    _behind("cargo login --registry,vault login -method=token", r"\S+ +"),
+    _behind("net user,bw login,rabbitmqctl add_user,rabbitmqctl change_password,wpa_passphrase", r"\S+ +"),
+    _behind("bundle config set,bundle config", r"[\w.-]+ +(?:[\w.-]+:)?"),
+    _behind(
+        "poetry config,composer config", r"(?:(?:pypi-token|github-oauth|gitlab-token)\.\S+|http-basic\.\S+ +\S+) +"
+    ),
+    _behind("ConvertTo-SecureString", r"(?:-String +)?", _CHOSEN),
+    _of_commands("redis-cli", "(?:-a |(?i:auth) (?:[a-z]+ +)?)"),
     _of_commands("ldapsearch,ldapadd,ldapmodify,ldapdelete,ldapwhoami,ldappasswd", "-w "),
     _of_commands("smbclient,rpcclient,smbmap", r"-U ?[\"']?[\w.\\/-]+%"),
     _of_commands("openssl", "(?:-k |pass:|-[a-z]+ pass:)"),
-    _of_commands("htpasswd", r"-\w*b\w* +\S+ +\S+ +"),
+    _of_commands("htpasswd", r"-(?:(?=\w*n)\w*b\w* +|\w*b\w* +\S+ +)\S+ +"),
     Shape(
         "password",
-        ("sudo -S",),
-        re.compile(rf"\b(?:echo|printf)(?: -\w)? [\"']?(?P<secret>{_CHOSEN})[\"']? \| sudo -S"),
-        names=_as_words(("sudo",)),
+        ("sudo -S", "-stdin", "--with-token", "| kinit", "| cryptsetup"),
+        re.compile(
+            rf"\b(?:echo|printf)(?: -\w+)* (?:[\"']?%s(?:\\n)?[\"']? )?[\"']?(?P<secret>{_CHOSEN})[\"']? ?\| ?"
+            r"(?:sudo -S|(?:sudo )?(?:kinit|cryptsetup)\b|[^\n|]{0,120}--(?:[\w-]*stdin|with-token)\b)"
+        ),
+        names=_as_words(("echo", "printf")),
+        holds=False,
+    ),
+    Shape(
+        "password",
+        ("<<<",),
+        word="<<<",
+        pattern=re.compile(
+            r"(?:--with-token|--[\w-]*stdin|\bsudo -S[^\n|;&<]{0,80}|\b(?:kinit|secret (?:put|set)|pass insert|"
+            rf"cryptsetup)\b[^\n|;&<]{{0,80}}) *<<< *[\"']?(?P<secret>{_CHOSEN})"
+        ),
+        sign="<<<",
         holds=False,
     ),
     Shape(
         "password",
         ("| chpasswd", "sudo chpasswd"),
-        re.compile(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
+        word="chpasswd",
+        pattern=re.compile(rf"[\s\"'][\w.-]+:(?P<secret>{_CHOSEN})[\"']? \| (?:sudo )?chpasswd"),
         of_setting="pass",
         holds=False,
     ),
@@ -285,5 +379,10 @@ SHAPES: tuple[Shape, ...] = (
     ),
 )
 
-_NAMES = frozenset(name for shape in SHAPES for name in shape.names)
-_HINTS = (" -", "DENTIFIED BY ")
+SHAPES = tuple(
+    shape._replace(
+        gates=tuple(dict.fromkeys(map(in_outline, shape.marks))), name_gates=frozenset(map(in_outline, shape.names))
+    )
+    for shape in _SHAPES
+)
+_NAMES = frozenset(name for shape in SHAPES for name in shape.name_gates)

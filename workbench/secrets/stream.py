@@ -15,7 +15,8 @@ _NETRC = re.compile(
     r"(?:\bmachine\s+\S+|\bdefault)(?:\s+(?:login|account)\s+\S+)*(?:\s+(?:login|account|password))?\s*\Z"
 )
 _BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
-_MARKS = tuple(mark for shape in SHAPES if shape.holds for mark in shape.marks)
+_MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
+"""Marks of a line that is shown only when it is whole; what is echoed may be piped into a program as a password."""
 
 
 class SecretStream:
