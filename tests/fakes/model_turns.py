@@ -70,6 +70,8 @@ class Fault:
     code: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     kind: Literal["http", "silent", "hang up"] = "http"
+    raw: bytes = b""
+    """The body, where it is not the usual one."""
 
     @property
     def error(self) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._head(wire.redirect[0], {"location": wire.redirect[1], "content-length": "0"})
             elif isinstance(wire.turn, Fault):
                 self._head(wire.turn.status, {"content-type": "application/json", **wire.turn.headers})
-                self.wfile.write(json.dumps({"error": wire.turn.error}).encode())
+                self.wfile.write(wire.turn.raw or json.dumps({"error": wire.turn.error}).encode())
             else:
                 self._head(200, {"content-type": CONTENT_TYPES.get(wire.encoder, "text/event-stream")})
                 self.wfile.write(wire.body[: wire.cut])

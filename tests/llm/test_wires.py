@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from tests.fakes import wires
-from tests.fakes.model_turns import Called, Turn
+from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.wire_server import WireServer
 from tests.fakes.wires import Encoder
 from tests.llm.conftest import KEY
@@ -201,3 +202,28 @@ def test_gemini_in_json_over_several_lines_is_read_to_its_end():
 
     response = answer(Route("gemini/gemini-x", pretty), Turn(TEXT, calls=calls(ROUTES[5])))
     assert (response.text, len(response.tool_calls), response.incomplete) == (TEXT, 2, False)
+
+
+SENTENCE = 'It’s no "good" Käse, don\'t'
+BODIES = {
+    "indented": {"type": "error", "error": {"type": "invalid_request_error", "message": SENTENCE}},
+    "a list": [{"error": {"code": 400, "message": SENTENCE, "status": "INVALID_ARGUMENT"}}],
+    "a message": {"message": SENTENCE},
+    "details": {"detail": [{"loc": ["body", "x"], "msg": SENTENCE, "type": "m"}]},
+    "errors": {"errors": [{"message": SENTENCE}]},
+    "a string": {"error": SENTENCE},
+    "JSON in JSON": {"error": {"message": json.dumps({"error": {"message": SENTENCE}})}},
+    "text": SENTENCE,
+    "a page": f"<html>\r\n<head><title>{SENTENCE}</title></head>\r\n<body><h1>no</h1></body></html>",
+}
+
+
+@ROUTE
+@pytest.mark.parametrize("form", BODIES)
+def test_an_error_shows_the_sentence_of_the_provider_and_not_its_body(route, form):
+    body = BODIES[form]
+    raw = body if isinstance(body, str) else json.dumps(body, indent=2, ensure_ascii=False)
+    with WireServer(route.encoder, Fault(400, raw=raw.encode())) as server, asking(route, server) as model:
+        with pytest.raises(ModelError) as caught:
+            ask(model)
+        assert str(caught.value).endswith(f"(HTTP 400): {SENTENCE}")

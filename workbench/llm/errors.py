@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from workbench.llm.error_text import sentence_in, sentence_in_text, without_bytes
 from workbench.llm.model import ContextOverflow, ModelError
 from workbench.text import first_line
 
-_PREFIX = re.compile(r"(?:litellm\.\w+: |\w+(?:Exception|Error)(?: -|:) )+")
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_PREFIX = re.compile(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\w+(?:Exception|Error)(?: -|:) )+")
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -45,33 +44,11 @@ def headers_of(error: BaseException) -> Mapping[str, Any]:
 def message_of(links: Sequence[BaseException], plain: Container[str]) -> str:
     """Return the provider's message from the body, else the library's."""
     for link in reversed(links):
-        if said := _sentence(getattr(link, "body", None)):
-            return said
-        if said := _sentence(_quoted(str(link))):
-            return said
+        if sentence := sentence_in(getattr(link, "body", None)) or sentence_in_text(str(link)):
+            return sentence
     error = ([link for link in links if type(link).__name__ in plain] or links[:1])[-1]
-    return _PREFIX.sub("", str(error).partition(" Original exception: ")[0]) or type(error).__name__
-
-
-def _sentence(body: object) -> str:
-    """The message of an error's body, with its code where that is a word."""
-    inner = (
-        next((body[name] for name in ("error", "detail") if body.get(name)), body) if isinstance(body, dict) else None
-    )
-    if isinstance(inner, str):  # Ollama, TGI
-        return inner
-    if not isinstance(inner, dict) or not isinstance(inner.get("message"), str):
-        return ""
-    return f"{inner['message']} ({inner['code']})" if isinstance(inner.get("code"), str) else str(inner["message"])
-
-
-def _quoted(text: str) -> object:
-    """The body that a library put into its own message, as JSON."""
-    found = _OBJECT.search(text)
-    try:
-        return json.loads(found.group()) if found else None
-    except (ValueError, RecursionError):
-        return None
+    text = without_bytes(_PREFIX.sub("", str(error).partition(" Original exception: ")[0]))
+    return (sentence_in_text(text) or text).strip() or type(error).__name__
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
