@@ -262,6 +262,7 @@ def test_what_a_process_left_behind_changes_is_asked_about_before_the_next_actio
     assert any(
         "protected files changed without being shown" in reason for reason in one.session.question.assessed.reasons
     )
+    assert one.session.question.assessed.rule == "a changed protected file, which every mode asks about"
     assert "by a process that it left running or by another program" in said(one)
     one.answer()
     assert one.session.ended

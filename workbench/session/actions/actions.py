@@ -103,7 +103,7 @@ class Actions:
             return []
         shown, doubt = self._copies.explain(local)
         waited = self.rater.waited(proposed.action_id, ruling)
-        ask = ask or doubt or waited or _why_asked(readied, self.protection)
+        by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
         asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
         notes = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
@@ -112,7 +112,7 @@ class Actions:
             risk=risk,
             reasons=(*notes, *reasons(shown, shows_diff=bool(readied.files))),
             segments=segments(shown),
-            rule=ruling.rule,
+            rule=by if asks else ruling.rule,
             preview=readied.files,
             stale=readied.stale,
             stacked=readied.stacked,
@@ -266,9 +266,24 @@ class Actions:
         self.runner.close()
 
 
-def _why_asked(readied: PreparedAction, protection: Protection) -> str:
-    """Why what it changes is asked about by the files there are now."""
-    return NOT_MERGED if has_conflicts(readied.stale) else protection.doubt(readied.tool)
+_BY_CHANGED_FILE = "a changed protected file, which every mode asks about"
+
+
+def _asked_by(
+    ruling: Ruling, *, ask: str, doubt: str, waited: str, readied: PreparedAction, protection: Protection
+) -> tuple[str, str]:
+    """What asks, in a few words, and why: a mode or rule that asks, else what asks although both would let it run."""
+    changed = protection.doubt(readied.tool)
+    conflict = NOT_MERGED if has_conflicts(readied.stale) else ""
+    reasons = (
+        (ask, _BY_CHANGED_FILE if ask == changed else "a check that every mode makes"),
+        (doubt, "deletions without a copy, in every mode"),
+        (waited, "the question that waited for you before"),
+        (conflict, "a conflict of two changes, in every mode"),
+        (changed, _BY_CHANGED_FILE),
+    )
+    by, why = next(((by, why) for why, by in reasons if why), ("", ""))
+    return (by if by and ruling.verdict == "allow" else ruling.rule), why
 
 
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
