@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,20 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.quick import (
+    pytest_collection_modifyitems,
+    pytest_ignore_collect,
+    pytest_runtest_call,
+    pytest_runtest_setup,
+)
 from tests.world import World
+
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_ignore_collect",
+    "pytest_runtest_call",
+    "pytest_runtest_setup",
+]
 
 _PROVIDER = ("KEY", "TOKEN", "SECRET", "OHW_", "OPENAI", "ANTHROPIC", "GEMINI", "XDG_", "LITELLM")
 _UNWANTED = {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "COLUMNS", "LINES"}
@@ -27,6 +42,19 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HOME"] = str(home)
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         del os.environ[name]
+    _keep_bytecode()
+
+
+def _keep_bytecode() -> None:
+    """Write bytecode, in this process and those it starts: else each worker compiles all tests for itself, each run."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection has made, which lives to the end of the run, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

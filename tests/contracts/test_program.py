@@ -47,6 +47,7 @@ def test_every_test_can_fail():
         ("workbench.mcp.toolsets", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),
     ],
 )
+@pytest.mark.starts
 def test_importing_a_layer_stays_cheap(module, unwanted):
     code = f"import sys, {module}; print([name for name in {unwanted!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

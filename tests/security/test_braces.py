@@ -17,6 +17,7 @@ KNOWN = (
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="compares with bash")
+@pytest.mark.starts
 def test_words_with_braces_become_what_bash_makes_of_them():
     rng = random.Random(5)
     words = [*KNOWN, *("".join(rng.choices("{},.a12{}..,", k=rng.randint(3, 9))) for _ in range(2000))]

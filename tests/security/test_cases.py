@@ -22,6 +22,7 @@ def test_a_case_is_rated_as_it_may_be(case):
     assert found.risk == "LOW" or found.reasons
 
 
+@pytest.mark.starts
 def test_the_command_prints_one_line_for_each_case_in_their_order():
     command = [sys.executable, "-m", "workbench", "risk", "--workspace", "/home/u/proj", "--home", "/home/u"]
     with FILE.open("rb") as lines:
@@ -33,6 +34,7 @@ def test_the_command_prints_one_line_for_each_case_in_their_order():
     assert all(set(line) == {"risk", "reasons", "segments"} for line in found)
 
 
+@pytest.mark.starts
 def test_the_command_takes_commands_as_arguments_and_does_not_run_them(tmp_path):
     target = tmp_path / "made"
     command = [sys.executable, "-m", "workbench", "risk", "--workspace", str(tmp_path), f"touch {target}", "ls"]

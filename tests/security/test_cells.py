@@ -72,6 +72,7 @@ def planted(folder) -> str:
     return str(python)
 
 
+@pytest.mark.starts
 def test_what_starts_a_program_of_the_folder_is_asked_about_and_names_it(tmp_path):
     def rated(tool, code, **more):
         return assess(tool, {"code": code, **more}, RatingContext(str(tmp_path)))

@@ -13,6 +13,7 @@ LINES = 1200
 SEEDS = (20_26, 4, 77)
 
 
+@pytest.mark.starts
 def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
     grammars = [Grammar(Random(seed)) for seed in SEEDS]
     lines = [grammar.line() for grammar in grammars for _ in range(LINES // len(SEEDS))]
@@ -23,6 +24,7 @@ def test_the_analysis_sees_each_command_that_bash_runs(tmp_path):
     assert len([each for each in found if not each.unsure]) <= LINES // 1000, found
 
 
+@pytest.mark.starts
 def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
     grammar = Grammar(Random(7))
     lines = [grammar.reckoning() for _ in range(200)]
@@ -31,6 +33,7 @@ def test_nothing_that_bash_runs_while_it_reckons_is_low(tmp_path):
     assert differences(lines, ran) == []
 
 
+@pytest.mark.starts
 def test_what_is_not_seen_would_be_found(tmp_path, monkeypatch):
     monkeypatch.setattr("workbench.risk.shell.walk._beside", lambda scan, work, *, piped: None)
     lines = ["ls | frob a", "ls && frob a"]

@@ -127,6 +127,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
         ("cat", "hello", "UNKNOWN"),
     ],
 )
+@pytest.mark.starts
 def test_the_program_is_the_one_that_really_runs(command, text, risk, bash, tmp_path):
     if shutil.which("python3") is None:
         pytest.skip("there is no python3")

@@ -177,6 +177,7 @@ def test_a_patch_that_stands_in_the_line_or_is_written_by_it_is_no_way_round(wor
     assert "patch that changes" in asked(work, "git apply x.patch")
 
 
+@pytest.mark.starts
 def test_a_patch_that_is_let_through_is_one_that_git_applies(work):
     subprocess.run(["git", "init", "-q", "."], cwd=work, check=True)
     (work / "src/x.py").write_text("a\n")

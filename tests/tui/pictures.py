@@ -84,7 +84,7 @@ def app_with(events: Sequence[Any], folder: Path, theme: str, **more: Any) -> tu
     return link, workbench_app(link, folder=folder, set={"theme": theme, **more})
 
 
-ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (500, 200))
+ODD_SIZES = ((1, 1), (500, 1), (3, 50), (1, 200), (4, 4), (17, 5), (2, 3), (300, 100))
 """Sizes at which borders and padding leave no room at all, and one that is larger than any screen."""
 
 
@@ -93,8 +93,7 @@ async def bears_every_size(app: WorkbenchApp, show: Callable[[Pilot[Any]], Await
     async with app.run_test(size=USUAL.size) as pilot:
         await show(pilot)
         for size in ODD_SIZES:
-            await pilot.resize_terminal(*size)
-            await pilot.pause()
+            await pilot.resize_terminal(*size)  # and lets the app work until it has drawn
             assert app.size == size
         return app.is_running
 
@@ -126,11 +125,13 @@ async def at_rest(pilot) -> None:
 
 async def drawn(pilot) -> None:
     """What stands behind a box is drawn too: several whole pictures in a row are the same."""
-    last, same = "", 0
+    last, same = [], 0
+    app = pilot.app
 
     def unchanged() -> bool:
         nonlocal last, same
-        now = pilot.app.export_screenshot()
+        drawing = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+        now = [list(line) for line in drawing.strips]
         same, last = (same + 1 if now == last else 0), now
         return same >= 4
 

@@ -23,6 +23,7 @@ from workbench.tui.screens.pager import PagerScreen
 from workbench.view.branch import current_branch
 
 
+@pytest.mark.starts
 def test_importing_the_app_loads_nothing_heavy():
     heavy = ("litellm", "openai", "mcp", "playwright", "pydantic")
     code = f"import sys, workbench.tui.app; print([name for name in {heavy!r} if name in sys.modules])"
@@ -169,6 +170,7 @@ sys.exit(code if code is not None else app.return_code)
         ([signal.SIGINT, signal.SIGINT], 130),
     ],
 )
+@pytest.mark.starts
 def test_signals_give_the_terminal_back_and_say_so_in_the_exit_code(signals, code):
     import termios
 

@@ -57,6 +57,7 @@ def image(tmp_path):
         ),
     ],
 )
+@pytest.mark.starts
 def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
     tmp_path, program, image, name, script, env, platform
 ):
@@ -81,6 +82,7 @@ def test_each_program_gives_the_image_and_only_the_person_may_read_the_copy(
         ("sleep 300", "wl-paste gave no answer within 4 s"),
     ],
 )
+@pytest.mark.starts
 def test_what_cannot_be_taken_is_said_in_one_line_and_nothing_is_kept(tmp_path, program, script, said):
     with pytest.raises(WorkbenchError, match=said):
         store_image(tmp_path / "pasted", program("wl-paste", script, WAYLAND), "linux")
@@ -103,6 +105,7 @@ def test_where_no_program_is_there_it_is_said_which_one_would_do(tmp_path, env, 
         store_image(tmp_path / "pasted", env, platform)
 
 
+@pytest.mark.starts
 def test_copies_of_long_ago_are_removed_when_a_new_one_comes(tmp_path, program, image):
     import os
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -90,6 +91,7 @@ def _chosen(action_id: str):
     return ActionChosen(action_id)
 
 
+@pytest.mark.starts
 @FEW
 @given(st.lists(TEXTS, min_size=3, max_size=3))
 def test_no_text_ends_the_app_or_becomes_markup(texts):

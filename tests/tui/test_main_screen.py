@@ -80,6 +80,7 @@ async def test_a_tree_that_changed_has_a_star_at_its_branch(tmp_path):
         assert "main*" not in shown(app, StatusLine)
 
 
+@pytest.mark.starts
 def test_looking_at_a_tree_runs_no_program_that_the_folder_names(tmp_path):
     repository = tmp_path / "here"
     repository.mkdir()

@@ -153,6 +153,7 @@ def test_what_cannot_be_taken_back_says_why(desk: Desk) -> None:
     assert "running" in refusal(desk.state, shown)
 
 
+@pytest.mark.starts
 def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path: Path) -> None:
     assert not is_repository(tmp_path)
     git(tmp_path, "init", "-q")
@@ -176,6 +177,7 @@ def test_files_against_head_are_those_that_differ_and_odd_ones_say_why(tmp_path:
     assert "same" not in found
 
 
+@pytest.mark.starts
 def test_a_folder_that_git_cannot_read_says_so(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
     with pytest.raises(WorkbenchError, match="git cannot say"):
