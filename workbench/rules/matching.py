@@ -158,7 +158,8 @@ _CHANGERS: Final = words(
 """Builtins after which the same words may run something else: in another folder, or with other variables."""
 _RUNS_ANYTHING: Final = re.compile(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
-    r"loads |starts a shell|the analysis failed|changes what |sets \w+, which changes|acts with the rights of another"
+    r".* or runs a command|loads |starts a shell|the analysis failed|"
+    r"changes what |sets \w+, which changes|acts with the rights of another"
 )
 """How the reasons begin of what is HIGH because it runs what is not seen in its words."""
 
@@ -277,13 +278,22 @@ def _may_run(part: Part, pattern: str) -> bool:
         return True
     if not part.words and part.reason.startswith("cannot be read"):
         return True
-    if part.risk == "HIGH" and _RUNS_ANYTHING.match(part.reason):
+    if part.risk == "HIGH" and (_RUNS_ANYTHING.match(part.reason) or _holds_command(pattern, part.words)):
         return True
     if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
         return True
     if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _strings(part)):
         return True
     return hides_from(pattern, part.words, part.program)
+
+
+def _holds_command(pattern: str, command: Sequence[str]) -> bool:
+    """Whether one word of a command holds the rule's own words: many programs run what is in such a word."""
+    literal = " ".join(pattern.split("*", 1)[0].split())
+    if not literal:
+        return False
+    expression = re.compile(rf"(?<![\w-]){re.escape(literal)}(?![\w-])")
+    return any(expression.search(" ".join(word.split())) for word in command[1:])
 
 
 def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:

@@ -21,6 +21,19 @@ from workbench.rules.subject import Subject
 
 _DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
 """Programs, and tools, that take in whole folders (`grep` as a program only where it is told to)."""
+_UPLOADS: Final = words(
+    "rclone restic borg kopia duplicity unison s3cmd azcopy rdiff-backup croc wormhole vercel netlify surge"
+    " tarsnap shar mkisofs genisoimage mksquashfs"
+)
+"""Programs that copy or send whole directories."""
+_TAKES_TREE: Final = {
+    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake")),
+    **dict.fromkeys(("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words("publish pack")),
+    **dict.fromkeys(("cargo", "vsce"), words("publish package")),
+    **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
+}
+"""Programs that send or pack the directory they work in with one of these verbs."""
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
 """Programs that write to, or pack, the files that an archive, a patch or their input names."""
 _SERVES: Final = words("http.server zipfile tarfile")
@@ -115,7 +128,7 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
     for part in subject.commands:
         if rule.command and not runs(rule, part):
             continue
-        is_deep = _is_deep(part)
+        is_deep = _is_deep(part) or _is_directory_of_code(part)
         named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
         yield from ((path, is_deep) for one in named for path in {os.path.normpath(one), real(one)})
         yield from (
@@ -128,13 +141,22 @@ def is_recursive(subject: Subject) -> bool:
     return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
 
 
+def _is_directory_of_code(part: Part) -> bool:
+    """Whether it is a call in code, and not a command, that is given a directory: it may take in all below."""
+    return not part.words and any(map(os.path.isdir, part.paths))
+
+
+def _verbs_of_tree(name: str) -> frozenset[str]:
+    return _TAKES_TREE.get(name, frozenset())
+
+
 def _is_deep(part: Part) -> bool:
     if not part.words:
         return False
     name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
     if name == "git":
         return False
-    if name in _DEEP and name != "grep":
+    if name in _UPLOADS or (name in _DEEP and name != "grep") or not _verbs_of_tree(name).isdisjoint(rest[:4]):
         return True
     if name.startswith("python") and "-m" in rest[:-1]:
         return rest[rest.index("-m") + 1] in _SERVES
