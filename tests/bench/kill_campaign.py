@@ -233,7 +233,7 @@ class Round:
     def _victims(self, kind: str) -> list[int]:
         screen, found = self._terminal.pid, self.world.processes()
         engines = [each.pid for each in found if "workbench.engine" in _words(each)]
-        supervisors = [each for each in found if "processes.guardian" in " ".join(_words(each))]
+        supervisors = [each for each in found if "processes.shell_supervisor" in " ".join(_words(each))]
         shells = [child.pid for each in supervisors for child in _children(each) if _leads_session(child.pid)]
         return {
             "engine": engines,

@@ -79,9 +79,9 @@ STARTING_OF = {
 }
 MAY_START = {
     "workbench/processes/start.py": "the one way",
-    "workbench/processes/guardian.py": "becomes the shell, below itself",
-    "workbench/processes/keeper.py": "becomes the program, below itself",
-    "workbench/processes/pipe_keeper.py": "becomes the server, below itself",
+    "workbench/processes/shell_supervisor.py": "becomes the shell, below itself",
+    "workbench/processes/program_supervisor.py": "becomes the program, below itself",
+    "workbench/processes/server_supervisor.py": "becomes the server, below itself",
 }
 
 

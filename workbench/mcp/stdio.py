@@ -212,7 +212,7 @@ async def stdio_transport(
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server and yield its streams, then end it with all its children; `on_end` gets why it ended itself."""
     process = await start_beside(
-        [*small_python("workbench.processes.pipe_keeper"), *argv],
+        [*small_python("workbench.processes.server_supervisor"), *argv],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -39,7 +39,13 @@ class SupervisedProcess:
         self._lock = threading.Lock()
         self._said = b""
         numbers = ",".join(str(number) for number in passed)
-        command = [*small_python("workbench.processes.keeper"), str(theirs.fileno()), numbers, str(memory), *argv]
+        command = [
+            *small_python("workbench.processes.program_supervisor"),
+            str(theirs.fileno()),
+            numbers,
+            str(memory),
+            *argv,
+        ]
         try:
             self._keeper = start(
                 command,

@@ -30,7 +30,7 @@ class Guard:
     def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
         self._channel, theirs = socket.socketpair()
         command = [
-            *small_python("workbench.processes.guardian"),
+            *small_python("workbench.processes.shell_supervisor"),
             str(theirs.fileno()),
             str(pty),
             str(scratch),
