@@ -61,23 +61,23 @@ def test_a_shell_that_ends_between_calls_is_replaced_with_the_next(bash: Bash) -
     assert bash("echo on").output == "on\n"
 
 
-def test_a_killed_guardian_takes_shell_and_escaped_processes_along(bash: Bash, mark: str) -> None:
+def test_a_killed_supervisor_takes_shell_and_escaped_processes_along(bash: Bash, mark: str) -> None:
     seen = bash(f"(setsid sleep {mark} &); sleep 0.1; kill -9 $PPID")
     assert "A new shell was started" in seen.text
     eventually(lambda: not processes(mark), "a process is left")
     assert bash("echo on").output == "on\n"
 
 
-def test_a_guardian_killed_between_calls_is_noticed(bash: Bash, mark: str) -> None:
+def test_a_supervisor_killed_between_calls_is_noticed(bash: Bash, mark: str) -> None:
     pid = bash(f"setsid sleep {mark} & true").metadata.pid
     eventually(lambda: processes(mark), "the process did not start")
     psutil.Process(psutil.Process(pid).ppid()).kill()
-    eventually(lambda: not psutil.pid_exists(pid), "the shell outlives its guardian")
+    eventually(lambda: not psutil.pid_exists(pid), "the shell outlives its supervisor")
     bash("true")
     assert eventually(lambda: not processes(mark), "a process is left")
 
 
-def test_a_stopped_guardian_does_not_hold_up_the_end(bash: Bash, mark: str) -> None:
+def test_a_stopped_supervisor_does_not_hold_up_the_end(bash: Bash, mark: str) -> None:
     bash(f"setsid sleep {mark} & sleep 0.1; kill -STOP $PPID", timeout=3)
     bash.tool.close()
     assert eventually(lambda: not processes(mark), "a process is left")

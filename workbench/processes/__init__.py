@@ -1,1 +1,4 @@
-"""Child processes: the one way to start them, supervision, and programs that answer over pipes."""
+"""Child processes: starting, supervision, cleanup after a crash, and RPC over pipes.
+
+Used by every layer that runs a program; no other module may start a process.
+"""

@@ -1,7 +1,7 @@
-"""What a process can do about all processes below it; for the keeper and for the shell's guardian.
+"""Control of all descendants of the current process; used by the three supervisors.
 
-Both are small processes of their own, run with `-I -S`: standard library only, and little of it. Elsewhere than on
-Linux only the process group of the child can be ended.
+Supervisors are small processes started with `-I -S`, so this module imports little and only from the standard library.
+On systems other than Linux, only the process group of the child can be killed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _prctl(option: int, value: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """What leaves its group or loses its parent (`setsid`, double fork) becomes a child of this process."""
+    """Make this process the parent of descendants that lose theirs or leave the group (`setsid`, double fork)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int) -> None:
-    """In a child: end when the parent ends, also when it is gone already; signals mean what they usually mean."""
+    """In a child: arrange to be killed when the parent ends, or has ended; restore the default signal handlers."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -38,7 +38,10 @@ def die_with(parent: int) -> None:
 
 
 def limit_harm(more_processes: int, memory: int = 0) -> None:
-    """Out of memory the kernel takes this process first; `more_processes` on top of what runs (not for root)."""
+    """Lower the limits: the OOM killer picks this process first, and at most `more_processes` more can be started.
+
+    The kernel does not apply the limit of processes to root. `memory` is in bytes, 0 for no limit.
+    """
     if memory:
         with contextlib.suppress(OSError, ValueError):
             _lower(resource.RLIMIT_AS, memory)
@@ -49,14 +52,14 @@ def limit_harm(more_processes: int, memory: int = 0) -> None:
             _lower(resource.RLIMIT_NPROC, int(file.read().split()[3].split("/")[1]) + more_processes)
 
 
-def _lower(limit: int, wanted: int) -> None:
+def _lower(limit: int, value: int) -> None:
     soft, hard = resource.getrlimit(limit)
-    if soft == resource.RLIM_INFINITY or soft > wanted:
-        resource.setrlimit(limit, (wanted, hard))
+    if soft == resource.RLIM_INFINITY or soft > value:
+        resource.setrlimit(limit, (value, hard))
 
 
 def wake_on(*names: signal.Signals) -> int:
-    """A pipe's end that has a byte, the signal's number, when one of these signals came."""
+    """Return the read end of a pipe that receives a byte, the signal's number, for each of these signals."""
     wakes, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -66,7 +69,7 @@ def wake_on(*names: signal.Signals) -> int:
 
 
 def reap() -> dict[int, int]:
-    """Status by pid of all children that ended; a signal is negative."""
+    """Reap all children that ended; return their status by pid, negative for a signal."""
     ended: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while (one := os.waitpid(-1, os.WNOHANG))[0]:
@@ -75,7 +78,7 @@ def reap() -> dict[int, int]:
 
 
 def end_all(child: int, seconds: float) -> bool:
-    """Stop, then kill everything below, again and again until nothing is left; whether that worked in time."""
+    """Stop, then kill all descendants until none is left; return whether that worked within `seconds`."""
     if sys.platform != "linux":
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
@@ -99,21 +102,21 @@ def end_all(child: int, seconds: float) -> bool:
 
 
 def _descendants() -> list[int]:
-    """All processes below this one that are no zombies."""
+    """Return the pids of all descendants that are not zombies."""
     children: dict[int, list[tuple[int, bytes]]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 fields = file.read().rpartition(b")")[2].split()
                 children.setdefault(int(fields[1]), []).append((int(name), fields[0]))
-    found: list[int] = []
-    below = [os.getpid()]
-    while below:
-        for pid, state in children.get(below.pop(), ()):
-            below.append(pid)
+    pids: list[int] = []
+    pending = [os.getpid()]
+    while pending:
+        for pid, state in children.get(pending.pop(), ()):
+            pending.append(pid)
             if state not in (b"Z", b"X"):
-                found.append(pid)
-    return found
+                pids.append(pid)
+    return pids
 
 
 def _signal(pids: list[int], number: int) -> None:

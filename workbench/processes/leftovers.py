@@ -1,6 +1,7 @@
-"""What a killed process of ours left behind, told from what a living one uses; swept by the next start.
+"""Temporary files of processes of ours that were killed; the next start deletes them.
 
-Names carry the process that made them and its pid namespace: containers that share a folder have the same numbers.
+Names contain the pid and pid namespace of the process that created them, because containers that share a directory
+reuse pids.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from pathlib import Path
 from typing import Final
 
 SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp")
-"""Kinds of temporary folders that hold nothing of the user's."""
+"""Kinds of temporary directories that hold nothing of the user's."""
 SHELL_FILE: Final = "shell-"
-"""The beginning of the name of a file in the folder of a shell; its processes have the rest in their environment."""
+"""Prefix of the name of a file in the directory of a shell; the rest is in the environment of its processes."""
 _NAME: Final = re.compile(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
 
 _EDITED: Final = re.compile(r"\.ohw-(\d+)-(\d+)-[0-9a-f]{16}\.tmp")
 
 
 def prefix(kind: str) -> str:
-    """The beginning of the name of a temporary folder of this process."""
+    """Return the prefix of the name of a temporary directory of this process."""
     return f"ohw-{kind}-{mark()}-"
 
 
 def mark() -> str:
-    """The process and its pid namespace, for a name."""
+    """Return the pid and pid namespace of this process, for a name."""
     return f"{os.getpid()}-{_namespace()}"
 
 
-def is_left(pid: str, namespace: str) -> bool:
-    """Whether the process with this mark has ended; False where that cannot be known."""
+def has_ended(pid: str, namespace: str) -> bool:
+    """Return whether the process with this mark has ended; False where that cannot be determined."""
     if namespace != _namespace():
         return False
     try:
@@ -49,7 +50,7 @@ def is_left(pid: str, namespace: str) -> bool:
 
 
 def _is_zombie(pid: str) -> bool:
-    """Whether the process has ended and its exit code was not fetched; False where there is no /proc."""
+    """Return whether the process has ended and nobody has fetched its exit code; False without /proc."""
     # In a container, process 1 often fetches the exit codes of orphans late, or never.
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -58,37 +59,37 @@ def _is_zombie(pid: str) -> bool:
 
 
 def sweep_temporary(end_shells: Callable[[Collection[str]], None]) -> None:
-    """Delete the temporary folders of processes of ours that have ended.
+    """Delete the temporary directories of processes of ours that have ended.
 
-    What their shells left running, since the supervisor was killed as well, goes by its nonces to `end_shells`.
+    The nonces of their shells are passed to `end_shells`, which kills what still runs if the supervisor was killed too.
     """
     with suppress(OSError):
         for entry in Path(tempfile.gettempdir()).glob("ohw-*-*"):
             match = _NAME.fullmatch(entry.name)
-            if match and is_left(*match.groups()) and _is_own_folder(entry):
+            if match and has_ended(*match.groups()) and _is_own_directory(entry):
                 nonces = [path.name.removeprefix(SHELL_FILE) for path in entry.glob(f"{SHELL_FILE}*")]
                 if nonces:
                     end_shells(nonces)
                 shutil.rmtree(entry, ignore_errors=True)
 
 
-def sweep_edited(folder: Path) -> None:
-    """Delete what killed edits of files in this folder left there."""
+def sweep_edited(directory: Path) -> None:
+    """Delete the temporary files that killed edits left in this directory."""
     with suppress(OSError):
-        for entry in folder.glob(".ohw-*-*-*.tmp"):
+        for entry in directory.glob(".ohw-*-*-*.tmp"):
             match = _EDITED.fullmatch(entry.name)
-            found = entry.lstat()
-            is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()
-            if match and is_own and is_left(*match.groups()):
+            info = entry.lstat()
+            is_own = stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid()
+            if match and is_own and has_ended(*match.groups()):
                 entry.unlink()
 
 
-def _is_own_folder(path: Path) -> bool:
+def _is_own_directory(path: Path) -> bool:
     try:
-        found = path.lstat()
+        info = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid()
 
 
 @cache

@@ -1,6 +1,6 @@
-"""A program below a keeper that answers requests, a JSON line each, on a socket of its own; for cells and browser.
+"""A supervised program that answers requests over a socket, one JSON line each; used for cells and the browser.
 
-What it prints goes another way, so that nothing it prints can be taken for an answer.
+Its standard output goes through a separate pipe, so nothing it prints can be mistaken for an answer.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from workbench.processes.supervised import SupervisedProcess
 
 Message: TypeAlias = dict[str, Any]
 End: TypeAlias = Literal["answer", "time", "stop", "gone"]
-"""How waiting ended: with an answer, at its time, because somebody asked to stop, or because the program is gone."""
+"""How waiting ended: with an answer, with a timeout, because of `stop`, or because the program has ended."""
 
 _CHUNK = 1 << 16
 _LONGEST_LINE = 1 << 27
-_AT_A_TIME = 0.25
+_POLL_SECONDS = 0.25
 
 
 class RpcWorker:
-    """The program; one thread at a time may ask, `stop` and `hang_up` may come from any."""
+    """A running program. One thread at a time may send requests; `stop` and `hang_up` may be called from any thread."""
 
     def __init__(
         self,
         argv: Callable[[int], Sequence[str]],
-        folder: Path,
+        directory: Path,
         *,
         hidden_env: Collection[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """`argv` gives the program's words for the number of its socket."""
+        """Start the program; `argv` returns its command line for the descriptor of its socket."""
         self._socket, theirs = socket.socketpair()
         self._stop_read, self._stop_write = os.pipe()
         self._buffer = bytearray()
@@ -47,32 +47,32 @@ class RpcWorker:
             with theirs:
                 words = argv(theirs.fileno())
                 passed = (theirs.fileno(),)
-                self._kept = SupervisedProcess(
-                    words, folder, hidden_env=hidden_env, env=env, passed=passed, joined=True
+                self._process = SupervisedProcess(
+                    words, directory, hidden_env=hidden_env, env=env, passed=passed, joined=True
                 )
         except BaseException:
             self._close_pipes()
             raise
-        os.set_blocking(self._kept.stdout.fileno(), False)
+        os.set_blocking(self._process.stdout.fileno(), False)
         os.set_blocking(self._stop_read, False)
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has ended."""
+        """Whether the program has ended."""
         return self._is_gone
 
     @property
     def status(self) -> int | None:
-        """How it ended by itself; a signal is negative."""
-        return self._kept.status
+        """The exit status if it ended by itself; negative for a signal."""
+        return self._process.status
 
     def ask(self, request: Message) -> None:
-        """Send a request; its answer is the message that carries its number."""
+        """Send a request; its answer is the message with the same id."""
         self._asked += 1
-        self.tell({"id": self._asked, **request})
+        self.notify({"id": self._asked, **request})
 
-    def tell(self, message: Message) -> None:
-        """Send what needs no answer."""
+    def notify(self, message: Message) -> None:
+        """Send a message that has no answer."""
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
@@ -84,50 +84,50 @@ class RpcWorker:
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None] = lambda message: None,
     ) -> tuple[End, Message]:
-        """Wait for the answer to the last request; what it prints and says on the way is passed on.
+        """Wait for the answer to the last request and pass on the output and messages that come before it.
 
-        At an answer and at the end all that it printed before has been passed on.
+        All output printed before the answer, or before the end, has been passed on when this returns.
         """
         until = time.monotonic() + seconds
         poll = select.poll()
-        for number in (self._socket.fileno(), self._kept.stdout.fileno(), self._kept.fileno(), self._stop_read):
+        for number in (self._socket.fileno(), self._process.stdout.fileno(), self._process.fileno(), self._stop_read):
             poll.register(number, select.POLLIN)
         while not self._is_gone:
-            left = until - time.monotonic()
-            if left <= 0:
+            remaining = until - time.monotonic()
+            if remaining <= 0:
                 return "time", {}
-            ready = {number for number, _ in poll.poll(min(left, _AT_A_TIME) * 1000)}
+            ready = {number for number, _ in poll.poll(min(remaining, _POLL_SECONDS) * 1000)}
             if self._stop_read in ready:
                 os.read(self._stop_read, _CHUNK)
                 return "stop", {}
-            if self._kept.fileno() in ready:
-                self._is_gone = not self._kept.hear()
-            found = self._take(ready, poll, on_bytes, on_message)
-            if found is not None:
-                return "answer", found
+            if self._process.fileno() in ready:
+                self._is_gone = not self._process.hear()
+            answer = self._read_ready(ready, poll, on_bytes, on_message)
+            if answer is not None:
+                return "answer", answer
         self.drain(on_bytes)
         return "gone", {}
 
-    def _take(
+    def _read_ready(
         self,
         ready: set[int],
         poll: select.poll,
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None],
     ) -> Message | None:
-        """What it printed and said; the answer when that is among it. What has ended is not polled any more."""
-        output, said = self._kept.stdout.fileno(), self._socket.fileno()
+        """Read what is ready and return the answer if it is among it; stop polling what has ended."""
+        output, requests = self._process.stdout.fileno(), self._socket.fileno()
         if output in ready and self._read_output(on_bytes) is False:
             poll.unregister(output)
-        if said not in ready:
+        if requests not in ready:
             return None
         data = self._received()
         if not data:
-            poll.unregister(said)
-        found = self._messages(data, on_message)
-        if found is not None:
+            poll.unregister(requests)
+        answer = self._messages(data, on_message)
+        if answer is not None:
             self.drain(on_bytes)
-        return found
+        return answer
 
     def _received(self) -> bytes:
         try:
@@ -136,7 +136,7 @@ class RpcWorker:
             return b""
 
     def _messages(self, data: bytes, on_message: Callable[[Message], None]) -> Message | None:
-        """The answer to the last request among the lines; one that cannot be read ends the program."""
+        """Return the answer to the last request among the lines; a line that cannot be parsed ends the program."""
         self._buffer += data
         while (cut := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:cut])
@@ -153,15 +153,15 @@ class RpcWorker:
         return None
 
     def drain(self, on_bytes: Callable[[bytes], None]) -> None:
-        """Pass on what was printed until now."""
+        """Pass on all output printed until now."""
         for _ in range(1 << 14):
             if not self._read_output(on_bytes):
                 return
 
     def _read_output(self, on_bytes: Callable[[bytes], None]) -> bool | None:
-        """Pass on a piece; None when nothing is there now, False when nothing will come."""
+        """Pass on one chunk; return None if there is none now, False at the end of the output."""
         try:
-            data = os.read(self._kept.stdout.fileno(), _CHUNK)
+            data = os.read(self._process.stdout.fileno(), _CHUNK)
         except BlockingIOError:
             return None
         except OSError:
@@ -171,28 +171,28 @@ class RpcWorker:
         return bool(data)
 
     def stop(self) -> None:
-        """End the waiting of `answer`, or the next one."""
+        """Interrupt the running call of `answer`, or the next one."""
         os.write(self._stop_write, b"s")
 
     def forget_stop(self) -> None:
-        """A stop that came too late is for nobody."""
+        """Discard a `stop` that came after the answer."""
         try:
             os.read(self._stop_read, _CHUNK)
         except BlockingIOError:
             return
 
     def press_interrupt(self) -> None:
-        """SIGINT, as C-c in a terminal gives it to the program and to what it runs."""
-        self._kept.send_signal(signal.SIGINT)
+        """Send SIGINT to the program and its process group, as C-c in a terminal does."""
+        self._process.send_signal(signal.SIGINT)
 
     def hang_up(self) -> None:
-        """End the program with all it started; returns at once."""
-        self._kept.hang_up()
+        """Start ending the program and all it started; returns at once."""
+        self._process.hang_up()
 
     def close(self) -> None:
-        """End it, and wait until nothing is left."""
+        """End the program and wait until no process is left."""
         self._is_gone = True
-        self._kept.close()
+        self._process.close()
         self._close_pipes()
 
     def _close_pipes(self) -> None:

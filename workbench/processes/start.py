@@ -1,8 +1,8 @@
-"""The one way in which the workbench starts a process; a contract test keeps every other module from starting one.
+"""Starts every process of the workbench; a contract test stops other modules from starting one.
 
-A folder that is only looked at must not run anything. So a child starts in the root directory unless it is told
-another one, a Python of ours is isolated from the directory and from `PYTHON*` variables, and programs are never taken
-from a relative entry of PATH nor from a workspace.
+A directory that is only viewed must not execute anything. A child therefore starts in the root directory unless another
+one is given, our Python processes are isolated from the current directory and from `PYTHON*` variables, and programs
+are never resolved through a relative entry of PATH or inside a workspace.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 
 
 def keep_out_of(workspace: Path | str) -> None:
-    """Never take a program of ours (git, rg, bash, the editor) from this directory, wherever PATH has it.
+    """Never run a program of ours (git, rg, bash, the editor) from this directory, wherever PATH lists it.
 
-    Nor from the repositories around it: who works in a part of a clone trusts the whole of it no more. The home
-    directory and those above it stay: the user's own programs are there.
+    The same applies to the repositories around it: trusting a subdirectory of a clone does not mean trusting all of it.
+    The home directory and its parents are exempt, because the user's own programs are there.
     """
-    folder = os.path.realpath(workspace)
+    directory = os.path.realpath(workspace)
     home = str(Path.home())
-    _workspaces.update(each for each in (folder, *_repositories_around(folder)) if not _is_below(home, each))
+    _workspaces.update(each for each in (directory, *_repositories_around(directory)) if not _is_inside(home, each))
 
 
 def _repositories_around(path: str) -> list[str]:
-    """The directories above this one that hold a `.git`."""
+    """Return the parent directories that hold a `.git`."""
     return [str(each) for each in Path(path).parents if os.path.lexists(each / ".git")]
 
 
 def isolated_python(module: str, *words: str) -> list[str]:
-    """The command that runs a module of ours as a program: neither its directory nor `PYTHON*` decide what it imports.
+    """Return the command that runs a module of ours, isolated from the current directory and `PYTHON*` variables.
 
-    It finds the packages that this process finds, also where they were installed for one user.
+    The module can import the packages that this process can import, including those of the user's site-packages.
     """
     elsewhere = [*(os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)), *_workspaces]
-    more = [each for each in sys.path if _is_extra(each) and not any(_is_below(each, one) for one in elsewhere)]
+    more = [each for each in sys.path if _is_extra(each) and not any(_is_inside(each, one) for one in elsewhere)]
     return [sys.executable, "-I", *_flags(), "-c", _RUN.format(more=[*more, ROOT]), module, *words]
 
 
@@ -59,42 +59,42 @@ def _is_extra(entry: str) -> bool:
 
 
 def small_python(module: str, *words: str, bare: bool = True) -> list[str]:
-    """The command that runs the `main` of a small module of ours; `bare`, without site-packages, it starts sooner."""
+    """Return the command that runs `main` of a small module of ours; `bare` skips site-packages and starts faster."""
     run = f"import sys; sys.path.append({ROOT!r}); from {module} import main; main()"
     return [sys.executable, "-I", *(["-S"] if bare else ["-u"]), "-c", run, *words]
 
 
 def _flags() -> list[str]:
-    """What this Python was told by variables that `-I` ignores: to write no bytecode, to take all text for UTF-8."""
+    """Return options for what `-I` ignores: the variables for writing no bytecode and for UTF-8 mode."""
     return [*(["-B"] if sys.dont_write_bytecode else []), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
 
 
 def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables without those that change a Python, and with a PATH that holds nothing of a workspace."""
-    kept = {name: value for name, value in env.items() if not name.startswith("PYTHON")}
-    return {**kept, "PATH": safe_path(env.get("PATH", os.defpath))} if "PATH" in env else kept
+    """Return the variables without those that affect Python, and with a PATH outside every workspace."""
+    cleaned = {name: value for name, value in env.items() if not name.startswith("PYTHON")}
+    return {**cleaned, "PATH": safe_path(env.get("PATH", os.defpath))} if "PATH" in env else cleaned
 
 
 def python_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables that `clean_environment` leaves out: they belong to the user's own programs."""
+    """Return the variables that `clean_environment` removes; the user's own programs get them."""
     return {name: value for name, value in env.items() if name.startswith("PYTHON")}
 
 
 def absolute_path(path: str) -> str:
-    """A PATH without its relative entries: those mean another directory after each `cd`."""
+    """Return a PATH without relative entries, whose meaning would change with each `cd`."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117 - per start
 
 
 def safe_path(path: str, *besides: Path | str) -> str:
-    """A PATH without relative entries and without those that lie in a workspace or in `besides`."""
+    """Return a PATH without relative entries and without those inside a workspace or a directory of `besides`."""
     home = str(Path.home())
-    avoided = [*_workspaces, *(real for each in besides if not _is_below(home, real := os.path.realpath(each)))]
+    avoided = [*_workspaces, *(real for each in besides if not _is_inside(home, real := os.path.realpath(each)))]
     entries = absolute_path(path).split(os.pathsep)
-    return os.pathsep.join(each for each in entries if each and not any(_is_below(each, one) for one in avoided))
+    return os.pathsep.join(each for each in entries if each and not any(_is_inside(each, one) for one in avoided))
 
 
 def find_program(name: str, env: Mapping[str, str] | None = None, *besides: Path | str) -> str | None:
-    """The program of that name on the safe PATH of `env` (ours); a name with a slash must be an absolute path."""
+    """Return the program of that name on the safe PATH of `env` (default: ours); one with a slash must be absolute."""
     if os.sep in name:
         return shutil.which(name) if Path(name).is_absolute() else None
     path = (os.environ if env is None else env).get("PATH", os.defpath)
@@ -109,14 +109,13 @@ def start(
     is_users: bool = False,
     **more: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a program; `more` is as `subprocess.Popen` takes it. Raises OSError.
+    """Start a program; `more` is passed to `subprocess.Popen`. Raises OSError.
 
-    `is_users` says that it is a program of the user's, or a small one of ours that runs one of them below it: it gets
-    the environment as it is.
+    `is_users` marks a program of the user's, or a supervisor of one: it gets the environment unchanged.
     """
     import subprocess
 
-    return subprocess.Popen(_found(command), cwd=cwd, env=_environment(env, is_users=is_users), **more)
+    return subprocess.Popen(_resolved_command(command), cwd=cwd, env=_environment(env, is_users=is_users), **more)
 
 
 def run(
@@ -127,12 +126,12 @@ def run(
     is_users: bool = False,
     **more: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """Run a program to its end; `more` is as `subprocess.run` takes it. Raises OSError and TimeoutError."""
+    """Run a program and wait for it; `more` is passed to `subprocess.run`. Raises OSError and TimeoutError."""
     import subprocess
 
     environment = _environment(env, is_users=is_users)
     try:
-        return subprocess.run(_found(command), cwd=cwd, env=environment, check=False, **more)
+        return subprocess.run(_resolved_command(command), cwd=cwd, env=environment, check=False, **more)
     except subprocess.TimeoutExpired as error:
         raise TimeoutError(f"it took longer than {more['timeout']:g} s") from error
 
@@ -145,33 +144,33 @@ async def start_beside(
     is_users: bool = False,
     **more: Any,
 ) -> asyncio.subprocess.Process:
-    """`start` for a program that an event loop talks to."""
+    """Start a program for an event loop; otherwise like `start`."""
     import asyncio
 
     environment = _environment(env, is_users=is_users)
-    return await asyncio.create_subprocess_exec(*_found(command), cwd=cwd, env=environment, **more)
+    return await asyncio.create_subprocess_exec(*_resolved_command(command), cwd=cwd, env=environment, **more)
 
 
-def open_in_browser(address: str) -> bool:
-    """Have the user's browser show an address; false where there is none."""
+def open_in_browser(url: str) -> bool:
+    """Show a URL in the user's browser; return False when there is no browser."""
     show = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
-    return run([sys.executable, "-I", "-c", show, address]).returncode == 0
+    return run([sys.executable, "-I", "-c", show, url]).returncode == 0
 
 
 def _environment(env: Mapping[str, str] | None, *, is_users: bool) -> dict[str, str]:
-    """The environment as it is given, or ours without secrets."""
-    given = child_environment() if env is None else env
-    return dict(given) if is_users else clean_environment(given)
+    """Return the given environment, or ours without secrets; cleaned unless the program is the user's."""
+    environment = child_environment() if env is None else env
+    return dict(environment) if is_users else clean_environment(environment)
 
 
-def _found(command: Sequence[str]) -> list[str]:
-    """The command with the whole path of its program; raises FileNotFoundError."""
+def _resolved_command(command: Sequence[str]) -> list[str]:
+    """Return the command with the absolute path of its program. Raises FileNotFoundError."""
     program = find_program(command[0])
     if program is None:
         raise FileNotFoundError(2, "no such program in the PATH", command[0])
     return [program, *command[1:]]
 
 
-def _is_below(path: str, folder: str) -> bool:
+def _is_inside(path: str, directory: str) -> bool:
     real = os.path.realpath(path)
-    return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
+    return real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)

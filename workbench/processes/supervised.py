@@ -1,4 +1,5 @@
-"""Our end of a keeper: a program below it, and the certainty that nothing of it is left; used by tools that run one."""
+"""The engine's side of a program supervisor: a program that is certain to be gone, with all it started, after
+`close`."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ _PATIENCE = 15.0
 
 
 class SupervisedProcess:
-    """A program under a keeper; should this process die, the keeper ends it. `hang_up` may come from another thread."""
+    """A program under a supervisor, which kills it if this process dies. `hang_up` may be called from any thread."""
 
     def __init__(
         self,
         argv: Sequence[str],
-        folder: Path,
+        directory: Path,
         *,
         hidden_env: Collection[str] = (),
         env: Mapping[str, str] | None = None,
@@ -33,11 +34,11 @@ class SupervisedProcess:
         memory: int = 0,
         joined: bool = False,
     ) -> None:
-        """`env` is added to the environment without its keys; `joined` sends errors where the output goes."""
+        """Start it with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
         self._nonce = secrets.token_hex(16)
         self._channel, theirs = socket.socketpair()
         self._lock = threading.Lock()
-        self._said = b""
+        self._report = b""
         numbers = ",".join(str(number) for number in passed)
         command = [
             *small_python("workbench.processes.program_supervisor"),
@@ -47,12 +48,12 @@ class SupervisedProcess:
             *argv,
         ]
         try:
-            self._keeper = start(
+            self._supervisor = start(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if joined else subprocess.PIPE,
-                cwd=folder,
+                cwd=directory,
                 env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
                 is_users=True,
                 pass_fds=(theirs.fileno(), *passed),
@@ -66,65 +67,66 @@ class SupervisedProcess:
 
     @property
     def stdout(self) -> IO[bytes]:
-        """What the program prints."""
-        assert self._keeper.stdout is not None
-        return self._keeper.stdout
+        """The program's standard output."""
+        assert self._supervisor.stdout is not None
+        return self._supervisor.stdout
 
     @property
     def stderr(self) -> IO[bytes]:
-        """Its errors, where they are not joined to the output."""
-        assert self._keeper.stderr is not None
-        return self._keeper.stderr
+        """The program's standard error, unless it is joined to the output."""
+        assert self._supervisor.stderr is not None
+        return self._supervisor.stderr
 
     @property
     def status(self) -> int | None:
-        """How it ended, a signal is negative; None while it runs, and when it was ended from here."""
-        return self._told(b"E")
+        """The exit status, negative for a signal; None while it runs and after it was ended from here."""
+        return self._reported(b"E")
 
     def fileno(self) -> int:
-        """What to poll to learn that the keeper spoke; then call `hear`."""
+        """Return the descriptor that becomes readable when the supervisor writes; then call `hear`."""
         return self._channel.fileno()
 
     def hear(self) -> bool:
-        """Take in what the keeper says; False once it is gone and all below it with it."""
+        """Read what the supervisor wrote; return False once it and all descendants have ended."""
         try:
             data = self._channel.recv(4096)
         except OSError:
             data = b""
-        self._said += data
-        if not data and self._keeper.wait() != 0:
-            sweep([self._nonce])  # the program killed its keeper
+        self._report += data
+        if not data and self._supervisor.wait() != 0:
+            # The program killed its supervisor.
+            sweep([self._nonce])
         return bool(data)
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Give the signal to the program and to what it started in its group."""
-        pid = self._told(b"P")
+        """Send the signal to the program and its process group."""
+        pid = self._reported(b"P")
         if pid and self.status is None:
             with contextlib.suppress(OSError):
                 os.killpg(pid, number)
 
-    def _told(self, kind: bytes) -> int | None:
-        lines = [line.split() for line in self._said.split(b"\n")[:-1]]
+    def _reported(self, kind: bytes) -> int | None:
+        lines = [line.split() for line in self._report.split(b"\n")[:-1]]
         return next((int(words[1]) for words in lines if words[0] == kind), None)
 
     def hang_up(self) -> None:
-        """End it with all it started; returns at once."""
+        """Start ending the program and all it started; returns at once."""
         with self._lock, contextlib.suppress(OSError):
             if self._channel.fileno() >= 0:
                 self._channel.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """End it, and wait until everything below the keeper is gone."""
+        """End the program and wait until all descendants of the supervisor are gone."""
         with self._lock:
             self._channel.close()
         try:
-            is_clean = self._keeper.wait(_PATIENCE) == 0
+            is_clean = self._supervisor.wait(_PATIENCE) == 0
         except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
+            self._supervisor.kill()
+            self._supervisor.wait()
             is_clean = False
         if not is_clean:
             sweep([self._nonce])
-        for pipe in (self._keeper.stdout, self._keeper.stderr):
+        for pipe in (self._supervisor.stdout, self._supervisor.stderr):
             if pipe:
                 pipe.close()

@@ -1,4 +1,4 @@
-"""The environment a shell starts with: no keys of the person, no pagers, nothing that changes bash itself."""
+"""The environment of a shell (no secrets, no pagers, nothing that changes bash) and the search for its processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.processes.start import absolute_path
 from workbench.secrets.names import child_environment
 
 NONCE_NAME = "OHW_SHELL"
-"""Marks every process of one shell, so that it is found again wherever it went."""
+"""Marks every process of one shell, so that it can be found wherever it moved."""
 
 _DROPPED = frozenset({
     *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
@@ -33,20 +33,20 @@ _SET = {
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """`env` without secrets (by name, and those in `hidden`), made fit for a shell nobody looks at.
+    """Return `env` without secrets (by name, and those in `hidden`), adapted to a shell without a user.
 
-    Relative entries of PATH are left out: with them `ls` may be a program of the directory.
+    Relative entries of PATH are removed: with them `ls` may be a program of the current directory.
     """
-    kept = {
+    variables = {
         name: value
         for name, value in child_environment(env).items()
         if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")))
     }
-    if "PATH" in kept:
-        kept["PATH"] = absolute_path(kept["PATH"])
+    if "PATH" in variables:
+        variables["PATH"] = absolute_path(variables["PATH"])
     # so that `rm -r "$TMPDIR/x"` can never mean /x
-    temporary = kept.get("TMPDIR") or tempfile.gettempdir()
-    return {**kept, **_SET, "TMPDIR": temporary, NONCE_NAME: nonce}
+    temporary = variables.get("TMPDIR") or tempfile.gettempdir()
+    return {**variables, **_SET, "TMPDIR": temporary, NONCE_NAME: nonce}
 
 
 _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
@@ -54,7 +54,8 @@ _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 
 
 def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
-    """Kill until two looks in a row find nothing and no process is between two programs (at most `seconds`)."""
+    """Kill marked processes until two scans in a row find none and no process is changing programs; at most
+    `seconds`."""
     if sys.platform != "linux" or not nonces:
         return
     marks = [f"{NONCE_NAME}={nonce}".encode() for nonce in nonces]
@@ -62,17 +63,17 @@ def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
     unsure_until = time.monotonic() + 0.2
     clean = 0
     while clean < 2 and time.monotonic() < until:
-        found, unsure = _marked(marks)
-        for pid in found:
+        marked, unsure = _marked(marks)
+        for pid in marked:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        clean = 0 if found or (unsure and time.monotonic() < unsure_until) else clean + 1
+        clean = 0 if marked or (unsure and time.monotonic() < unsure_until) else clean + 1
         if clean < 2:
             time.sleep(0.005)
 
 
 def sweep_later(nonces: Collection[str]) -> None:
-    """Sweep again and again for some seconds, in a thread: a killed parent may have had a child on its way."""
+    """Sweep repeatedly for some seconds in a thread: a killed parent may have been about to start a child."""
 
     def again() -> None:
         for pause in _LATER:
@@ -83,8 +84,9 @@ def sweep_later(nonces: Collection[str]) -> None:
 
 
 def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
-    """Processes with one of the marks, and whether one is just changing its program and shows no environment."""
-    found: list[int] = []
+    """Return the pids with one of the marks, and whether a process is just changing programs (it has no
+    environment)."""
+    pids: list[int] = []
     unsure = False
     me = os.getpid()
     for name in os.listdir("/proc"):  # noqa: PTH208 - a Path for each process would cost more than the look
@@ -95,16 +97,16 @@ def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
             if not environ:
                 unsure = unsure or _changes_program(name)
             elif any(entry in marks for entry in environ.split(b"\0")) and _fields(name)[0] not in "ZX":
-                found.append(int(name))
-    return found, unsure
+                pids.append(int(name))
+    return pids, unsure
 
 
 def _changes_program(name: str) -> bool:
-    """Neither a zombie nor a part of the kernel (those have flag PF_KTHREAD), but without an environment."""
+    """Return whether the process lacks an environment but is neither a zombie nor a kernel thread (PF_KTHREAD)."""
     fields = _fields(name)
     return fields[0] not in "ZX" and not int(fields[6]) & 0x00200000
 
 
 def _fields(name: str) -> list[str]:
-    """State, parent, group … of a process; OSError when it is gone."""
+    """Return state, parent, group … of a process. Raises OSError when it is gone."""
     return Path(f"/proc/{name}/stat").read_text(errors="replace").rpartition(")")[2].split()

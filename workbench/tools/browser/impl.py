@@ -126,7 +126,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         said = bytearray()
         end, answer = worker.answer(_ANSWER, said.extend)
         if end in ("stop", "time"):
-            worker.tell({"stop": True})
+            worker.notify({"stop": True})
             end, answer = worker.answer(_AFTER_STOP, said.extend)
             if end in ("stop", "time"):
                 return BrowserObservation.from_text("[Interrupted.]", is_error=True, error="interrupted", url=self.url)

@@ -1,4 +1,4 @@
-"""The program behind `browser`: takes requests from a socket and drives the browser; started by `impl`, under a keeper.
+"""The program behind `browser`: executes requests from a socket; started by `impl`, under a supervisor.
 
 The first line says how to open it; then each line is `{"id", "calls", "tab"}`, and `{"stop": true}` ends what is on its
 way. Answers carry the same id, so one that comes too late is for nobody.

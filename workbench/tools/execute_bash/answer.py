@@ -122,7 +122,7 @@ def ended(code: int) -> str:
 def died(status: int | None, folder: str, trouble: str = "") -> str:
     """The shell itself ended during the command."""
     if status is None:
-        how = "The shell was killed together with its guardian"
+        how = "The shell was killed together with its supervisor"
     elif status < 0:
         how = f"The shell was killed by signal {-status}"
     else:

@@ -74,7 +74,7 @@ class Shell:
         """Have the shell read our file and show its first prompt; not by --rcfile: some systems read another before."""
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
-        # The guardian says the shell's pid on another channel, which may come after the prompt on a busy machine.
+        # The supervisor says the shell's pid on another channel, which may come after the prompt on a busy machine.
         while not ((self._hint and self.terminal.guard.pid) or self.ended) and time.monotonic() < until:
             self.pump(0.2)
         self._prompt.reader.learn(1.0)

@@ -98,7 +98,7 @@ class Shells:
         self._hidden = frozenset(hidden)
         self._scratch: Path | None = None
         self._ends: list[threading.Thread] = []
-        self._left: list[str] = []  # nonces of shells whose guardian could not do its part
+        self._left: list[str] = []  # nonces of shells whose supervisor could not do its part
 
     def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
         """A living shell, and what to say when it is another one than before; raises ShellError."""

@@ -18,13 +18,13 @@ from pexpect import fdpexpect
 
 from workbench.processes.start import small_python, start
 
-_PATIENCE = 6.0  # the guardian itself gives up after 5 s
+_PATIENCE = 6.0  # the supervisor itself gives up after 5 s
 
 
 class Guard:
-    """A guardian process and the shell `argv` below it, on the terminal `pty`.
+    """A supervisor process and the shell `argv` below it, on the terminal `pty`.
 
-    Should this process die, the guardian ends everything and removes `scratch`.
+    Should this process die, the supervisor ends everything and removes `scratch`.
     """
 
     def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
@@ -65,11 +65,11 @@ class Guard:
         return self.status is not None or self.lost
 
     def fileno(self) -> int:
-        """What to poll to learn that the guardian spoke; then call `hear()`."""
+        """What to poll to learn that the supervisor spoke; then call `hear()`."""
         return self._channel.fileno()
 
     def hear(self) -> None:
-        """Take in what the guardian says: the shell's pid, its exit code, answers to questions."""
+        """Take in what the supervisor says: the shell's pid, its exit code, answers to questions."""
         try:
             data = self._channel.recv(4096)
         except OSError:
@@ -85,7 +85,7 @@ class Guard:
                 self.status = int(number)
 
     def is_watching(self, seconds: float = 1.0) -> bool:
-        """Whether the guardian answers: it cannot once it was killed, even when its death has not arrived yet."""
+        """Whether the supervisor answers: it cannot once it was killed, even when its death has not arrived yet."""
         until = time.monotonic() + seconds
         wanted = self._answers + 1
         poll = select.poll()
@@ -100,19 +100,19 @@ class Guard:
         return not self.ended
 
     def _wake(self) -> None:
-        """A command may have stopped the guardian."""
+        """A command may have stopped the supervisor."""
         with contextlib.suppress(OSError):
             self._process.send_signal(signal.SIGCONT)
 
     def hang_up(self) -> None:
-        """Tell the guardian to end everything; returns at once."""
+        """Tell the supervisor to end everything; returns at once."""
         self._wake()
         with contextlib.suppress(OSError):
             self._channel.send(b"k")
             self._channel.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> bool:
-        """Wait until everything below is gone; false when the guardian could not do its part."""
+        """Wait until everything below is gone; false when the supervisor could not do its part."""
         self.hang_up()
         try:
             self._process.wait(_PATIENCE)
@@ -128,7 +128,7 @@ _ROWS, _COLUMNS = 40, 120
 
 
 class Terminal:
-    """Runs `argv` under a guardian in a terminal of its own; one thread at a time may read and write."""
+    """Runs `argv` under a supervisor in a terminal of its own; one thread at a time may read and write."""
 
     def __init__(self, argv: Sequence[str], folder: str, env: Mapping[str, str], scratch: Path) -> None:
         self._master, pty = os.openpty()
@@ -157,7 +157,7 @@ class Terminal:
         return poll
 
     def read(self, seconds: float) -> bytes:
-        """What comes within `seconds`; empty when nothing does, or when only the guardian spoke."""
+        """What comes within `seconds`; empty when nothing does, or when only the supervisor spoke."""
         ready = {number for number, _ in self._poll.poll(max(0.0, seconds) * 1000)}
         if self.guard.fileno() in ready:
             self.guard.hear()
@@ -229,7 +229,7 @@ class Terminal:
                 termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
 
     def close(self) -> bool:
-        """End the shell and all it started, free the terminal; false when the guardian could not do its part."""
+        """End the shell and all it started, free the terminal; false when the supervisor could not do its part."""
         clean = self.guard.close()
         self._spawn.close()
         return clean

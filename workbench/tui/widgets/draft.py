@@ -17,7 +17,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.replace import discard_file, replace_file
-from workbench.processes.leftovers import is_left, mark
+from workbench.processes.leftovers import has_ended, mark
 from workbench.text import well_formed
 from workbench.view.state import SessionState, UserItem
 
@@ -120,4 +120,4 @@ class Draft:
 
 def _is_abandoned(path: Path) -> bool:
     match = _UNSENT.fullmatch(path.name)
-    return match is not None and is_left(*match.groups())
+    return match is not None and has_ended(*match.groups())
