@@ -40,13 +40,8 @@ class SupervisedProcess:
         self._lock = threading.Lock()
         self._report = b""
         numbers = ",".join(str(number) for number in passed)
-        command = [
-            *small_python("workbench.processes.program_supervisor"),
-            str(theirs.fileno()),
-            numbers,
-            str(memory),
-            *argv,
-        ]
+        program = small_python("workbench.processes.program_supervisor")
+        command = [*program, str(theirs.fileno()), numbers, str(memory), *argv]
         try:
             self._supervisor = start(
                 command,
