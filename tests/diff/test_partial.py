@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.diff.hunks import compare, split_lines
-from workbench.diff.partial import chosen_of_each, texts_with
+from workbench.diff.partial import chosen_of_each, contents_with
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "d"]), max_size=8).map("".join)
 files = st.lists(st.tuples(st.none() | lines, st.none() | lines), min_size=1, max_size=3)
@@ -16,8 +16,8 @@ def test_every_hunk_is_the_proposal_and_none_the_base(pairs):
     diffs = [compare(str(number), *pair) for number, pair in enumerate(pairs)]
     count = sum(len(diff.hunks) for diff in diffs)
     if count:
-        assert texts_with(diffs, range(count)) == [after for _, after in pairs]
-    assert texts_with(diffs, ()) == [before for before, _ in pairs]
+        assert contents_with(diffs, range(count)) == [after for _, after in pairs]
+    assert contents_with(diffs, ()) == [before for before, _ in pairs]
 
 
 @given(files, st.data())
@@ -25,7 +25,7 @@ def test_what_is_taken_and_what_is_left_make_up_the_proposal(pairs, data):
     diffs = [compare(str(number), *pair) for number, pair in enumerate(pairs)]
     count = sum(len(diff.hunks) for diff in diffs)
     chosen = data.draw(st.sets(st.sampled_from(range(count)))) if count else set()
-    for diff, own, text in zip(diffs, chosen_of_each(diffs, chosen), texts_with(diffs, chosen), strict=True):
+    for diff, own, text in zip(diffs, chosen_of_each(diffs, chosen), contents_with(diffs, chosen), strict=True):
         added = sum(diff.hunks[index].new_end - diff.hunks[index].new for index in own)
         gone = sum(diff.hunks[index].old_end - diff.hunks[index].old for index in own)
         assert len(split_lines(text)) == len(diff.old) - gone + added
@@ -42,4 +42,4 @@ def test_what_is_taken_and_what_is_left_make_up_the_proposal(pairs, data):
 )
 def test_hunks_are_counted_over_the_files_in_their_order(chosen, texts):
     diffs = [compare("m", "a\nb\n", "1\nb\n"), compare("new", None, "new\n"), compare("gone", "gone\n", None)]
-    assert texts_with(diffs, chosen) == texts
+    assert contents_with(diffs, chosen) == texts

@@ -28,24 +28,24 @@ def test_a_model_that_answers_works():
         outcome = ModelTrial.of(found).result()
         (request,) = server.requests
     assert outcome.works
-    assert outcome.said.startswith('openai/qwen OK ("ready") in ')
+    assert outcome.line.startswith('openai/qwen OK ("ready") in ')
     assert {name.lower(): value for name, value in request.headers.items()}["authorization"] == f"Bearer {KEY}"
-    assert "\n" not in outcome.said
+    assert "\n" not in outcome.line
 
 
 def test_a_key_that_is_refused_is_said_and_not_shown():
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
         outcome = ModelTrial("openai/qwen", server.base_url).result()
     assert not outcome.works
-    assert "key" in outcome.said
-    assert KEY not in outcome.said
-    assert "\n" not in outcome.said
+    assert "key" in outcome.line
+    assert KEY not in outcome.line
+    assert "\n" not in outcome.line
 
 
 def test_a_server_that_says_nothing_is_given_up():
     with ModelServer([Fault(kind="silent")]) as server:
         outcome = ModelTrial("openai/qwen", server.base_url, patience=0.5).result()
-    assert (outcome.works, outcome.said) == (False, "openai/qwen gave no answer within 0.5 s")
+    assert (outcome.works, outcome.line) == (False, "openai/qwen gave no answer within 0.5 s")
 
 
 def test_it_can_be_stopped_before_there_is_an_answer():
@@ -58,7 +58,7 @@ def test_it_can_be_stopped_before_there_is_an_answer():
         wait_for(lambda: len(mine.children()) > before, "the call")
         trial.stop()
         waiting.join(60)
-    assert [(one.works, one.said) for one in outcomes] == [(False, "the test was stopped")]
+    assert [(one.works, one.line) for one in outcomes] == [(False, "the test was stopped")]
     assert ModelTrial.result(trial) == outcomes[0]
     assert len(mine.children()) == before
 

@@ -129,7 +129,7 @@ def test_an_engine_gets_prompts_and_brings_a_servers_questions_to_its_screen(wor
     settings = Settings(model=model, mcpServers={"fake": fake_server(world.home)})
     approve_all(world.locations, dict(settings.mcpServers), world.project)
     launch = Launch(world.locations, settings, "20260101-a-test-0001", str(world.project), True)
-    connection = EngineConnection.open(launch, seen=0)
+    connection = EngineConnection.open(launch, last_seq=0)
     heard = Heard(connection)
     try:
         connection.send_command(GetPrompt(server="fake", name="review", arguments={"file": "a.py"}))

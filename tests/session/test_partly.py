@@ -12,7 +12,7 @@ from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import calls, says
 from tests.session.rewriting import Rewriting, held
 from workbench.diff.hunks import compare
-from workbench.diff.partial import texts_with
+from workbench.diff.partial import contents_with
 from workbench.protocol.events import ActionDecided, FileDelta, FileText
 from workbench.session.actions.partial_approval import parts_of
 from workbench.session.actions.run import PartialWriter
@@ -36,7 +36,7 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
         count = sum(len(diff.hunks) for diff in diffs)
         chosen = sorted(data.draw(st.sets(st.sampled_from(range(count))))) if count else []
         one.desk.answer("edited", hunks=tuple(chosen))
-        assert one.held() == texts_with(diffs, chosen)
+        assert one.held() == contents_with(diffs, chosen)
         if len(chosen) == count and count:
             assert one.held() == [after for _, after in wanted]
             assert one.tool.ran == 1

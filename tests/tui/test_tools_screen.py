@@ -6,7 +6,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.agent.instructions import wanted_notes
+from workbench.agent.instructions import notes_request
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows
 from workbench.view.wrapping import line_width
@@ -68,14 +68,14 @@ async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"/init", "space", *"short", "enter")
         await wait_until(pilot, lambda: link.commands)
-        assert link.commands == [("send", wanted_notes(tmp_path, "short"))]
+        assert link.commands == [("send", notes_request(tmp_path, "short"))]
 
 
 def test_notes_that_are_there_are_refreshed_and_those_of_other_tools_taken_over(tmp_path):
-    assert wanted_notes(tmp_path).startswith("Write AGENTS.md in the top folder")
+    assert notes_request(tmp_path).startswith("Write AGENTS.md in the top folder")
     (tmp_path / "AGENTS.md").write_text("old")
     (tmp_path / "CLAUDE.md").write_text("other")
-    asked = wanted_notes(tmp_path, "name the ports")
+    asked = notes_request(tmp_path, "name the ports")
     assert asked.startswith("Refresh AGENTS.md:")
     assert "Take over what CLAUDE.md says." in asked
     assert asked.endswith("name the ports")

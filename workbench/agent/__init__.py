@@ -1,1 +1,1 @@
-"""One step of the agent: what a model is told, and what its answer asks to be done."""
+"""One step of the agent: the request to the model, and the actions its response asks for."""

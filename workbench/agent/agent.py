@@ -1,4 +1,4 @@
-"""How a model wants its tools described: some need short texts, some refuse parts of JSON Schema; used by `agent`."""
+"""A model with its tools and instructions, and the tool descriptions adapted to the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT = re.compile(r"gpt-4|\bo[134]\b")
 
 
 def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
-    """The tool in OpenAI's function shape, as the model of that name takes it; a copy of its own."""
+    """Return the tool in OpenAI's function shape, adapted to the model of that name; a fresh copy."""
     name = model.lower()
     described = tool.to_openai_tool(short=bool(_SHORT.search(name)))
     if "gemini" in name:
@@ -29,20 +29,20 @@ def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
 
 
 BeforeCall: TypeAlias = Callable[[Callable[[], bool], Callable[[str], None]], bool]
-"""Given whether it is cancelled, and where to tell what it waits for."""
+"""Called before each model call with a check for cancellation and a callback for status lines."""
 _ALWAYS: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final"})
-"""Kinds of tools that are offered in plan mode too: they change nothing but the plan."""
+"""Kinds of tools that are also offered in plan mode: they change nothing but the plan."""
 
 
 class ActiveModel:
-    """The model that a session asks now; shared by its agent and its tools, so that both follow a change."""
+    """The current model of a session; shared by its agent and its tools, so that both follow a change."""
 
     def __init__(self, model: Model) -> None:
         self.current = model
 
 
 class Agent:
-    """A model with its tools and its standing instructions, both made once; keeps nothing of the conversation."""
+    """A model with its tools and its system prompt, which is built once; keeps nothing of the conversation."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Agent:
         self._active.current = model
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Ask the model for the next answer. Raises ModelError; a cancelled call returns what came."""
+        """Ask the model for the next response. Raises ModelError; a cancelled call returns what arrived."""
         if self._before_call is not None and self._before_call(
             lambda: cancel.is_set, lambda text: on_delta(Delta("status", text))
         ):
@@ -86,23 +86,23 @@ class Agent:
         return self.model.respond(request, on_delta, cancel)
 
     def offered(self) -> list[dict[str, Any]]:
-        """The schemas of the tools the model may call now: in plan mode only those that change nothing."""
-        known = self._described.setdefault(self.model.name, {})
-        for name in (names := self._shown()):
-            if name not in known:
-                known[name] = described_for(self.model.name, self.tools[name])
-        return [known[name] for name in names]
+        """Return the schemas of the tools that the model may call now; in plan mode only those that change nothing."""
+        described = self._described.setdefault(self.model.name, {})
+        for name in (names := self._offered_names()):
+            if name not in described:
+                described[name] = described_for(self.model.name, self.tools[name])
+        return [described[name] for name in names]
 
     @property
     def standing(self) -> tuple[int, int]:
-        """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
-        key = (self.model.name, self.plan, len(self._shown()))
+        """The size in characters of what every request contains: the instructions and the descriptions of the tools."""
+        key = (self.model.name, self.plan, len(self._offered_names()))
         if key not in self._sizes:
             self._sizes[key] = (len(self._system()["content"]), len(json.dumps(self.offered(), ensure_ascii=False)))
         return self._sizes[key]
 
-    def _shown(self) -> list[str]:
-        """The names of the tools the model gets now: of many those it asked for, in plan mode those that only read."""
+    def _offered_names(self) -> list[str]:
+        """Return the names of the tools that are offered now: found by `find_tools`, and in plan mode read-only."""
         names = self._offer.shown if self._offer else list(self.tools)
         return [name for name in names if not self.plan or self._may_plan(name)]
 
@@ -111,5 +111,5 @@ class Agent:
         return kind_of(name) in _ALWAYS or tool.is_read_only or tool.action_type.can_read_only
 
     def _system(self) -> Message:
-        note = plan_note(self._shown()) if self.plan else ""
+        note = plan_note(self._offered_names()) if self.plan else ""
         return {"role": "system", "content": f"{self._prompt}\n\n{note}" if note else self._prompt}

@@ -1,4 +1,4 @@
-"""Questions to the session's model outside of the conversation, for tools that need one (such as `edit_file`)."""
+"""Queries of the session's model outside of the conversation, for tools that need one (such as `edit_file`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.tools.context import Answer, CompletionError
 
 
 def _ignore(response: ModelResponse) -> None:
-    """The listener where nobody counts what answers cost."""
+    """Ignore the response: the default listener."""
 
 
 class ModelCompletion:
@@ -18,7 +18,8 @@ class ModelCompletion:
     def __init__(
         self, model: Callable[[], Model] | None = None, on_answer: Callable[[ModelResponse], None] = _ignore
     ) -> None:
-        """`on_answer` gets each answer in the thread of the tool, incomplete ones too, because they were paid for."""
+        """`on_answer` receives each response in the thread of the tool, incomplete ones too, because they are
+        charged."""
         self._model = model
         self._on_answer = on_answer
         self._cancel = Cancel()

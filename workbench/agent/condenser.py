@@ -1,6 +1,6 @@
-"""The request by which a model sums up a part of the conversation, and the summary in its answer; pure.
+"""The request for a summary of a part of the conversation, and the summary in the response; pure.
 
-The part goes along as plain text in one message: a record to describe, not a conversation to go on with.
+The part is included as plain text in one message: a record to describe, not a conversation to continue.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _NAMES = {"user": "PERSON", "assistant": "AGENT", "tool": "RESULT"}
 
 
 def summary_request(messages: Sequence[Message], most: int) -> ModelRequest:
-    """The request for a summary of these messages, shown in `most` characters at most."""
-    record = cut_middle("\n\n".join(_shown(message) for message in messages), most)
-    said = f"<record>\n{record}\n</record>\n\n{_ASK}"
-    return ModelRequest([{"role": "system", "content": _RULES}, {"role": "user", "content": said}])
+    """Return the request for a summary of these messages, rendered in at most `most` characters."""
+    record = cut_middle("\n\n".join(_rendered(message) for message in messages), most)
+    prompt = f"<record>\n{record}\n</record>\n\n{_ASK}"
+    return ModelRequest([{"role": "system", "content": _RULES}, {"role": "user", "content": prompt}])
 
 
 def summary_of(response: ModelResponse) -> str:
-    """The summary in the answer; empty when there is none or the answer broke off."""
+    """Return the summary in the response; empty if there is none or the response was cut off."""
     return "" if response.incomplete else cut_middle(well_formed(response.text).strip(), _LONGEST_SUMMARY)
 
 
-def _shown(message: Message) -> str:
+def _rendered(message: Message) -> str:
     name = _NAMES.get(str(message.get("role")), "NOTE")
     return "\n".join(f"{name}: {cut_middle(part, _LONGEST_PART)}" for part in _parts(message) if part.strip())
 

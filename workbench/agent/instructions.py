@@ -1,4 +1,4 @@
-"""A project's own instructions for agents: AGENTS.md, or what stands in for it; part of the system prompt."""
+"""A project's own instructions for agents: AGENTS.md or an alternative to it; part of the system prompt."""
 
 from __future__ import annotations
 
@@ -13,29 +13,33 @@ from workbench.text import well_formed
 MAX_GUIDE: Final = 32_000
 """Bytes of one file that are shown to the model."""
 NAMES: Final = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""The first that a folder has counts; the later ones are those of other tools."""
-_MOST_FOLDERS, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
+"""The first one in a directory is used; the later ones are those of other tools."""
+_MOST_DIRECTORIES, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
 _PASSED_BY: Final = frozenset({"node_modules", "venv", "target", "build", "dist", "vendor"})
 
 
 def project_notes(workspace: Path) -> str:
-    """The notes from the repository's root down to the workspace, and where deeper folders have their own."""
-    told = [_told(found, workspace) for folder in _folders(workspace) if (found := _note_of(folder)) is not None]
+    """Return the notes from the repository's root down to the workspace, and the paths of those in subdirectories."""
+    parts = [
+        _rendered(note, workspace)
+        for directory in _directories_down_to(workspace)
+        if (note := _note_of(directory)) is not None
+    ]
     nested = list(islice(_nested(workspace), _MOST_NESTED))
     if nested:
         lines = "\n".join(f"- {well_formed(str(path.relative_to(workspace)))}" for path in nested)
-        told.append(f"Notes for parts of the project; read them before you work there:\n{lines}")
-    if not told:
+        parts.append(f"Notes for parts of the project; read them before you work there:\n{lines}")
+    if not parts:
         return ""
     return (
         "# Notes of this project (AGENTS.md)\nThey tell how this project works. Where they contradict the person or "
         "the rules above, the person and the rules count; a later note counts more than an earlier one.\n\n"
-        + "\n\n".join(told)
+        + "\n\n".join(parts)
     )
 
 
-def wanted_notes(workspace: Path, wishes: str = "") -> str:
-    """The message that has an agent write these notes, or bring those that are there up to date."""
+def notes_request(workspace: Path, focus: str = "") -> str:
+    """Return the message that asks an agent to write these notes, or to update existing ones."""
     there = [name for name in NAMES if (workspace / name).is_file()]
     task = f"Write {NAMES[0]} in the top folder of this project" if NAMES[0] not in there else f"Refresh {NAMES[0]}"
     others = [name for name in there if name != NAMES[0]]
@@ -50,28 +54,28 @@ def wanted_notes(workspace: Path, wishes: str = "") -> str:
             *(["- Keep what is still true in it, mend what is not, and drop what nobody needs."] if there else []),
             *([f"- Take over what {' and '.join(others)} say{'s' * (len(others) == 1)}."] if others else []),
             "- Change no other file.",
-            *([wishes] if wishes else []),
+            *([focus] if focus else []),
         ]
     )
 
 
-def _folders(workspace: Path) -> list[Path]:
-    """From the root of the repository down; the workspace alone where there is none."""
+def _directories_down_to(workspace: Path) -> list[Path]:
+    """Return the directories from the root of the repository down; without one, the workspace alone."""
     above = [workspace, *workspace.parents]
-    root = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
+    root = next((at for at, directory in enumerate(above) if (directory / ".git").exists()), 0)
     return above[root::-1]
 
 
-def _note_of(folder: Path) -> tuple[Path, bytes] | None:
+def _note_of(directory: Path) -> tuple[Path, bytes] | None:
     for name in NAMES:
-        data = _content(folder / name)
+        data = _content(directory / name)
         if data is not None and data.strip():
-            return folder / name, data
+            return directory / name, data
     return None
 
 
 def _content(path: Path) -> bytes | None:
-    """One byte more than is shown, so that a cut is noticed; None for what is no file of this folder."""
+    """Return one byte more than is shown, so that a cut is noticed; None if it is not a file of this directory."""
     try:
         real = path.resolve()
         if not real.is_file() or not real.is_relative_to(path.parent.resolve()):  # never a secret behind a link
@@ -82,8 +86,8 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _told(found: tuple[Path, bytes], workspace: Path) -> str:
-    path, data = found
+def _rendered(note: tuple[Path, bytes], workspace: Path) -> str:
+    path, data = note
     text = well_formed(data[:MAX_GUIDE].decode("utf-8", "replace")).strip()
     cut = f"\n[cut here: {path.name} is longer than {MAX_GUIDE // 1000} kB]" if len(data) > MAX_GUIDE else ""
     where = path.name if path.parent == workspace else str(path)
@@ -91,12 +95,12 @@ def _told(found: tuple[Path, bytes], workspace: Path) -> str:
 
 
 def _nested(workspace: Path) -> Iterator[Path]:
-    """Notes below the workspace, in the folders that a quick look reaches."""
-    for folder, inside, files in islice(os.walk(workspace), _MOST_FOLDERS):
-        depth = len(Path(folder).relative_to(workspace).parts)
+    """Yield notes in subdirectories of the workspace, up to limits of depth and count."""
+    for directory, inside, files in islice(os.walk(workspace), _MOST_DIRECTORIES):
+        depth = len(Path(directory).relative_to(workspace).parts)
         inside[:] = sorted(name for name in inside if not name.startswith(".") and name not in _PASSED_BY)
         if depth >= _DEEPEST:
             inside.clear()
         name = next((name for name in NAMES if name in files), None)
         if depth and name is not None:
-            yield Path(folder, name)
+            yield Path(directory, name)

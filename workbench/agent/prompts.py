@@ -1,4 +1,4 @@
-"""The standing instructions of the agent, made once a session; used by `agent`."""
+"""The system prompt of the agent, built once a session."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ When the task is done, call finish with a short message: what you changed, how i
 
 
 def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill] = ()) -> str:
-    """Role, place, rules for the tools at hand, the skills there are, and the project's own notes."""
-    parts = [_ROLE, _place(workspace), _WORK, _CALLS, _RISK]
+    """Return role, working directory, rules for the available tools, the skills, and the project's own notes."""
+    parts = [_ROLE, _environment(workspace), _WORK, _CALLS, _RISK]
     kinds = {kind_of(name) for name in tools}
     parts += [_ASK] if "question" in kinds else []
     parts += [_TASKS] if "plan" in kinds else []
@@ -77,7 +77,7 @@ def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill]
 
 
 def plan_note(allowed: Iterable[str]) -> str:
-    """What is added while the person is in plan mode."""
+    """Return the addition to the system prompt in plan mode."""
     return (
         "# Plan mode\nThe person wants a plan and no changes. Only these tools are there now: "
         f"{', '.join(allowed) or 'none'}; of those that can write only the calls that read (`view`). "
@@ -86,8 +86,8 @@ def plan_note(allowed: Iterable[str]) -> str:
     )
 
 
-def _place(workspace: Path) -> str:
-    in_git = any((folder / ".git").exists() for folder in (workspace, *workspace.parents))
+def _environment(workspace: Path) -> str:
+    in_git = any((directory / ".git").exists() for directory in (workspace, *workspace.parents))
     return (
         f"# Where you are\nWorking directory: {well_formed(str(workspace))}\n"
         f"It is {'part of' if in_git else 'not in'} a git repository.\n"

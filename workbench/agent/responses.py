@@ -1,6 +1,6 @@
-"""The JSON text of a tool call's arguments read strictly; used by `responses`.
+"""The tool calls of a response, validated strictly and turned into actions.
 
-Nothing is repaired: text that is not plainly one JSON object never becomes an action, the model is told instead.
+Nothing is repaired: arguments that are not plainly one JSON object never become an action; the model gets an error.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
 MAX_ARGUMENTS = 2_000_000
-"""Characters of one call; a larger file is better written in parts."""
+"""Limit of characters in one call; a larger file is better written in parts."""
 _MAX_DEPTH = 50
 
 
 class UnreadableArguments(ValueError):
-    """The arguments are no JSON object; the message tells the model what is wrong and what to do."""
+    """The arguments are not a JSON object; the message tells the model what is wrong and what to do."""
 
 
 def read_arguments(text: str) -> dict[str, Any]:
-    """The object the text holds (nothing at all counts as `{}`); raises UnreadableArguments."""
+    """Return the object in the text (empty text counts as `{}`). Raises UnreadableArguments."""
     if len(text) > MAX_ARGUMENTS:
         raise UnreadableArguments(
             f"the arguments are too large: the limit is {MAX_ARGUMENTS:,} characters. "
@@ -64,7 +64,8 @@ def _parse(text: str) -> Any:
         raise UnreadableArguments(_explain(text, error)) from error
     except RecursionError as error:
         raise UnreadableArguments(_TOO_DEEP) from error
-    except ValueError as error:  # a whole number of thousands of digits
+    # An integer with thousands of digits.
+    except ValueError as error:
         raise UnreadableArguments("the arguments hold a number that is too long.") from error
 
 
@@ -79,12 +80,12 @@ def _explain(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise UnreadableArguments(f"the arguments name {visible(twice[:80], lines=False)!r} twice; say each once.")
-    return found
+    return result
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -99,7 +100,7 @@ def _number(text: str) -> float:
 
 
 def _clean(value: Any, depth: int) -> Any:
-    """The value with every text well formed, so that it can be stored and sent."""
+    """Return the value with every string well formed, so that it can be stored and sent."""
     if depth > _MAX_DEPTH:
         raise UnreadableArguments(_TOO_DEEP)
     if isinstance(value, str):
@@ -141,9 +142,9 @@ class ReadCall:
 def read_response(
     response: ModelResponse, tools: Mapping[str, ToolDefinition], used_ids: Container[str], refusal: str = ""
 ) -> tuple[ReadCall, ...]:
-    """Every call of the response, in its order, with ids used neither in it twice nor before (`used_ids`).
+    """Return every call of the response, in order, with ids that are unique in it and not among `used_ids`.
 
-    With a `refusal` (why not) none of them becomes an action.
+    With a `refusal` (the reason) none of them becomes an action.
     """
     calls: list[ReadCall] = []
     taken: set[str] = set()
@@ -157,7 +158,7 @@ def read_response(
 
 
 def _cut(response: ModelResponse, is_last: bool) -> str:
-    """Why the call may be only the beginning of what the model meant, or nothing."""
+    """Return why the call may be incomplete, or an empty string."""
     if is_last and response.finish_reason == "length":
         return (
             "the answer hit its length limit inside this call, so the call was cut off and was not run. "
@@ -173,9 +174,9 @@ def _cut(response: ModelResponse, is_last: bool) -> str:
     return ""
 
 
-def _unique(wanted: str, taken: set[str], used: Container[str]) -> str:
-    """An id every provider accepts and that no other call has."""
-    base = _NO_ID_SIGN.sub("_", wanted)[:56] or "call"
+def _unique(proposed: str, taken: set[str], used: Container[str]) -> str:
+    """Return an id that every provider accepts and that no other call has."""
+    base = _NO_ID_SIGN.sub("_", proposed)[:56] or "call"
     name, count = base, 1
     while name in taken or name in used:
         count += 1
@@ -185,45 +186,45 @@ def _unique(wanted: str, taken: set[str], used: Container[str]) -> str:
 
 def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDefinition], refusal: str) -> ReadCall:
     name = resolve_alias(call.name.strip())
-    shown = name if name in tools else _NO_ID_SIGN.sub("_", name)[:64] or "unnamed"
-    read = ReadCall(call_id, shown, visible(call.name.strip()[:64], lines=False), {}, None, thought)
+    safe_name = name if name in tools else _NO_ID_SIGN.sub("_", name)[:64] or "unnamed"
+    read = ReadCall(call_id, safe_name, visible(call.name.strip()[:64], lines=False), {}, None, thought)
     if name not in tools:
-        said = visible(name[:80], lines=False)
-        return _failed(read, f"there is no tool {said!r}. {_there(name, tools)}")
+        printable = visible(name[:80], lines=False)
+        return _failed(read, f"there is no tool {printable!r}. {_there(name, tools)}")
     if refusal:
         return _failed(read, refusal)
     try:
-        given = read_arguments(call.arguments)
+        arguments = read_arguments(call.arguments)
     except UnreadableArguments as error:
         return _failed(read, str(error))
-    return _validated(read, tools[name], given)
+    return _validated(read, tools[name], arguments)
 
 
 def _there(name: str, tools: Mapping[str, ToolDefinition]) -> str:
-    """The tools there are; of very many those with a near name."""
+    """Return a hint at the available tools; if there are many, those with a similar name."""
     if len(tools) <= _LISTED:
         return f"The tools are: {', '.join(sorted(tools))}."
     near = ", ".join(get_close_matches(name, tools, 5))
     return f"Near it are: {near}." if near else "Call one of those in your list; find_tools finds others."
 
 
-def _validated(read: ReadCall, tool: ToolDefinition, given: dict[str, Any]) -> ReadCall:
-    risk, summary = given.get("security_risk"), given.get("summary")
+def _validated(read: ReadCall, tool: ToolDefinition, arguments: dict[str, Any]) -> ReadCall:
+    risk, summary = arguments.get("security_risk"), arguments.get("summary")
     own = tool.action_type.model_fields
-    given = {name: value for name, value in given.items() if name not in _EXTRAS or name in own}
-    given = adapted(tool.name, given, [field.alias or name for name, field in own.items()])
-    known = replace(
+    arguments = {name: value for name, value in arguments.items() if name not in _EXTRAS or name in own}
+    arguments = adapted(tool.name, arguments, [field.alias or name for name, field in own.items()])
+    call = replace(
         read,
-        arguments=given,
+        arguments=arguments,
         summary=first_line(summary, 200) if isinstance(summary, str) else "",
         risk=_RISKS.get(risk, "UNKNOWN") if isinstance(risk, str) else "UNKNOWN",
-        presentation=tool.recorded_presentation(given),
+        presentation=tool.recorded_presentation(arguments),
     )
     try:
-        action = tool.action_from_arguments(given)
+        action = tool.action_from_arguments(arguments)
     except ArgumentError as error:
-        return _failed(known, str(error))
-    return replace(known, action=action)
+        return _failed(call, str(error))
+    return replace(call, action=action)
 
 
 def _failed(read: ReadCall, why: str) -> ReadCall:

@@ -1,6 +1,6 @@
-"""Skills: folders with a SKILL.md that say how a kind of task is done. The prompt names them; a body is read on demand.
+"""Skills: directories with a SKILL.md that describes a kind of task. The prompt lists them; a body is read on demand.
 
-The form is that of agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
+The format is that of agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from workbench.text import first_line, well_formed
 
-FOLDERS: Final = (".agents/skills", ".ohw/skills")
+DIRECTORIES: Final = (".agents/skills", ".ohw/skills")
 """Where a project keeps its skills."""
 _MOST, _HEAD_BYTES, _LONGEST = 60, 16_000, 500
 
@@ -27,18 +27,18 @@ class Skill:
 
 
 def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
-    """The project's skills, then the person's own; of two with one name the project's counts."""
-    found: dict[str, Skill] = {}
-    for folder in (*(workspace / name for name in FOLDERS), *personal):
-        for path in _files(folder):
-            skill = _read(path, folder)
+    """Return the project's skills, then the user's own; of two with the same name the project's is used."""
+    skills: dict[str, Skill] = {}
+    for directory in (*(workspace / name for name in DIRECTORIES), *personal):
+        for path in _files(directory):
+            skill = _read(path, directory)
             if skill is not None:
-                found.setdefault(skill.name, skill)
-    return list(found.values())[:_MOST]
+                skills.setdefault(skill.name, skill)
+    return list(skills.values())[:_MOST]
 
 
 def skills_prompt(skills: Iterable[Skill]) -> str:
-    """What the model is told of them; empty without any."""
+    """Return the section of the system prompt about skills; empty without any."""
     lines = [f"- {skill.name}: {skill.description} ({well_formed(str(skill.path))})" for skill in skills]
     if not lines:
         return ""
@@ -48,28 +48,28 @@ def skills_prompt(skills: Iterable[Skill]) -> str:
     )
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(directory: Path) -> list[Path]:
     try:
-        return sorted(folder.glob("*/SKILL.md"))
+        return sorted(directory.glob("*/SKILL.md"))
     except OSError:
         return []
 
 
-def _read(path: Path, folder: Path) -> Skill | None:
+def _read(path: Path, directory: Path) -> Skill | None:
     try:
         real = path.resolve()
-        if not real.is_file() or not real.is_relative_to(folder.resolve()):  # never a secret behind a link
+        if not real.is_file() or not real.is_relative_to(directory.resolve()):  # never a secret behind a link
             return None
         with real.open("rb") as file:
             head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
-    told = _front_matter(head)
-    name, description = told.get("name"), told.get("description")
+    metadata = _front_matter(head)
+    name, description = metadata.get("name"), metadata.get("description")
     if not isinstance(name, str) or not isinstance(description, str) or not name.strip():
         return None
-    told_of = " ".join(well_formed(description).split())
-    return Skill(first_line(well_formed(name), 64), first_line(told_of, _LONGEST), path)
+    one_line = " ".join(well_formed(description).split())
+    return Skill(first_line(well_formed(name), 64), first_line(one_line, _LONGEST), path)
 
 
 def _front_matter(text: str) -> dict[object, object]:
@@ -80,7 +80,7 @@ def _front_matter(text: str) -> dict[object, object]:
     import yaml  # not needed where there is no skill
 
     try:
-        told = yaml.safe_load(head)
+        metadata = yaml.safe_load(head)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}

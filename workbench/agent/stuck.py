@@ -1,4 +1,4 @@
-"""Whether the agent repeats itself, judged from its last moves, and the advice for a call that failed twice alike.
+"""Detection of an agent that repeats itself, and the advice for a call that failed twice in the same way.
 
 Moves are compared in a canonical form: the order of arguments, times, durations and memory addresses make no
 difference, and neither does the text beside an action.
@@ -18,7 +18,7 @@ from workbench.text import first_line, visible
 from workbench.tools.tool import ToolDefinition
 
 WINDOW = 6
-"""How many moves the longest pattern needs."""
+"""The number of moves in the longest pattern."""
 _SAME_RESULT, _SAME_ERROR, _SAME_WORDS, _ALTERNATING, _CONDENSED = 4, 3, 3, 6, 3
 _LONGEST = 20_000
 _VOLATILE = re.compile(
@@ -35,26 +35,26 @@ Kind: TypeAlias = Literal["action", "words", "condensed"]
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its result, words without an action, or a condensing of the history; `what` is canonical."""
+    """An action with its result, text without an action, or a condensation of the history; `what` is canonical."""
 
     kind: Kind
     what: str
     result: str = ""
     is_error: bool = False
     label: str = ""
-    """The move as a person reads it."""
+    """The move in a form for users."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """What repeats itself; two loops of the same actions have the same `key`."""
+    """A repeated pattern; two loops of the same actions have the same `key`."""
 
     key: frozenset[str]
     evidence: str
 
 
 def find_loop(moves: Sequence[Move]) -> Loop | None:
-    """The pattern in which these moves (oldest first) end, if they end in one."""
+    """Return the pattern that these moves (oldest first) end in, if any."""
     for rule in (_repeating, _talking, _alternating, _condensing):
         if loop := rule(moves):
             return loop
@@ -62,25 +62,25 @@ def find_loop(moves: Sequence[Move]) -> Loop | None:
 
 
 def action_move(tool: str, arguments: dict[str, Any], result: str, is_error: bool) -> Move:
-    """The move of one action; its result is given as text."""
+    """Return the move of one action; `result` is its text."""
     what = _hash(tool + json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=True))
     return Move("action", what, result_key(result), is_error, _label(tool, arguments))
 
 
 def words_move(text: str) -> Move:
-    """The move of an answer without an action."""
+    """Return the move of a response without an action."""
     return Move("words", _hash(" ".join(text.split())), label=f"“{first_line(text, 60)}”")
 
 
 def result_key(text: str) -> str:
-    """What is compared of a result."""
+    """Return the part of a result that is compared, as a hash."""
     if len(text) > 2 * _LONGEST:
         text = text[:_LONGEST] + text[-_LONGEST:]
     return _hash("\n".join(line.rstrip() for line in _VOLATILE.sub("#", text).strip().splitlines()))
 
 
 def _canonical(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments without what counts as not given."""
+    """Return the arguments without those that are empty."""
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in arguments.items()}
     return {name: value for name, value in trimmed.items() if value or (value == 0 and value is not False)}
 
@@ -90,8 +90,8 @@ def _hash(text: str) -> str:
 
 
 def _label(tool: str, arguments: dict[str, Any]) -> str:
-    said = [arguments[name] for name in _LABELS if isinstance(arguments.get(name), str) and arguments[name].strip()]
-    return f"{tool} ({first_line(' '.join(said), 60)})" if said else tool
+    subjects = [arguments[name] for name in _LABELS if isinstance(arguments.get(name), str) and arguments[name].strip()]
+    return f"{tool} ({first_line(' '.join(subjects), 60)})" if subjects else tool
 
 
 def _last(moves: Sequence[Move], count: int, kind: Kind = "action") -> Sequence[Move]:
@@ -110,9 +110,9 @@ def _repeating(moves: Sequence[Move]) -> Loop | None:
 
 
 def _talking(moves: Sequence[Move]) -> Loop | None:
-    said = _last(moves, _SAME_WORDS, "words")
-    if said and len({move.what for move in said}) == 1:
-        return Loop(frozenset({said[0].what}), f"the agent said {said[0].label} to itself {_SAME_WORDS} times")
+    same = _last(moves, _SAME_WORDS, "words")
+    if same and len({move.what for move in same}) == 1:
+        return Loop(frozenset({same[0].what}), f"the agent said {same[0].label} to itself {_SAME_WORDS} times")
     return None
 
 
@@ -127,19 +127,19 @@ def _alternating(moves: Sequence[Move]) -> Loop | None:
 
 def _condensing(moves: Sequence[Move]) -> Loop | None:
     if _last(moves, _CONDENSED, "condensed"):
-        said = f"the history was condensed {_CONDENSED} times and nothing was done in between"
-        return Loop(frozenset({"condensed"}), said)
+        evidence = f"the history was condensed {_CONDENSED} times and nothing was done in between"
+        return Loop(frozenset({"condensed"}), evidence)
     return None
 
 
 ADVICE = "[Advice: "
 _EXTRAS = ("security_risk", "summary")
-_SHOWN = 5
+_MOST_LISTED = 5
 _EXAMPLES: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
 
 
 def advice_on(name: str, arguments: dict[str, Any], tools: Mapping[str, ToolDefinition], is_readable: bool) -> str:
-    """The line for a call of the tool `name`; `is_readable` is whether its arguments were one JSON object."""
+    """Return the advice on a failed call of tool `name`; `is_readable`: its arguments were one JSON object."""
     tool = tools.get(name)
     if tool is None:
         return _line(_other_tool(name, tools))
@@ -166,18 +166,18 @@ def _other_tool(name: str, tools: Mapping[str, ToolDefinition]) -> str:
 
 
 def _differences(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """What in the arguments is not as the schema has it, at the top level."""
+    """Return how the arguments deviate from the top level of the schema."""
     properties: dict[str, Any] = schema.get("properties", {})
     unknown = [name for name in arguments if name not in properties and name not in _EXTRAS]
     missing = [name for name in schema.get("required", ()) if name not in arguments]
     wrong = [name for name, value in arguments.items() if name in properties and not _fits(value, properties[name])]
-    found = [f"not in the schema: {_names(unknown)}"] if unknown else []
-    found += [f"missing: {_names(missing)}"] if missing else []
-    return found + [f"`{name}` must be {_kind(properties[name])}" for name in wrong[:_SHOWN]]
+    problems = [f"not in the schema: {_names(unknown)}"] if unknown else []
+    problems += [f"missing: {_names(missing)}"] if missing else []
+    return problems + [f"`{name}` must be {_kind(properties[name])}" for name in wrong[:_MOST_LISTED]]
 
 
 def _names(names: list[str]) -> str:
-    return ", ".join(f"`{name[:60]}`" for name in names[:_SHOWN])
+    return ", ".join(f"`{name[:60]}`" for name in names[:_MOST_LISTED])
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -191,7 +191,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _fits(value: Any, part: dict[str, Any]) -> bool:
-    """Whether the value is of the kind that the schema names; what the schema leaves open fits."""
+    """Return whether the value has the type that the schema names; an unspecified type fits anything."""
     if "enum" in part:
         return value in part["enum"]
     types = _TYPES.get(part.get("type", ""))
@@ -207,7 +207,7 @@ def _kind(part: dict[str, Any]) -> str:
 
 
 def _example(schema: dict[str, Any]) -> str:
-    """The smallest call that the schema allows, as far as it says."""
+    """Return the smallest call that the schema allows, as JSON."""
     properties: dict[str, Any] = schema.get("properties", {})
     required = [name for name in schema.get("required", ()) if name in properties]
     return json.dumps({name: _value(properties[name]) for name in required}, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""What the screen knows of the engine: the commands it can give and the messages it gets.
+"""The engine as front ends see it: the commands they send and the messages they receive.
 
-Tests of screens stand in a link that needs no process.
+Tests of screens use a client that needs no process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
+# The first frame is painted before these are imported.
+if TYPE_CHECKING:
     from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
     from workbench.protocol.live import LiveEvent
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # the screen is painted before pydantic is loaded
 
 @dataclass(frozen=True)
 class Disconnected:
-    """The engine is gone (or did not start); `reason` is one line, `for_good` when the session cannot go on here."""
+    """The engine ended or did not start; `reason` is one line, `for_good` when the session cannot continue here."""
 
     reason: str
     for_good: bool = False
@@ -32,7 +33,7 @@ class CommandRefused:
 
 @dataclass(frozen=True)
 class EngineNotice:
-    """The engine has a line for the person, such as a tool that was left out."""
+    """A line from the engine for the user, such as a tool that was left out."""
 
     text: str
 
@@ -41,19 +42,20 @@ Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | Engin
 
 
 class Client(Protocol):
-    """One session as a front end sees it."""
+    """One session as a front end sees it; front ends call it `link`."""
 
     def history(self) -> Iterable[Event]:
-        """The events the log holds now, read from the session file while one goes through them, in any thread.
+        """Return the events that the log holds now; they are read from the session file while iterating, in any thread.
 
-        It may be an `EventHistory` with the last part alone, and a way to the older ones.
+        It may be an `EventHistory` that starts with the last part and gives access to the older ones.
         """
 
     async def receive(self) -> Sequence[Incoming]:
         """Wait for the next messages; events come in order of `seq`, each once, without gaps after `history()`."""
 
     def send(self, command: Command) -> None:
-        """Give a command; returns at once and never raises: a refusal comes back as a message."""
+        """Send a command; returns at once and never raises: a refusal comes back as a message."""
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session; the engine finishes its run by itself, or with `stop` ends it unless others watch."""
+        """Leave the session; the engine finishes its run, or with `stop` ends it unless other front ends are
+        attached."""

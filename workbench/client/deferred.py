@@ -1,6 +1,6 @@
-"""A link that stands at once, while the real one is still being made behind the first frame.
+"""A client that is usable at once, while the real one is still being created after the first frame.
 
-Commands given meanwhile are kept in order and handed over, so that nothing typed early is lost.
+Commands sent meanwhile are queued and delivered in order, so that nothing typed early is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DeferredClient:
-    """Makes the real link in the thread that asks for the history."""
+    """Creates the real client in the thread that asks for the history."""
 
     def __init__(self, make: Callable[[], Client]) -> None:
         self._make = make
@@ -33,7 +33,7 @@ class DeferredClient:
         self._stop = False
 
     def history(self) -> Iterable[Event]:
-        """Make the link and read what the log holds; blocks, so it is called from a thread, and gone through in one."""
+        """Create the client and read the log; blocks, so call it from a thread and iterate over the result in one."""
         try:
             link = self._make()
             self._stand_in(link)
@@ -60,24 +60,25 @@ class DeferredClient:
                 link.close(stop=self._stop)
 
     async def receive(self) -> Sequence[Incoming]:
-        """The next messages of the real link; a link that could not be made is lost, once."""
+        """Wait for the next messages of the real client; a client that could not be created is reported once."""
         lost, self._lost = self._lost, None
         if lost is not None:
             return [lost]
         if self._link is None:
-            await asyncio.Event().wait()  # lost before: there is nothing more to come
+            # Reported before: nothing else will come.
+            await asyncio.Event().wait()
         assert self._link is not None
         return await self._link.receive()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave the session, also one whose link is still being made."""
+        """Leave the session, even if its client is still being created."""
         with self._lock:
             already, self._closed, self._stop = self._closed, True, stop
             if self._link is not None and not already:
                 self._link.close(stop=stop)
 
     def send(self, command: Command) -> None:
-        """Give a command, or queue it until the link stands."""
+        """Send a command, or queue it until the client exists."""
         with self._lock:
             if self._link is None:
                 self._queued.append(command)

@@ -1,4 +1,4 @@
-"""Messages from threads to the screen's event loop, in order; used by the engine link."""
+"""The client of one engine: a connection over its socket, an inbox for the event loop, and two threads between them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _GREETING = 30.0
 
 
 class EngineGone(WorkbenchError):
-    """The connection ended: the engine stopped, was killed, or this side closed it."""
+    """The connection ended: the engine stopped, was killed, or the client closed the connection."""
 
 
 class EngineConnection:
-    """A connection that has said hello. One thread may `receive` while others `send_command` and `close`."""
+    """A connection after its greeting. One thread may `receive` while others call `send_command` and `close`."""
 
-    def __init__(self, connection: socket.socket, hello: Hello, rest: bytes = b"") -> None:
-        self._socket = connection
+    def __init__(self, connected: socket.socket, hello: Hello, rest: bytes = b"") -> None:
+        self._socket = connected
         self._rest = rest
         self._sending = threading.Lock()
         self._is_closed = False
@@ -48,26 +48,28 @@ class EngineConnection:
         self.notices = hello.notices
 
     @classmethod
-    def open(cls, launch: Launch, *, seen: int = 0, timeout: float = _GREETING) -> EngineConnection:
-        """Connect to the session's engine, starting it when none runs; events after `seen` come first.
+    def open(cls, launch: Launch, *, last_seq: int = 0, timeout: float = _GREETING) -> EngineConnection:
+        """Connect to the session's engine, starting it if none runs; events after `last_seq` come first.
 
-        Raises EngineRefused with one line when the engine cannot serve the session.
+        Raises EngineRefused with one line if the engine cannot serve the session.
         """
         path = socket_path(launch.locations, launch.session_id)
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            found = connect(path, timeout)
-            if found is None:
-                start_engine(launch)  # raises when it refuses, for instance because another process holds the session
-                found = connect(path, timeout)
-            greeted = _greet(found, seen) if found else None
+            connection = connect(path, timeout)
+            if connection is None:
+                # Raises if the engine refuses, for instance because another process holds the session.
+                start_engine(launch)
+                connection = connect(path, timeout)
+            greeted = _greet(connection, last_seq) if connection else None
             if greeted is not None:
                 return greeted
-            time.sleep(0.05)  # it was just ending: the next one starts when it gave the session free
+            # It was about to end: the next one can start once it has released the session.
+            time.sleep(0.05)
         raise EngineRefused(f"the engine does not answer on {path}")
 
     def send_command(self, command: Command) -> None:
-        """Give a command; its refusal comes back through `receive`. Raises EngineGone."""
+        """Send a command; a refusal comes back through `receive`. Raises EngineGone."""
         try:
             with self._sending:
                 self._socket.sendall(encode(command) + b"\n")
@@ -75,14 +77,14 @@ class EngineConnection:
             raise EngineGone("the engine is gone") from error
 
     def receive(self) -> Sequence[Message]:
-        """Wait for the next messages; at least one. Raises EngineGone at the end, also after `close`."""
+        """Wait for at least one message. Raises EngineGone at the end, also after `close`."""
         while b"\n" not in self._rest:
             self._rest += self._read()
         *lines, self._rest = self._rest.split(b"\n")
         return [decode_message(line) for line in lines]
 
     def close(self) -> None:
-        """End the connection; a waiting `receive` returns with EngineGone. May be called twice."""
+        """Close the connection; a waiting `receive` raises EngineGone. May be called twice."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -100,11 +102,11 @@ class EngineConnection:
         return data
 
 
-def _greet(connection: socket.socket, seen: int) -> EngineConnection | None:
-    """Say hello and wait for the answer; None when the engine was just ending."""
+def _greet(connection: socket.socket, last_seq: int) -> EngineConnection | None:
+    """Send the greeting and wait for the answer; return None if the engine was about to end."""
     data = b""
     try:
-        connection.sendall(encode(Hello(seen=seen)) + b"\n")
+        connection.sendall(encode(Hello(seen=last_seq)) + b"\n")
         while b"\n" not in data:
             part = connection.recv(1 << 18)
             if not part:
@@ -124,7 +126,7 @@ def _greet(connection: socket.socket, seen: int) -> EngineConnection | None:
 
 
 class Inbox:
-    """Any thread puts, one coroutine takes."""
+    """A queue from any thread to one coroutine."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -132,7 +134,7 @@ class Inbox:
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
 
     def put(self, messages: Iterable[Incoming]) -> None:
-        """Add messages and wake whoever waits."""
+        """Add messages and wake the waiting coroutine."""
         with self._lock:
             self._messages.extend(messages)
             waiting = self._waiting
@@ -141,8 +143,8 @@ class Inbox:
             with suppress(RuntimeError):  # the screen has ended
                 loop.call_soon_threadsafe(event.set)
 
-    async def take(self) -> list[Incoming]:
-        """All messages there are; waits for the first."""
+    async def receive_all(self) -> list[Incoming]:
+        """Wait for at least one message and return all of them."""
         event = asyncio.Event()
         with self._lock:
             self._waiting = (asyncio.get_running_loop(), event)
@@ -162,14 +164,14 @@ _FAULT = "The connection to the engine failed inside ohw ({}); what you send nex
 
 
 class EngineClient:
-    """One session of the engine's; the engine is started when the first command, or `history`, needs it."""
+    """One session of an engine; the engine is started when the first command, or `history`, needs it."""
 
     def __init__(self, launch: Launch) -> None:
         forbid_tracing()
         self._commands: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._launch = launch
         self._path = session_path(launch.locations, launch.session_id)
-        self._seen = 0
+        self._last_seq = 0
         self._inbox = Inbox()
         self._connection: EngineConnection | None = None
         self._closing = False
@@ -178,15 +180,15 @@ class EngineClient:
         self._worker: threading.Thread | None = None
 
     def history(self) -> Iterable[Event]:
-        """What the file holds now, a long log from its last part on; the engine is started beside it.
+        """Return the stored events, of a long log the last part first; starts the engine concurrently.
 
         Raises StoreError.
         """
         store = None
         if not self._launch.is_new:
             store = Store.open(self._path, readonly=True)
-            self._seen = store.last_seq
-        self._worker = start_watched(self._give, self._died, "link-commands")
+            self._last_seq = store.last_seq
+        self._worker = start_watched(self._run_commands, self._died, "link-commands")
         return read_history(store) if store else EventHistory((), FilePast(self._path))
 
     def send(self, command: Command) -> None:
@@ -194,19 +196,19 @@ class EngineClient:
         self._commands.put(command)
 
     async def receive(self) -> Sequence[Incoming]:
-        """The next messages of the engine, or that it is gone."""
-        return await self._inbox.take()
+        """Wait for the next messages of the engine, or for its end."""
+        return await self._inbox.receive_all()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave once all commands are given; waits a moment for that."""
+        """Leave once all commands are delivered; waits for that for at most a second."""
         self._parting = Leave(stop=stop)
         self._commands.put(None)
         if self._worker is not None:
             self._worker.join(_PARTING)
         self._closing = True
 
-    def _give(self) -> None:
-        """The command thread: connect, then carry every command over; no command ends it."""
+    def _run_commands(self) -> None:
+        """Run the command thread: connect, then deliver every command; no command ends the thread."""
         self._carry(None)
         while (command := self._commands.get()) is not None:
             self._carry(command)
@@ -215,16 +217,16 @@ class EngineClient:
             self._leave(self._connection)
 
     def _died(self, reason: str) -> None:
-        """A thread of this link ended by an exception, which is a fault of ours: say so where the user looks."""
+        """Tell the user that a thread of this client ended by an exception, which is a bug."""
         connection, self._connection = self._connection, None
         if not self._closing:
             self._inbox.put([Disconnected(_FAULT.format(reason))])
-        # Its reader then says that the engine has stopped; the reason comes first.
+        # The reader then reports that the engine has stopped; the reason comes first.
         if connection is not None:
             connection.close()
 
     def _carry(self, command: Command | None) -> None:
-        """Deliver one command, in a new engine if the one there was is gone; what fails is said, never raised."""
+        """Deliver one command, to a new engine if the old one is gone; failures are reported, never raised."""
         try:
             self._deliver_or_restart(command)
         except Exception as error:
@@ -250,11 +252,11 @@ class EngineClient:
 
     def _connect(self) -> EngineConnection:
         launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
-        connection = EngineConnection.open(launch, seen=self._seen)
+        connection = EngineConnection.open(launch, last_seq=self._last_seq)
         self._connection = connection
-        # A flag sets mode, model and limit once: an engine that is started again goes on with what was chosen since.
-        kept = tuple(name for name in launch.settings.from_flags if name not in ("mode", "model", "max_steps"))
-        self._launch = replace(self._launch, settings=replace(launch.settings, from_flags=kept))
+        # A flag sets mode, model and limit once: a restarted engine continues with what was chosen since.
+        from_flags = tuple(name for name in launch.settings.from_flags if name not in ("mode", "model", "max_steps"))
+        self._launch = replace(self._launch, settings=replace(launch.settings, from_flags=from_flags))
         if fresh := [text for text in connection.notices if text not in self._noticed]:
             self._inbox.put([EngineNotice(text) for text in fresh])
             self._noticed.update(fresh)
@@ -262,7 +264,7 @@ class EngineClient:
         return connection
 
     def _read(self, connection: EngineConnection) -> None:
-        """The reader thread: one a connection."""
+        """Run the reader thread of one connection."""
         try:
             while True:
                 self._inbox.put([self._taken(message) for message in connection.receive()])
@@ -287,7 +289,7 @@ class EngineClient:
             return CommandRefused(message.reason)
         if isinstance(message, Notice):
             return EngineNotice(message.text)
-        self._seen = max(self._seen, getattr(message, "seq", 0))
+        self._last_seq = max(self._last_seq, getattr(message, "seq", 0))
         return message
 
     def _leave(self, connection: EngineConnection) -> None:

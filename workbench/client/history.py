@@ -1,4 +1,4 @@
-"""What a link reads of a session at once, and the older parts of it, which are read when the person goes there."""
+"""The part of a session's log that a client reads first, and access to the older parts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Past(Protocol):
-    """The part of a log before what the screen holds; read in threads, each method raises WorkbenchError."""
+    """The part of a log before the loaded events; read in threads. Every method raises WorkbenchError."""
 
     def start(self, end: int) -> int:
-        """The first event of the last part that ends before event `end`; 1 where that is all there is."""
+        """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
 
     def part(self, end: int) -> Sequence[Event]:
-        """The last part that ends before event `end`."""
+        """Return the last part before event `end`."""
 
 
 @dataclass(frozen=True)
 class EventHistory:
-    """The events to begin with; with a `digest` they are the end of the log, and that tells of what came before.
+    """The events to start with; with a `digest`, they are the end of the log and it sums up what came before.
 
-    From the `past` older parts are read, also such as were on screen and are no longer held.
+    Older parts, including those that a screen showed and dropped, are read from `past`.
     """
 
     events: Iterable[Event]
@@ -41,27 +41,27 @@ class EventHistory:
 
 
 class FilePast:
-    """The older parts of a session file; other processes may write on at its end."""
+    """The older parts of a session file; other processes may append to it meanwhile."""
 
     def __init__(self, path: Path, least: int = WINDOW) -> None:
         self._path = path
         self._least = least
 
     def start(self, end: int) -> int:
-        """The first event of the last part that ends before event `end`."""
+        """Return the `seq` of the first event of the last part before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return part_start(store, end, self._least)
 
     def part(self, end: int) -> Sequence[Event]:
-        """The last part that ends before event `end`."""
+        """Return the last part before event `end`."""
         with Store.open(self._path, readonly=True) as store:
             return list(part(store, part_start(store, end, self._least), end))
 
 
 def read_history(store: Store, least: int = WINDOW) -> EventHistory:
-    """What the open file holds now; closes it when the events have been gone through.
+    """Return what the open file holds now; closes the store when the events have been read.
 
-    A part of the log has at least so many events.
+    A part of the log has at least `least` events.
     """
     end, past = store.last_seq + 1, FilePast(store.path, least)
     try:
@@ -69,7 +69,8 @@ def read_history(store: Store, least: int = WINDOW) -> EventHistory:
         if start > 1:
             return EventHistory(_read(store, start, end), past, digest(store, start))
     except StoreError:
-        pass  # it is damaged: what can be read of it is read row by row
+        # Damaged: what is readable is read row by row.
+        pass
     return EventHistory(_read(store, 1, end), past)
 
 

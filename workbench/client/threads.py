@@ -1,4 +1,4 @@
-"""Work beside the screen that must never hold up its end: daemon threads whose result can be awaited."""
+"""Background work that must never delay the end of a program: daemon threads whose result can be awaited."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 async def in_daemon(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread and wait for what it returns; what it raises is raised here."""
+    """Run `work` in a daemon thread and return its result; its exception is raised here."""
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()
 
@@ -33,9 +33,9 @@ async def in_daemon(work: Callable[[], T]) -> T:
 
 
 def start_watched(work: Callable[[], None], died: Callable[[str], None], name: str) -> threading.Thread:
-    """Start `work` in a daemon thread; an exception that ends the thread is given to `died` as one line.
+    """Start `work` in a daemon thread; an exception that ends the thread is passed to `died` as one line.
 
-    Python would print it on stderr, which nobody sees behind a full-screen app.
+    Python would print it on stderr, which is hidden behind a full-screen app.
     """
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""The difference of two texts as hunks. Pure; the views of a diff and the counts of a changes list are made of it."""
+"""The difference of two texts as hunks, the basis of all diff views and of the counts in a list of changes. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 16
 
 
 def split_lines(text: str | None) -> list[str]:
-    """The lines with their ends; only a newline ends a line, so joining them gives the text back."""
+    """Return the lines with their ends; only a newline ends a line, so joining them restores the text."""
     return list(StringIO(text, newline="\n")) if text else []
 
 
@@ -27,7 +27,7 @@ class CommonEnds(NamedTuple):
 
 
 def common_ends(before: str, after: str) -> CommonEnds:
-    """What two texts share at both ends; compares blocks of them, so that a huge file with one change costs little."""
+    """Return what two texts share at both ends; compares blocks, so that a huge file with one change costs little."""
     size = min(len(before), len(after))
     same = _same_length(size, lambda at, end: before[at:end] == after[at:end])
     head = before.rfind("\n", 0, same) + 1
@@ -38,19 +38,19 @@ def common_ends(before: str, after: str) -> CommonEnds:
 
 
 def _same_length(size: int, is_same: Callable[[int, int], bool]) -> int:
-    """How far two texts of this size are the same; `is_same` compares from one place to another."""
+    """Return the length of the common prefix; `is_same` compares from one offset to another."""
     at = 0
     while at < size and is_same(at, min(at + _BLOCK, size)):
         at = min(at + _BLOCK, size)
     end = min(at + _BLOCK, size)
     while at < end:  # the first difference lies in this block
-        middle = (at + end + 1) // 2
-        at, end = (middle, end) if is_same(at, middle) else (at, middle - 1)
+        half = (at + end + 1) // 2
+        at, end = (half, end) if is_same(at, half) else (at, half - 1)
     return at
 
 
 def changed_lines(before: str | None, after: str | None) -> tuple[list[str], list[str]]:
-    """The lines of both between those that they share at both ends."""
+    """Return the lines of both texts between their common ends."""
     old, new = before or "", after or ""
     ends = common_ends(old, new)
     return split_lines(old[ends.head : len(old) - ends.tail]), split_lines(new[ends.head : len(new) - ends.tail])
@@ -80,7 +80,7 @@ class FileDiff:
 
     @property
     def sign(self) -> str:
-        """A (new), D (gone), M (changed) or = (the same)."""
+        """A (added), D (deleted), M (modified) or = (the same)."""
         if self.before is None:
             return "A" if self.after is not None else "="
         if self.after is None:
@@ -89,32 +89,32 @@ class FileDiff:
 
     @cached_property
     def added(self) -> int:
-        """Lines that are new."""
+        """The number of lines of the new text that are in hunks."""
         return sum(hunk.new_end - hunk.new for hunk in self.hunks)
 
     @cached_property
     def removed(self) -> int:
-        """Lines that are gone."""
+        """The number of lines of the old text that are in hunks."""
         return sum(hunk.old_end - hunk.old for hunk in self.hunks)
 
     @property
     def is_binary(self) -> bool:
-        """Whether either side holds NUL, which text never does."""
+        """Whether either side contains NUL, which text never does."""
         return "\0" in (self.before or "") or "\0" in (self.after or "")
 
 
 def compare(path: str, before: str | None, after: str | None) -> FileDiff:
-    """The difference of two texts; the time it takes is bounded whatever they are."""
+    """Return the difference of two texts; the time it takes is bounded for any input."""
     old, ends = split_lines(before), common_ends(before or "", after or "")
     head, tail = _lines_in(before or "", 0, ends.head), _lines_in(before or "", len(before or "") - ends.tail, None)
-    middle = split_lines((after or "")[ends.head : len(after or "") - ends.tail])
-    new = [*old[:head], *middle, *old[len(old) - tail :]]  # what is shared is split once
+    changed = split_lines((after or "")[ends.head : len(after or "") - ends.tail])
+    new = [*old[:head], *changed, *old[len(old) - tail :]]  # what is shared is split once
     blocks = matching_blocks(old, new, head, tail)
     return FileDiff(path, before, after, old, new, tuple(_between(blocks, len(old), len(new))))
 
 
 def _lines_in(text: str, start: int, end: int | None) -> int:
-    """How many lines a part of a text has that begins and ends with whole lines."""
+    """Return the number of lines in a part of a text that begins and ends with whole lines."""
     is_open = len(text) > start and (end is None or end > start) and not text.endswith("\n", start, end)
     return text.count("\n", start, end) + is_open
 
@@ -130,7 +130,7 @@ def _between(blocks: list[Block], old_size: int, new_size: int) -> list[Hunk]:
 
 
 def taken(diff: FileDiff, chosen: Collection[int]) -> str:
-    """The old text with only the `chosen` hunks (by index, from 0) in it."""
+    """Return the old text with only the `chosen` hunks (by index, from 0) applied."""
     parts: list[str] = []
     old = 0
     for index, hunk in enumerate(diff.hunks):

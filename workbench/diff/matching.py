@@ -1,6 +1,6 @@
-"""Which lines of two texts are the same: difflib where that is cheap, unique lines as anchors where it is not.
+"""Equal lines of two texts: difflib where that is cheap, unique lines as anchors where it is not.
 
-The work is bounded, so that any two texts open at once: what would cost too much counts as changed.
+The work is bounded, so that a diff of any two texts opens at once: what would cost too much counts as changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WHOLE_COST = 24_000_000
 
 
 class Block(NamedTuple):
-    """`size` same lines, from `old` and from `new` on (both from 0)."""
+    """`size` equal lines, starting at `old` and at `new` (both from 0)."""
 
     old: int
     new: int
@@ -32,20 +32,20 @@ class _Range(NamedTuple):
 
 
 def matching_blocks(old: Sequence[str], new: Sequence[str], head: int = 0, tail: int = 0) -> list[Block]:
-    """The blocks of same lines in order, none touching the next; `head` and `tail` lines are known to be the same."""
+    """Return the blocks of equal lines in order, merged where adjacent; `head` and `tail` lines are already equal."""
     inner = _Range(head, len(old) - tail, head, len(new) - tail)
     within = _Matcher(old, new).blocks(inner, anchored=True)
-    known = (Block(0, 0, head), Block(inner.old_end, inner.new_end, tail))
-    return _joined(block for block in (known[0], *within, known[1]) if block.size)
+    ends = (Block(0, 0, head), Block(inner.old_end, inner.new_end, tail))
+    return _joined(block for block in (ends[0], *within, ends[1]) if block.size)
 
 
 class _Matcher:
-    """One comparison and the work that is left for it."""
+    """One comparison and its remaining budget of work."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old = old
         self.new = new
-        self.left = _WHOLE_COST
+        self.budget = _WHOLE_COST
 
     def blocks(self, part: _Range, *, anchored: bool) -> Iterator[Block]:
         head = self._same_head(part)
@@ -66,10 +66,10 @@ class _Matcher:
         common = len(set(olds).intersection(news))
         if not common:
             return
-        most = min(_GAP_COST, self.left)
+        most = min(_GAP_COST, self.budget)
         cost = most + 1 if (len(olds) + common) * (common + 1) > most else _cost(olds, news)  # there are more pairs
         if cost <= most:
-            self.left -= cost
+            self.budget -= cost
             for match in SequenceMatcher(None, olds, news, autojunk=False).get_matching_blocks()[:-1]:
                 yield Block(part.old + match.a, part.new + match.b, match.size)
         elif anchored:
@@ -85,7 +85,7 @@ class _Matcher:
             old, new = anchor_old + 1, anchor_new + 1
 
     def _is_one_changed(self, old: int, old_end: int, new: int, new_end: int) -> bool:
-        """Whether one line became one other: of these there are the most, and nothing is to be looked for."""
+        """Whether one line became one other: the most frequent case, with nothing to search for."""
         return old_end - old == new_end - new == 1 and self.old[old] != self.new[new]
 
     def _same_head(self, part: _Range) -> int:
@@ -102,16 +102,16 @@ class _Matcher:
 
 
 def _cost(old: Sequence[str], new: Sequence[str]) -> int:
-    """The most steps difflib can need: it looks through all equal pairs once for each block it finds."""
+    """Return the most steps difflib can need: it scans all equal pairs once for each block it finds."""
     counts = Counter(new)
     pairs = sum(counts[line] for line in old)
     return (len(old) + pairs) * (min(len(old), len(new), pairs) + 1)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], part: _Range) -> list[tuple[int, int]]:
-    """Lines that stand once on both sides, as the longest series that rises on both."""
+    """Return the longest increasing series of lines that occur once on both sides."""
     olds, news = _once(old, part.old, part.old_end), _once(new, part.new, part.new_end)
-    return _longest_rising([(place, news[line]) for line, place in olds.items() if line in news])
+    return _longest_rising([(index, news[line]) for line, index in olds.items() if line in news])
 
 
 def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
@@ -119,7 +119,7 @@ def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     if len(last) == end - start:
         return last
     counts = Counter(lines[start:end])
-    return {lines[place]: place for place in range(start, end) if counts[lines[place]] == 1}
+    return {lines[index]: index for index in range(start, end) if counts[lines[index]] == 1}
 
 
 def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Which words of a changed line changed, and which removed line an added one belongs to."""
+"""The changed words of a changed line, and pairs of removed and added lines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ALIKE = 0.4
 
 
 def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
-    """Where the two lines differ (start, end) in each; nothing when they have too little in common to compare."""
+    """Return the changed spans (start, end) of each line; empty if they have too little in common to compare."""
     olds, news = _WORD.findall(old), _WORD.findall(new)
     if max(len(olds), len(news)) > _MOST_WORDS:
-        return _changed_middle(old, new)
+        return _span_between_common_ends(old, new)
     matcher = SequenceMatcher(None, olds, news, autojunk=False)
     blocks = [(block.a, block.b, block.size) for block in matcher.get_matching_blocks()]
     same = sum(len("".join(olds[a : a + size]).strip()) for a, _, size in blocks)
@@ -37,30 +37,31 @@ def _spans(words: Sequence[str], ranges: list[tuple[int, int]]) -> Spans:
     return [(starts[first], starts[end]) for first, end in ranges if end > first]
 
 
-def _changed_middle(old: str, new: str) -> tuple[Spans, Spans]:
+def _span_between_common_ends(old: str, new: str) -> tuple[Spans, Spans]:
     most = min(len(old), len(new))
-    head = next((place for place in range(most) if old[place] != new[place]), most)
-    tail = next((place for place in range(most - head) if old[-1 - place] != new[-1 - place]), most - head)
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    tail = next((at for at in range(most - head) if old[-1 - at] != new[-1 - at]), most - head)
     return [(head, len(old) - tail)], [(head, len(new) - tail)]
 
 
 def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Which old line became which new one, rising on both sides; a short block by likeness, a long one by order."""
+    """Return pairs of an old line and the new line it became, in order; matched by similarity, in long blocks by
+    position."""
     if is_paired_by_order(len(old), len(new)):
-        return [(place, place) for place in range(min(len(old), len(new)))]
+        return [(index, index) for index in range(min(len(old), len(new)))]
     pairs: list[tuple[int, int]] = []
     start = 0
-    for place, line in enumerate(old):
+    for index, line in enumerate(old):
         rest = range(start, len(new))
         best = max(rest, key=lambda at: _likeness(line, new[at]), default=-1)
         if best >= 0 and _likeness(line, new[best]) > _ALIKE:
-            pairs.append((place, best))
+            pairs.append((index, best))
             start = best + 1
     return pairs
 
 
 def is_paired_by_order(old: int, new: int) -> bool:
-    """Whether lines of so long blocks are paired by their place alone."""
+    """Return whether lines of blocks of these lengths are paired by position alone."""
     return old == new or old * new > _MOST_PAIRS
 
 

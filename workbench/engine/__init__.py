@@ -1,1 +1,1 @@
-"""The process that drives a session in the background, and how screens speak with it."""
+"""The background process that drives a session, and its connections to front ends."""

@@ -1,6 +1,6 @@
 """`python -m workbench.engine`: the detached process of one session; reads its `Launch` on stdin.
 
-Says one line on stdout (hello, or refused with the reason), closes it, and from then on speaks through its socket.
+It writes one line to stdout (hello, or refused with the reason), closes it, and then communicates through its socket.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ logger = logging.getLogger("workbench.engine")
 
 
 def main() -> int:
-    """Serve one session; the exit code."""
+    """Serve one session; return the exit code."""
     mark_descendants()
     forbid_tracing()
     launch = Launch.from_json(sys.stdin.read())
@@ -47,19 +47,19 @@ def main() -> int:
         return asyncio.run(_serve(launch))
     except WorkbenchError as error:
         logger.warning("refused: %s", error)
-        _say(Refused(reason=str(error)))
+        _report(Refused(reason=str(error)))
         return error.exit_code
 
 
 async def _serve(launch: Launch) -> int:
     screens = FrontEnds()
-    broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
+    broadcast = Broadcast(asyncio.get_running_loop(), screens.forward)
     opened = _opened(launch, broadcast)
     try:
         path = socket_path(launch.locations, launch.session_id)
         with listen(path) as listener:
             import_early(opened.model_name)
-            _say(Hello(seen=opened.last_seq, pid=os.getpid()))
+            _report(Hello(seen=opened.last_seq, pid=os.getpid()))
             try:
                 return await Server(opened, screens, broadcast).serve(listener)
             finally:
@@ -71,12 +71,14 @@ async def _serve(launch: Launch) -> int:
 def _opened(launch: Launch, broadcast: Broadcast) -> OpenedSession:
     where, what, name = launch.locations, launch.settings, launch.session_id
     if launch.is_new:
-        folder = Path(launch.workspace)
-        return start_session(where, what, folder, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True)
+        workspace = Path(launch.workspace)
+        return start_session(
+            where, what, workspace, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True
+        )
     return open_session(where, what, name, on_event=broadcast.event, on_live=broadcast.live, has_user=True)
 
 
-def _say(message: Data) -> None:
+def _report(message: Data) -> None:
     try:
         sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.flush()
@@ -94,4 +96,5 @@ def _log_fault(kind: type[BaseException], error: BaseException, trace: Traceback
 if __name__ == "__main__":
     status = main()
     logging.shutdown()
-    os._exit(status)  # an import of litellm, or a step that cannot be interrupted, must not hold the process
+    # An import of litellm, or a step that cannot be interrupted, must not keep the process alive.
+    os._exit(status)

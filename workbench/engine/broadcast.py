@@ -1,6 +1,6 @@
-"""Takes what a session says in the worker's thread to the screens: events at once, deltas joined.
+"""Passes the messages of a session from the worker's thread to the front ends: events at once, deltas joined.
 
-Deltas of one stream become one line at most twelve times a second, however fast a model or a tool writes.
+Deltas of one stream become at most twelve messages a second, however fast a model or a tool writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Outgoing: TypeAlias = "Event | LiveEvent"
 
 
 class Broadcast:
-    """Collects from any thread; gives lists of messages to `deliver` in the loop's thread, in order."""
+    """Collects messages from any thread; passes them to `deliver` in the loop's thread, in order."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Callable[[Sequence[Outgoing]], None]) -> None:
         self._loop = loop
@@ -33,20 +33,20 @@ class Broadcast:
         self._last_flush = 0.0
 
     def event(self, event: Event | Notice) -> None:
-        """An event that is on disk, or a line that is told at once."""
+        """Send an event that is on disk, or a notice."""
         with self._lock:
-            self._waiting.extend(self._joined.take())
+            self._waiting.extend(self._joined.drain())
             self._waiting.append(event)
         self._call(self.flush)
 
     def live(self, event: LiveEvent) -> None:
-        """A piece of a stream, or the state of the engine."""
+        """Send a piece of a stream, or the state of the engine."""
         if isinstance(event, Notice):
             self.event(event)
             return
         with self._lock:
             if not self._joined.fits(event):
-                self._waiting.extend(self._joined.take())
+                self._waiting.extend(self._joined.drain())
             self._joined.add(event)
             if self._is_scheduled:
                 return
@@ -56,7 +56,7 @@ class Broadcast:
     def flush(self) -> None:
         """Deliver everything now (in the loop's thread)."""
         with self._lock:
-            ready = [*self._waiting, *self._joined.take()]
+            ready = [*self._waiting, *self._joined.drain()]
             self._waiting = []
             self._is_scheduled = False
         self._last_flush = self._loop.time()
@@ -70,7 +70,8 @@ class Broadcast:
         try:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:
-            return  # the loop is closed: the engine ends and nobody listens; the log has every event
+            # The loop is closed: the engine ends and nobody listens; the log has every event.
+            return
 
 
 class _Joined:
@@ -82,14 +83,14 @@ class _Joined:
         self._length = 0
 
     def fits(self, event: LiveEvent) -> bool:
-        """Whether `event` goes on where the last one ended."""
+        """Return whether `event` continues the stream."""
         first = self._first
         if isinstance(first, ToolOutput) and isinstance(event, ToolOutput):
             return first.action_id == event.action_id
         return first is not None and type(first) is type(event)
 
     def add(self, event: LiveEvent) -> None:
-        """Join a piece; of engine states only the last one counts."""
+        """Join a piece; of engine states only the last one is kept."""
         if isinstance(event, EngineState):
             self._first = event
             return
@@ -100,8 +101,8 @@ class _Joined:
             self._parts = ["".join(self._parts)[-_LIVE_LIMIT:]]
             self._length = _LIVE_LIMIT
 
-    def take(self) -> list[Outgoing]:
-        """What was joined, as at most one message."""
+    def drain(self) -> list[Outgoing]:
+        """Return the joined stream as at most one message, and reset."""
         first, text = self._first, "".join(self._parts)
         self._first, self._parts, self._length = None, [], 0
         if first is None:

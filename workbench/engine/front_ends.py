@@ -1,4 +1,4 @@
-"""The front ends attached to an engine: which one may give commands, and what each has still to be sent."""
+"""The front ends attached to an engine: which one may send commands, and what each has yet to receive."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from workbench.engine.broadcast import Outgoing
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.events import EventBase
 
-_SKIP_LIVE = 512_000  # bytes a screen may lag behind before it misses deltas …
-_DROP = 64_000_000  # … and before it is sent away; it comes back and reads the log
+_SKIP_LIVE = 512_000
+"""Bytes a front end may lag behind before it misses deltas."""
+_DROP = 64_000_000
+"""Bytes a front end may lag behind before it is disconnected; it reconnects and reads the log."""
 
 
 class FrontEnd:
-    """One connection; `seen` is the last event it has."""
+    """One connection; `last_seq` is the last event it has."""
 
-    def __init__(self, writer: asyncio.StreamWriter, seen: int) -> None:
+    def __init__(self, writer: asyncio.StreamWriter, last_seq: int) -> None:
         self._writer = writer
-        self.seen = seen
+        self.seen = last_seq
 
-    def give(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
-        """Queue messages it has not seen; never waits."""
+    def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
+        """Queue messages that it does not have yet; never waits."""
         for message, line in messages:
             if isinstance(message, EventBase):
                 if message.seq <= self.seen:
@@ -33,12 +35,12 @@ class FrontEnd:
         if self._lag() > _DROP:
             self._writer.transport.abort()
 
-    def say(self, message: Data) -> None:
-        """Queue one message of the protocol (hello, refused, a prompt)."""
+    def send(self, message: Data) -> None:
+        """Queue one protocol message (hello, refused, a prompt)."""
         self._writer.write(encode(message) + b"\n")
 
     def close(self) -> None:
-        """Close the connection after what is queued."""
+        """Close the connection after sending what is queued."""
         self._writer.close()
 
     def _lag(self) -> int:
@@ -46,7 +48,7 @@ class FrontEnd:
 
 
 class FrontEnds:
-    """All of them, in the order in which they came; the first holds the pen."""
+    """All attached front ends, in the order of their arrival; only the first may send commands."""
 
     def __init__(self) -> None:
         self._screens: list[FrontEnd] = []
@@ -55,27 +57,27 @@ class FrontEnds:
         return len(self._screens)
 
     def add(self, screen: FrontEnd) -> None:
-        """A screen came."""
+        """Attach a front end."""
         self._screens.append(screen)
 
     def remove(self, screen: FrontEnd) -> None:
-        """A screen left; the next one gets the pen."""
+        """Detach a front end; the next one may send commands."""
         if screen in self._screens:
             self._screens.remove(screen)
 
     def has_pen(self, screen: FrontEnd) -> bool:
-        """Whether this screen may give commands."""
+        """Return whether this front end may send commands."""
         return bool(self._screens) and self._screens[0] is screen
 
-    def give(self, messages: Sequence[Outgoing]) -> None:
-        """To everybody; each message becomes JSON once."""
+    def forward(self, messages: Sequence[Outgoing]) -> None:
+        """Send messages to all; each message is encoded once."""
         if not self._screens:
             return
         lines = [(message, encode(message) + b"\n") for message in messages]
         for screen in tuple(self._screens):
-            screen.give(lines)
+            screen.forward(lines)
 
     def close(self) -> None:
-        """Say good-bye to all."""
+        """Close all connections."""
         for screen in self._screens:
             screen.close()

@@ -1,4 +1,4 @@
-"""What the engine does with each command: one handler per class of `workbench.protocol.commands`."""
+"""The engine's response to each command: one handler per class of `workbench.protocol.commands`."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: Fro
     """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")
-    found, loop = servers, asyncio.get_running_loop()
+    connected, loop = servers, asyncio.get_running_loop()
 
     def get() -> None:
         answer: PromptReady | Refused
         try:
-            text = found.prompt(command.server, command.name, command.arguments)
+            text = connected.prompt(command.server, command.name, command.arguments)
             answer = PromptReady(server=command.server, text=text)
         except WorkbenchError as error:
             answer = Refused(reason=str(error))
@@ -60,7 +60,7 @@ def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: Fro
             logger.exception("a prompt of a server failed")
             answer = Refused(reason=f"the prompt failed: {type(error).__name__}: {error}")
         with suppress(RuntimeError):  # the engine has ended
-            loop.call_soon_threadsafe(screen.say, answer)
+            loop.call_soon_threadsafe(screen.send, answer)
 
     threading.Thread(target=get, daemon=True, name="mcp-prompt").start()
 
@@ -123,9 +123,9 @@ def _restore(command: RestoreCopy, context: Context) -> None:
 def _change_settings(command: ChangeSettings, context: Context) -> None:
     if command.mode == NEVER and not command.confirmed:
         raise WorkbenchError("this mode never asks: it has to be confirmed")
-    wanted = msgspec.structs.asdict(command)
-    del wanted["confirmed"]
-    context.session.set(**wanted)
+    changes = msgspec.structs.asdict(command)
+    del changes["confirmed"]
+    context.session.set(**changes)
     if command.mode is not None:
         context.opened.delegates.set_mode(command.mode)
 
@@ -139,7 +139,7 @@ def _get_prompt(command: GetPrompt, context: Context) -> None:
 @handle.register(AllowAlways)
 @handle.register(AnswerQuestion)
 def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
-    """Apply a decision to the action it names: of the session, of a sub-agent, or a question of a server's."""
+    """Apply a decision to the action it names: of the session, of a sub-agent, or a question of an MCP server."""
     session, apply = context.session, partial(_apply, command)
     questions = context.opened.server_questions
     if questions is not None and questions.command(command.action_id, apply):

@@ -1,6 +1,6 @@
-"""What an engine is told at its start, and how one is started: a detached process that reads it on its stdin.
+"""The parameters of an engine and its start: a detached process that reads them on its stdin.
 
-The key of a provider travels in that pipe alone, never in arguments or in an environment that tools inherit.
+A provider's key travels in that pipe alone, never in arguments or in an environment that tools inherit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from workbench.errors import WorkbenchError
 from workbench.processes.start import isolated_python, python_variables, start
 from workbench.text import visible
 
-_FOLDERS = ("config", "data", "state", "runtime")
+_DIRECTORIES = ("config", "data", "state", "runtime")
 
 
 class EngineRefused(WorkbenchError):
-    """The engine said in one line why it cannot serve this session."""
+    """The engine refused to serve this session; the message is its one-line reason."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One session for one engine; `is_new` starts it in `workspace`, otherwise it is opened where it stands."""
+    """One session for one engine; `is_new` starts it in `workspace`, otherwise it is opened in its own workspace."""
 
     locations: Locations
     settings: Settings
@@ -37,27 +37,27 @@ class Launch:
     workspace: str = ""
     is_new: bool = False
     variables: Mapping[str, str] = field(default_factory=lambda: python_variables(os.environ), compare=False)
-    """The user's `PYTHON*` variables: for what runs in their name, not for the engine."""
+    """The user's `PYTHON*` variables: for the user's programs, not for the engine."""
 
     def to_json(self) -> str:
-        """One JSON object, holding the key if the settings do."""
-        folders = {name: str(getattr(self.locations, name)) for name in _FOLDERS}
+        """Return one JSON object, which contains the key if the settings do."""
+        directories = {name: str(getattr(self.locations, name)) for name in _DIRECTORIES}
         settings = asdict(self.settings)
         rest = {"session_id": self.session_id, "workspace": self.workspace, "is_new": self.is_new}
-        return json.dumps({"locations": folders, "settings": settings, "variables": dict(self.variables), **rest})
+        return json.dumps({"locations": directories, "settings": settings, "variables": dict(self.variables), **rest})
 
     @classmethod
     def from_json(cls, text: str) -> Launch:
         """The inverse of `to_json`; raises ValueError, KeyError or TypeError on anything else."""
         data: dict[str, Any] = json.loads(text)
-        folders = Locations(**{name: Path(data["locations"][name]) for name in _FOLDERS})
+        directories = Locations(**{name: Path(data["locations"][name]) for name in _DIRECTORIES})
         lists = {name: tuple(value) for name, value in data["settings"].items() if isinstance(value, list)}
         settings = Settings(**{**data["settings"], **lists})
-        return cls(folders, settings, data["session_id"], data["workspace"], data["is_new"], data["variables"])
+        return cls(directories, settings, data["session_id"], data["workspace"], data["is_new"], data["variables"])
 
 
 def start_engine(launch: Launch) -> int:
-    """Start an engine in its own process session and wait until it listens; its pid. Raises EngineRefused."""
+    """Start an engine in its own process session, wait until it listens and return its pid. Raises EngineRefused."""
     process = _spawn(launch)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -65,7 +65,8 @@ def start_engine(launch: Launch) -> int:
         with process.stdin as stdin:
             stdin.write(launch.to_json().encode())
     except BrokenPipeError:
-        pass  # it died at once; what it said comes next
+        # It ended at once; its answer comes next.
+        pass
     with process.stdout as stdout:
         answer = stdout.readline()
     threading.Thread(target=process.wait, daemon=True, name="engine-reaper").start()
@@ -74,7 +75,7 @@ def start_engine(launch: Launch) -> int:
 
 
 def log_path(locations: Locations, session_id: str) -> Path:
-    """The log file of a session's engine."""
+    """Return the log file of a session's engine."""
     return locations.logs / f"{session_id}.log"
 
 
@@ -103,9 +104,9 @@ def _private(path: str, flags: int) -> int:
 
 def _check(answer: bytes, launch: Launch) -> None:
     try:
-        said = json.loads(answer)
+        reply = json.loads(answer)
     except ValueError:
         log = log_path(launch.locations, launch.session_id)
         raise EngineRefused(f"the engine did not start; see {log}") from None
-    if said.get("kind") != "hello":
-        raise EngineRefused(visible(str(said.get("reason", "the engine did not start")), lines=False))
+    if reply.get("kind") != "hello":
+        raise EngineRefused(visible(str(reply.get("reason", "the engine did not start")), lines=False))

@@ -33,9 +33,9 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_logs_to(path: Path) -> None:
-    """Send the log of this process to `path` and remove the oldest files of the folder.
+    """Send the log of this process to `path` and remove the oldest files of its directory.
 
-    A log that cannot be written is done without: it must neither end the engine nor write where it should not.
+    If the log cannot be written, logging is disabled: it must neither end the engine nor write elsewhere.
     """
     logging.raiseExceptions = False
     try:
@@ -50,10 +50,10 @@ def write_logs_to(path: Path) -> None:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
-def prune(folder: Path, keep: int = _KEEP_FILES) -> None:
+def prune(directory: Path, keep: int = _KEEP_FILES) -> None:
     """Remove all but the newest log files."""
     dated: list[tuple[float, Path]] = []
-    for path in folder.glob("*.log*"):
+    for path in directory.glob("*.log*"):
         try:
             dated.append((path.stat().st_mtime, path))
         except OSError:

@@ -1,7 +1,7 @@
-"""The engine: drives one session in a worker thread and speaks with its screens over a Unix socket.
+"""The engine: drives one session in a worker thread and serves front ends over a Unix socket.
 
-Runs inside `python -m workbench.engine`. Without any screen it finishes the run, or stops at the
-next question, and ends.
+Runs inside `python -m workbench.engine`. Without any front end it finishes the run, or stops at the next question, and
+ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class Server:
-    """One session, its worker and its screens; `serve` returns the exit code."""
+    """One session, its worker and its front ends; `serve` returns the exit code."""
 
     def __init__(self, opened: OpenedSession, screens: FrontEnds, broadcast: Broadcast) -> None:
         self._opened = opened
@@ -48,7 +48,7 @@ class Server:
         self._is_expecting = True
 
     async def serve(self, listener: socket.socket) -> int:
-        """Until nobody watches and nothing is left to do, or a signal comes."""
+        """Serve until no front end is attached and no work is left, or a signal arrives."""
         server = await asyncio.start_unix_server(self._attach, sock=listener, limit=LINE_LIMIT)
         for number in SIGNALS:
             self._loop.add_signal_handler(number, self._end, 128 + number)
@@ -105,7 +105,7 @@ class Server:
             return None
         if not is_screen(connection):
             logger.warning("refused a process of an agent that wanted to be a screen")
-            FrontEnd(writer, 0).say(Refused(reason=_OF_AN_AGENT))
+            FrontEnd(writer, 0).send(Refused(reason=_OF_AN_AGENT))
             return None
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
@@ -114,13 +114,13 @@ class Server:
         if hello.version == VERSION:
             return hello
         reason = f"the engine speaks version {VERSION}, the screen {hello.version}; close every screen of this session"
-        FrontEnd(writer, 0).say(Refused(reason=reason))
+        FrontEnd(writer, 0).send(Refused(reason=reason))
         return None
 
     async def _converse(self, reader: asyncio.StreamReader, screen: FrontEnd) -> None:
-        screen.say(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
-        screen.give(_with_line(event) for event in self._opened.events(screen.seen))
-        screen.give([_with_line(self._opened.session.state)])
+        screen.send(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
+        screen.forward(_with_line(event) for event in self._opened.events(screen.seen))
+        screen.forward([_with_line(self._opened.session.state)])
         self._screens.add(screen)
         self._is_expecting = False
         try:
@@ -131,11 +131,11 @@ class Server:
             self._screens.remove(screen)
 
     def _obey(self, screen: FrontEnd, line: bytes) -> bool:
-        """Carry out one line of a front end; whether the conversation goes on."""
+        """Carry out one line of a front end; return whether the conversation goes on."""
         try:
             command = decode_command(line)
         except ValueError as error:
-            screen.say(Refused(reason=f"not a command: {error}"))
+            screen.send(Refused(reason=f"not a command: {error}"))
             return True
         if isinstance(command, Leave):
             self._leave(screen, command)
@@ -145,10 +145,10 @@ class Server:
                 raise WorkbenchError("another screen of this session is in charge; close it to take over")
             handle(command, Context(self._opened, screen))
         except WorkbenchError as error:
-            screen.say(Refused(reason=str(error)))
+            screen.send(Refused(reason=str(error)))
         except Exception as error:
             logger.exception("a command failed")
-            screen.say(Refused(reason=f"that failed inside the engine: {type(error).__name__}: {error}"))
+            screen.send(Refused(reason=f"that failed inside the engine: {type(error).__name__}: {error}"))
         self._worker.wake()
         return True
 

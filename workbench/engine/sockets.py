@@ -1,4 +1,4 @@
-"""The Unix socket of a session: where it lives and who may speak on it, and that nobody traces who does."""
+"""The Unix socket of a session: its path, who may connect, and protection against tracing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ANCESTORS = 1000
 
 
 def mark_descendants() -> None:
-    """Give this process, and all that it starts from here on, the mark of an agent's processes (on Linux)."""
+    """Mark this process and all that it starts from now on as belonging to an agent (on Linux)."""
     if sys.platform != "linux":
         return
     level = _level(resource.getrlimit(_MARK)[1])
@@ -34,20 +34,21 @@ def mark_descendants() -> None:
 
 
 def forbid_tracing() -> None:
-    """Let no other process of this user trace this one, or read its memory, environment or descriptors (on Linux).
+    """Prevent other processes of this user from tracing this one or reading its memory and environment (on Linux).
 
-    An agent's command runs as the same user: it could read keys, or make a screen answer. Root may still do all that.
-    What this process starts is not affected.
+    An agent's command runs as the same user: it could read keys, or make a screen answer. Root can still do all that.
+    Child processes are not affected.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def is_of_an_agent(pid: int) -> bool:
-    """Whether an agent started that process, as far as the system tells; one that is gone already counts as such."""
+    """Return whether an agent started the process, as far as the system shows; True if it has ended already."""
     if sys.platform != "linux":
         return False
-    if pid <= 0:  # in a namespace that cannot be looked into
+    # In a namespace that is not visible here.
+    if pid <= 0:
         return True
     try:
         level = _level(resource.prlimit(pid, _MARK)[1])
@@ -65,11 +66,12 @@ def _level(hard: int) -> int:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """The process itself and those above it; raises OSError or ValueError when it is gone."""
+    """Yield the process itself and its ancestors. Raises OSError or ValueError when one has ended."""
     for _ in range(_MOST_ANCESTORS):
         yield pid
         stat = Path(f"/proc/{pid}/stat").read_bytes()
-        pid = int(stat.rpartition(b")")[2].split()[1])  # a name may hold blanks and brackets
+        # A name may contain spaces and parentheses.
+        pid = int(stat.rpartition(b")")[2].split()[1])
         if pid <= 1:
             return
 
@@ -83,7 +85,7 @@ def _is_engine(pid: int) -> bool:
 
 
 def socket_path(locations: Locations, session_id: str) -> Path:
-    """The socket of one session's engine, in the private runtime folder."""
+    """Return the socket of a session's engine, in the private runtime directory."""
     path = locations.runtime / f"{session_id}.sock"
     if len(os.fsencode(path)) <= 107:  # the limit of a socket's name
         return path
@@ -91,7 +93,7 @@ def socket_path(locations: Locations, session_id: str) -> Path:
 
 
 def listen(path: Path) -> socket.socket:
-    """Listen on `path`, mode 0600; whoever calls holds the session's lock, so a socket in the way is a stale one."""
+    """Listen on `path`, mode 0600. The caller holds the session's lock, so an existing socket is a stale one."""
     private_directory(path.parent)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -106,7 +108,7 @@ def listen(path: Path) -> socket.socket:
 
 
 def connect(path: Path, timeout: float) -> socket.socket | None:
-    """A connection to the engine behind `path`, or None when nobody listens there."""
+    """Connect to the engine listening on `path`; return None if nobody listens there."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
     try:
@@ -121,19 +123,19 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
 
 
 def is_own(connection: socket.socket) -> bool:
-    """Whether the other end runs as this user (where the system can tell; the folder is private in any case)."""
+    """Return whether the peer runs as this user (if the system can tell; the directory is private in any case)."""
     peer = _peer(connection)
     return peer is None or peer[1] == os.getuid()
 
 
 def is_screen(connection: socket.socket) -> bool:
-    """Whether the other end may be a screen of the user's: no process that an agent started is one."""
+    """Return whether the peer may be a front end of the user's: no process that an agent started is one."""
     peer = _peer(connection)
     return peer is None or not is_of_an_agent(peer[0])
 
 
 def _peer(connection: socket.socket) -> tuple[int, int] | None:
-    """Process and user that connected; None where the system cannot tell."""
+    """Return pid and uid of the peer; None where the system cannot tell."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None

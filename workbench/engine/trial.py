@@ -1,6 +1,6 @@
-"""One test call of a model for a screen: `ohw models test` in a process of its own, as nothing heavy is loaded here.
+"""One test call of a model for a screen: `ohw models test` in a subprocess, so that nothing heavy is loaded here.
 
-A first run offers what was found (`llm.discovery`), has one of it called, and shows what came of that.
+The first-run screen offers what `llm.discovery` detected, tests one of the models, and shows the outcome.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.processes.start import isolated_python, start
 from workbench.text import first_line
 
 PATIENCE = 60.0
-"""Seconds until it counts as no answer: litellm is loaded in them, and a local server may load its model."""
+"""Seconds until the call times out: it includes loading litellm, and a local server may load its model."""
 _LONGEST = 500
 
 
 @dataclass(frozen=True)
 class TrialOutcome:
-    """What came of a test call, in one line that can be shown as it is."""
+    """The outcome of a test call, with one line that can be shown unchanged."""
 
     works: bool
-    said: str
+    line: str
 
 
 class ModelTrial:
@@ -41,11 +41,11 @@ class ModelTrial:
 
     @classmethod
     def of(cls, source: ModelSource) -> ModelTrial:
-        """The test call of what discovery found; only where `source.is_named`."""
+        """Return the test call of a detected model; requires `source.is_named`."""
         return cls(source.models[0], source.api_base)
 
     def result(self) -> TrialOutcome:
-        """Make the call. Nothing is raised: whatever went wrong is in the outcome."""
+        """Make the call. Nothing is raised: every failure is in the outcome."""
         try:
             process = self._begun()
         except OSError as error:
@@ -54,7 +54,7 @@ class ModelTrial:
             return TrialOutcome(False, "the test was stopped")
         with process:
             try:
-                said, complaint = process.communicate(timeout=self._patience)
+                output, errors = process.communicate(timeout=self._patience)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return TrialOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
@@ -62,11 +62,11 @@ class ModelTrial:
             return TrialOutcome(False, "the test was stopped")
         works = process.returncode == 0
         return TrialOutcome(
-            works, _last_line(said if works else complaint) or f"the test ended with {process.returncode}"
+            works, _last_line(output if works else errors) or f"the test ended with {process.returncode}"
         )
 
     def stop(self) -> None:
-        """End the call, or have it not begun."""
+        """End the call, or prevent it from starting."""
         with self._lock:
             self._is_stopped = True
             if self._process is not None:
@@ -81,6 +81,6 @@ class ModelTrial:
             return self._process
 
 
-def _last_line(told: bytes) -> str:
-    lines = told.decode(errors="replace").strip().splitlines()
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").strip().splitlines()
     return first_line(lines[-1].removeprefix("ohw: "), _LONGEST) if lines else ""

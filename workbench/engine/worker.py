@@ -1,6 +1,6 @@
-"""The thread that drives a session: steps until a person is needed, then waits for the next command.
+"""The thread that drives a session: steps until the user is needed, then waits for the next command.
 
-Also what happens when a thread of the process ends for want of memory.
+Also handles a thread that fails for lack of memory.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _reserve = bytearray()
 
 
 def end_without_memory() -> None:
-    """From now on, end this process with one line on stderr when a thread fails for want of memory.
+    """From now on, end this process with one line on stderr when a thread fails for lack of memory.
 
-    What others wait for would never come: a lock, a result, an import. The session file holds all that was committed,
-    and supervisors end the commands that still run. Some memory is set aside for saying so.
+    What other threads wait for would never come: a lock, a result, an import. The session file holds all that was
+    committed, and supervisors end the commands that still run. Some memory is reserved for this.
     """
     global _reserve
     _reserve = bytearray(_RESERVE)
@@ -42,16 +42,16 @@ def _end_or_report(failed: threading.ExceptHookArgs) -> None:
 
 
 class Steps(Protocol):
-    """What the worker needs of a session."""
+    """The part of a session that the worker uses."""
 
     def step(self) -> bool:
-        """One unit of work; False when nothing is left to do without a person."""
+        """Perform one unit of work; return False if nothing can be done without the user."""
 
 
 class Worker(threading.Thread):
     """Runs `session.step()` whenever woken; `on_rest` is called in this thread each time it has nothing left to do.
 
-    A fault in a step is logged with its traceback and given to `on_fault` as one line; the thread lives on.
+    A fault in a step is logged with its traceback and passed to `on_fault` as one line; the thread lives on.
     """
 
     def __init__(self, session: Steps, on_rest: Callable[[], None], on_fault: Callable[[str], None]) -> None:
@@ -60,30 +60,31 @@ class Worker(threading.Thread):
         self._on_rest = on_rest
         self._on_fault = on_fault
         self._changed = threading.Condition()
-        self._woken = True  # a session that was opened again may have work left
+        # A session that was reopened may have work left.
+        self._woken = True
         self._stopping = False
         self._busy = True
 
     @property
     def is_busy(self) -> bool:
-        """Whether a step runs or is about to."""
+        """Whether a step is running or about to run."""
         with self._changed:
             return self._busy or self._woken
 
     def wake(self) -> None:
-        """There may be something to do."""
+        """Signal that there may be something to do."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the thread after the step that runs now."""
+        """End the thread after the current step."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
 
     def run(self) -> None:
-        """Wait, step, rest; until stopped. Whoever waits for a rest hears of it also where this thread fails."""
+        """Wait, step, rest; until stopped. `on_rest` is called even if this thread fails."""
         try:
             while self._wait():
                 self._drive()

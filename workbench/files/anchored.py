@@ -1,7 +1,7 @@
-"""Files reached through an open root directory (openat), so that a link swapped in meanwhile leads nowhere else.
+"""Files opened relative to an open root directory (openat), so that a link swapped in meanwhile cannot redirect them.
 
-Also what the session tells a tool about files: for a preview, the contents that earlier actions of the same response
-will write; while an action runs, the files the user was shown.
+Also what the session passes to tools about files: in a preview, the contents that earlier actions of the same response
+will write; while an action runs, the files whose changes the user approved.
 """
 
 from __future__ import annotations
@@ -21,102 +21,102 @@ from types import MappingProxyType
 from typing import Any, Final
 
 _NOTHING: Final[Mapping[str, str | None]] = MappingProxyType({})
-_TEXTS: ContextVar[Mapping[str, str | None]] = ContextVar("_TEXTS", default=_NOTHING)
+_PENDING: ContextVar[Mapping[str, str | None]] = ContextVar("_TEXTS", default=_NOTHING)
 
 
 @contextmanager
-def on_top_of(texts: Mapping[str, str | None]) -> Iterator[None]:
-    """Within it these files (by real path) count as holding these texts; None: as not being there."""
-    token = _TEXTS.set(texts)
+def on_top_of(contents: Mapping[str, str | None]) -> Iterator[None]:
+    """Within the block, treat these files (by real path) as having these contents; None means deleted."""
+    token = _PENDING.set(contents)
     try:
         yield
     finally:
-        _TEXTS.reset(token)
+        _PENDING.reset(token)
 
 
-def is_beneath(path: Path) -> bool:
-    """Whether an earlier action leaves its own text, or nothing, at this real path."""
-    return str(path) in _TEXTS.get()
+def is_pending(path: Path) -> bool:
+    """Return whether an earlier action of the response will write or delete the file at this real path."""
+    return str(path) in _PENDING.get()
 
 
-def text_beneath(path: Path) -> str | None:
-    """The text that an earlier action leaves in the file; None: there will be none."""
-    return _TEXTS.get()[str(path)]
+def pending_content(path: Path) -> str | None:
+    """Return the content that an earlier action will write; None if it deletes the file."""
+    return _PENDING.get()[str(path)]
 
 
-_SHOWN: ContextVar[frozenset[str] | None] = ContextVar("_SHOWN", default=None)
+_APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_SHOWN", default=None)
 
 
 @contextmanager
 def writing_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within it a tool that shows what it writes may write these files alone, by real path: they were decided on."""
-    token = _SHOWN.set(frozenset(paths))
+    """Within the block, allow a tool that previews its writes to write only these files, by real path."""
+    token = _APPROVED.set(frozenset(paths))
     try:
         yield
     finally:
-        _SHOWN.reset(token)
+        _APPROVED.reset(token)
 
 
-def shown_paths() -> frozenset[str] | None:
-    """The files that were shown to be written by the action that runs; None where no session runs it."""
-    return _SHOWN.get()
+def approved_paths() -> frozenset[str] | None:
+    """Return the files that the running action may write; None where no session runs it."""
+    return _APPROVED.get()
 
 
-# O_PATH and O_SEARCH need no right to list the directory, only to pass through it
+# O_PATH and O_SEARCH need only permission to traverse the directory, not to list it.
 _PASS: Final = getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
 _DIRECTORY: Final = _PASS | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CANNOT_EXCHANGE: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 _PIECE: Final = 1 << 18
-"""Bytes that are compared at a time: they stay in the processor's cache."""
+"""Bytes that are compared at a time; chosen to fit the processor's cache."""
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS."""
-_LOOKS: Final = 10
-"""How often a path is followed again because a link on it changed meanwhile."""
+_TRIES: Final = 10
+"""How often a path is resolved again because a link on it changed meanwhile."""
 MOVED: Final = "A directory on the way was moved or replaced"
 
 
 class RootGone(OSError):
-    """The directory that holds the files was moved, deleted or replaced; nothing is made in its place."""
+    """The root directory was moved, deleted or replaced; it is not created again."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ESTALE, f"The folder {path} was moved, deleted or replaced", str(path))
 
 
 def real_path(path: str | Path) -> str:
-    """The path with all links followed, as far as there is something; safe while links change under it.
+    """Return the path with all links resolved, as far as it exists; safe while links change concurrently.
 
-    `os.path.realpath` raises EINVAL where a link becomes a folder between two of its calls.
+    `os.path.realpath` raises EINVAL where a link becomes a directory between two of its calls.
     """
-    for _ in range(_LOOKS):
+    for _ in range(_TRIES):
         with suppress(OSError):
             return os.path.realpath(path)
-    return os.path.abspath(path)  # noqa: PTH100 - a string comes out
+    return os.path.abspath(path)  # noqa: PTH100 - returns a string
 
 
 @dataclass(frozen=True)
 class Root:
-    """A directory below which files are opened; `identity` is its device and inode, None where any will do."""
+    """A directory below which files are opened; `identity` is its device and inode, None if any will do."""
 
     path: Path
     identity: tuple[int, int] | None = None
 
     @classmethod
     def at(cls, path: str | Path) -> Root:
-        """The directory that is there now; one that does not exist yet is made with the first file in it."""
+        """Return the root at a path; for a directory that does not exist yet, the root of the file system."""
         real = Path(real_path(path))
         try:
-            found = real.stat()
+            info = real.stat()
         except OSError:
             return cls(Path(real.anchor))
-        return cls(real, (found.st_dev, found.st_ino))
+        return cls(real, (info.st_dev, info.st_ino))
 
     def holds(self, path: Path) -> bool:
-        """Whether this real path is below the directory."""
+        """Return whether this real path is below the directory."""
         return path != self.path and path.is_relative_to(self.path)
 
     @property
     def is_there(self) -> bool:
-        """Whether the path still leads to the same directory."""
+        """Return whether the path still leads to the same directory."""
         try:
             os.close(self._opened())
         except OSError:
@@ -124,7 +124,7 @@ class Root:
         return True
 
     def hold(self) -> int:
-        """A descriptor of the directory, -1 where there is none: while it is open no other gets the same inode."""
+        """Return a descriptor of the directory, or -1; while it is open, no other directory gets the same inode."""
         try:
             return self._opened()
         except OSError:
@@ -132,26 +132,26 @@ class Root:
 
     @contextmanager
     def entry(self, path: Path, *, make: bool = False) -> Iterator[AnchoredEntry]:
-        """The place of a file, held by its directory; `make` creates directories that are missing below this one.
+        """Open the parent directory of a file and yield its entry; `make` creates missing directories below this one.
 
         Raises OSError where a directory is missing, is a link, or the path is not below this directory.
         """
         if not self.holds(path):
             raise OSError(errno.EXDEV, f"It is not below {self.path}", str(path))
-        folder = self._walked(path, make=make)
+        directory = self._walked(path, make=make)
         try:
-            yield AnchoredEntry(self, path, folder)
+            yield AnchoredEntry(self, path, directory)
         finally:
-            os.close(folder)
+            os.close(directory)
 
     def _walked(self, path: Path, *, make: bool = False) -> int:
-        """A descriptor of the directory of the path."""
+        """Return a descriptor of the parent directory of the path."""
         at = self._opened()
         try:
             for name in path.relative_to(self.path).parts[:-1]:
-                below = _opened_below(at, name, path, make=make)
+                child = _open_subdirectory(at, name, path, make=make)
                 os.close(at)
-                at = below
+                at = child
         except BaseException:
             os.close(at)
             raise
@@ -171,10 +171,10 @@ class Root:
 
 
 SYSTEM: Final = Root(Path("/"))
-"""For files anywhere, by their real path."""
+"""The root for files anywhere, by their real path."""
 
 
-def _opened_below(at: int, name: str, path: Path, *, make: bool) -> int:
+def _open_subdirectory(at: int, name: str, path: Path, *, make: bool) -> int:
     try:
         return os.open(name, _DIRECTORY, dir_fd=at)
     except FileNotFoundError:
@@ -188,24 +188,24 @@ def _opened_below(at: int, name: str, path: Path, *, make: bool) -> int:
 
 
 def _identity(descriptor: int) -> tuple[int, int]:
-    found = os.fstat(descriptor)
-    return found.st_dev, found.st_ino
+    info = os.fstat(descriptor)
+    return info.st_dev, info.st_ino
 
 
 @dataclass(frozen=True)
 class AnchoredEntry:
-    """One name in an open directory; every method raises OSError. `beside` is another name in it."""
+    """A name in an open directory; every method raises OSError. `beside` names another entry of the directory."""
 
     root: Root
     path: Path
-    folder: int
+    directory: int
 
     def stat(self, beside: str = "") -> os.stat_result:
-        """Return its stat; a link is not followed."""
-        return os.stat(beside or self.path.name, dir_fd=self.folder, follow_symlinks=False)
+        """Return its stat; links are not followed."""
+        return os.stat(beside or self.path.name, dir_fd=self.directory, follow_symlinks=False)
 
     def mode(self) -> int:
-        """Return its mode, 0 where nothing is there."""
+        """Return its mode, 0 if it does not exist."""
         try:
             return self.stat().st_mode
         except FileNotFoundError:
@@ -213,15 +213,15 @@ class AnchoredEntry:
 
     def open(self, flags: int, mode: int = 0o666, *, beside: str = "") -> int:
         """Open it; fails for a link."""
-        return os.open(beside or self.path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.folder)
+        return os.open(beside or self.path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.directory)
 
     def read(self, beside: str = "") -> bytes:
-        """The whole content of a regular file."""
+        """Return the whole content of a regular file."""
         with self._reading(beside) as file:
             return file.readall()
 
     def has_content(self, content: bytes, beside: str = "") -> bool:
-        """Whether it is a regular file that we may read, with just this content."""
+        """Return whether it is a readable regular file with exactly this content."""
         try:
             with self._reading(beside) as file:
                 for at in range(0, len(content), _PIECE):
@@ -239,41 +239,41 @@ class AnchoredEntry:
         return file
 
     def may_write(self) -> bool:
-        """Whether the permissions of the file let us write to it."""
-        return os.access(self.path.name, os.W_OK, dir_fd=self.folder)
+        """Return whether its permissions let this process write to it."""
+        return os.access(self.path.name, os.W_OK, dir_fd=self.directory)
 
-    def check_in_place(self) -> None:
-        """Raise OSError where the path does not lead to this directory any more."""
+    def check_not_moved(self) -> None:
+        """Raise OSError if the path no longer leads to this directory."""
         now = self.root._walked(self.path)
         try:
-            if _identity(now) != _identity(self.folder):
+            if _identity(now) != _identity(self.directory):
                 raise OSError(errno.ESTALE, MOVED, str(self.path))
         finally:
             os.close(now)
 
     def rename_from(self, beside: str) -> None:
-        """Give the other file this name; what had it is gone."""
-        os.rename(beside, self.path.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        """Rename the other file to this name, replacing what has it."""
+        os.rename(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_to(self, beside: str) -> None:
-        """Give the file the other name."""
-        os.rename(self.path.name, beside, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        """Rename this file to the other name."""
+        os.rename(self.path.name, beside, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_beside(self, old: str, new: str) -> None:
-        """Rename another file of the directory."""
-        os.rename(old, new, src_dir_fd=self.folder, dst_dir_fd=self.folder)
+        """Rename another file in the directory."""
+        os.rename(old, new, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def link_from(self, beside: str) -> None:
-        """Give the other file this name too; raises FileExistsError where something has it."""
-        os.link(beside, self.path.name, src_dir_fd=self.folder, dst_dir_fd=self.folder, follow_symlinks=False)
+        """Hard-link the other file under this name too. Raises FileExistsError if the name is in use."""
+        os.link(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory, follow_symlinks=False)
 
     def exchange(self, beside: str) -> bool:
-        """Let the two files change names in one step; False where the system or the file system cannot."""
+        """Swap the names of the two files atomically; return False where the system or file system cannot."""
         call = _exchange_call()
         if call is None:
             return False
         names = os.fsencode(beside), os.fsencode(self.path.name)
-        if call(self.folder, names[0], self.folder, names[1], _EXCHANGE) == 0:
+        if call(self.directory, names[0], self.directory, names[1], _EXCHANGE) == 0:
             return True
         number = _last_error()
         if number in _CANNOT_EXCHANGE:
@@ -281,16 +281,16 @@ class AnchoredEntry:
         raise OSError(number, os.strerror(number), str(self.path))
 
     def unlink(self, beside: str = "") -> None:
-        """Delete the file or link; nothing happens where there is none."""
+        """Delete the file or link if it exists."""
         with suppress(FileNotFoundError):
-            os.unlink(beside or self.path.name, dir_fd=self.folder)
+            os.unlink(beside or self.path.name, dir_fd=self.directory)
 
     def symlink_to(self, target: str) -> None:
-        """Make a symbolic link; raises FileExistsError where something is."""
-        os.symlink(target, self.path.name, dir_fd=self.folder)
+        """Create a symbolic link. Raises FileExistsError if the name is in use."""
+        os.symlink(target, self.path.name, dir_fd=self.directory)
 
     def chmod(self, mode: int) -> None:
-        """Set the permissions of a file that we may read, or of any of ours on Linux."""
+        """Set the permissions of a readable file, or on Linux of any file we own."""
         by_path = hasattr(os, "O_PATH")
         opened = self.open(os.O_PATH if by_path else os.O_RDONLY | os.O_NONBLOCK)
         try:
@@ -301,17 +301,17 @@ class AnchoredEntry:
             os.close(opened)
 
     def mkdir(self) -> None:
-        """Make a directory; raises FileExistsError."""
-        os.mkdir(self.path.name, dir_fd=self.folder)
+        """Create a directory. Raises FileExistsError."""
+        os.mkdir(self.path.name, dir_fd=self.directory)
 
     def rmdir(self) -> None:
         """Delete an empty directory."""
-        os.rmdir(self.path.name, dir_fd=self.folder)
+        os.rmdir(self.path.name, dir_fd=self.directory)
 
 
 @cache
 def _exchange_call() -> Any:
-    """renameat2 of Linux or renameatx_np of macOS; None where the C library has neither."""
+    """Return renameat2 (Linux) or renameatx_np (macOS); None if the C library has neither."""
     import ctypes  # 3 ms that only a write pays
 
     name = "renameatx_np" if sys.platform == "darwin" else "renameat2"

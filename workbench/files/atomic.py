@@ -1,7 +1,6 @@
-"""Files written whole or not at all, with mode, owner, attributes and links as they were; used by whatever writes
-files of the user.
+"""Atomic writes of the user's files that preserve mode, owner, attributes and links.
 
-Paths are real paths below a `Root`; see `workbench.files.anchored` for what that guarantees.
+Paths are real paths below a `Root`; `workbench.files.anchored` describes what that guarantees.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ from workbench.files.replace import note_own_write
 from workbench.processes.leftovers import mark
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
-"""In a folder where only an owner may, or over a file that is mounted on its own."""
+"""Renaming is refused in a directory where only an owner may do it, and over a file that is a mount point."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CHANGED = "It was changed by something else at this moment"
 _TURNS = 10
-"""How often names are exchanged to leave the newest content in place while somebody else goes on writing."""
+"""How often names are exchanged to keep the newest content while another process goes on writing."""
 
 
 def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None = None) -> None:
-    """Create the file and its folders; raises FileExistsError when it is there by now, OSError.
+    """Create the file and its parent directories. Raises FileExistsError if it exists by now, OSError.
 
-    Without `mode` it has the permissions that the umask leaves a new file.
+    Without `mode` it gets the permissions that the umask gives a new file.
     """
     note_own_write(path, raw)
     with root.entry(path, make=True) as entry:
         temporary = _name()
         try:
             _write_temporary(entry, temporary, raw, mode=mode)
-            entry.check_in_place()
+            entry.check_not_moved()
             _link(entry, temporary, raw, mode)
             _check_stayed(entry)
         finally:
@@ -45,33 +44,33 @@ def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None =
 
 
 def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
-    """Give an existing regular file this content; raises OSError, also when it became something else meanwhile.
+    """Replace the content of a regular file. Raises OSError, also if it is no longer a regular file.
 
-    `before` is what was read from it: where it holds anything else by now, that stays. After an error it is as it was;
-    but a crash may tear one that had to be written in place (it has several names, an owner we cannot give to another
-    file, or is mounted on its own).
+    `before` is its content when it was read: if it holds anything else by now, that stays. After an error the content
+    is unchanged. A crash may tear a file that had to be written in place: one with several names, with an owner that we
+    cannot give to another file, or that is a mount point.
     """
     note_own_write(path, raw)
     with root.entry(path) as entry:
-        found = entry.stat()
-        if not stat.S_ISREG(found.st_mode):
+        info = entry.stat()
+        if not stat.S_ISREG(info.st_mode):
             raise OSError(errno.ESTALE, "It is not the file any more that it was", str(path))
         if not entry.may_write():
             raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        if found.st_nlink > 1 or not _replace_by_rename(entry, raw, found, before):
-            _write_in_place(entry, raw, before)
+        if info.st_nlink > 1 or not _replace_by_rename(entry, raw, info, before):
+            _overwrite_content(entry, raw, before)
 
 
 def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
-    """Delete the file or link; raises OSError, also where it holds something else than `before`: then it stays."""
+    """Delete the file or link. Raises OSError, also if it holds anything else than `before`; then it stays."""
     note_own_write(path, None)
     with root.entry(path) as entry:
         if before is None:
             entry.unlink()
             return
-        # under another name nobody can write to it between the comparison and the end
+        # Under another name nobody can write to it between the comparison and the deletion.
         aside = _name()
-        entry.check_in_place()
+        entry.check_not_moved()
         entry.rename_to(aside)
         if entry.has_content(before, aside):
             entry.unlink(aside)
@@ -82,36 +81,36 @@ def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> N
 
 
 class _Stranded(OSError):
-    """What somebody wrote could not be given its name back; it has the temporary one and stays there."""
+    """Another process's content could not be renamed back; it stays under its temporary name."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """What has a name: device and inode, and the content of a regular file that we may read."""
+    """What a name refers to: device and inode, and the content of a readable regular file."""
 
     identity: tuple[int, int]
     content: bytes | None
 
     @classmethod
     def of(cls, entry: AnchoredEntry, name: str) -> _State:
-        found = entry.stat(name)
+        info = entry.stat(name)
         content = None
         with suppress(OSError):
             content = entry.read(name)
-        return cls((found.st_dev, found.st_ino), content)
+        return cls((info.st_dev, info.st_ino), content)
 
 
 def _name() -> str:
     return f".ohw-{mark()}-{secrets.token_hex(8)}.tmp"
 
 
-def _replace_by_rename(entry: AnchoredEntry, raw: bytes, found: os.stat_result, before: bytes | None) -> bool:
-    """False where a new file cannot stand in for the old one; then nothing has changed."""
+def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, before: bytes | None) -> bool:
+    """Return False, with nothing changed, if a new file cannot replace the old one."""
     temporary = _name()
     try:
-        _write_temporary(entry, temporary, raw, like=found)
-        entry.check_in_place()
-        _swap_in(entry, temporary, raw, found, before)
+        _write_temporary(entry, temporary, raw, like=info)
+        entry.check_not_moved()
+        _swap_in(entry, temporary, raw, info, before)
     except _Stranded:
         raise
     except OSError as error:
@@ -126,54 +125,54 @@ def _replace_by_rename(entry: AnchoredEntry, raw: bytes, found: os.stat_result, 
     return True
 
 
-def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, found: os.stat_result, before: bytes | None) -> None:
-    """Give the new file the name; raises OSError where the old one was changed by then, which has the name again.
+def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, info: os.stat_result, before: bytes | None) -> None:
+    """Give the new file the name. Raises OSError if the old one had changed by then; the old one keeps its name.
 
-    Where names can be exchanged, what had the name is compared when nobody can reach it by that name any more. Anywhere
-    else it is compared just before the rename.
+    Where names can be exchanged atomically, the old file is compared after the exchange, when nobody can reach it by
+    its name. Otherwise it is compared just before the rename.
     """
     mine = entry.stat(temporary)
     if not entry.exchange(temporary):
-        _check_unchanged(entry, "", found, before)
+        _check_unchanged(entry, "", info, before)
         entry.rename_from(temporary)
         return
     try:
-        _check_unchanged(entry, temporary, found, before)
-        entry.check_in_place()
+        _check_unchanged(entry, temporary, info, before)
+        entry.check_not_moved()
     except OSError:
         _exchange_back(entry, temporary, _State((mine.st_dev, mine.st_ino), raw))
         raise
 
 
 def _check_stayed(entry: AnchoredEntry) -> None:
-    """Delete the new file again where its folder was moved away at that moment; raises OSError then."""
+    """Raise OSError and delete the new file again if its directory was moved meanwhile."""
     try:
-        entry.check_in_place()
+        entry.check_not_moved()
     except OSError:
         entry.unlink()
         raise
 
 
 def _exchange_back(entry: AnchoredEntry, temporary: str, put: _State) -> None:
-    """Give the name to what had it, or to what somebody has written since; `put` has it now, as far as we know."""
+    """Give the name back to its old file, or to what another process has written since; `put` probably has it now."""
     for _ in range(_TURNS):
         theirs = _State.of(entry, temporary)
         try:
             entry.exchange(temporary)
         except OSError as error:
-            kept = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # a name that no sweep takes for ours
-            entry.rename_beside(temporary, kept)
-            said = f"{_CHANGED}, and what it held is in {kept} beside it now ({error.strerror})"
-            raise _Stranded(errno.ESTALE, said, str(entry.path)) from error
+            saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # a name that no sweep takes for ours
+            entry.rename_beside(temporary, saved_name)
+            message = f"{_CHANGED}, and what it held is in {saved_name} beside it now ({error.strerror})"
+            raise _Stranded(errno.ESTALE, message, str(entry.path)) from error
         if _State.of(entry, temporary) == put:
             return
         put = theirs
 
 
-def _check_unchanged(entry: AnchoredEntry, name: str, found: os.stat_result, before: bytes | None) -> None:
-    """Raise OSError when somebody wrote to the file since it was read, or changed its owner or mode."""
+def _check_unchanged(entry: AnchoredEntry, name: str, info: os.stat_result, before: bytes | None) -> None:
+    """Raise OSError if the content, the owner or the mode changed since the file was read."""
     now = entry.stat(name)
-    same = all(getattr(now, key) == getattr(found, key) for key in _COMPARED)
+    same = all(getattr(now, key) == getattr(info, key) for key in _COMPARED)
     if not same or (before is not None and not entry.has_content(before, name)):
         raise OSError(errno.ESTALE, _CHANGED, str(entry.path))
 
@@ -197,21 +196,21 @@ def _write_temporary(
     with os.fdopen(entry.open(_NEW, 0o666 if is_usual else 0o600, beside=name), "wb") as file:
         file.write(raw)
         if like is not None:
-            _take_after(file.fileno(), entry, like)
+            _copy_metadata(file.fileno(), entry, like)
         elif mode is not None:
             os.fchmod(file.fileno(), mode)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _take_after(file: int, entry: AnchoredEntry, found: os.stat_result) -> None:
-    """Owner, attributes, mode of the file it will replace; raises PermissionError where we may not set them."""
+def _copy_metadata(file: int, entry: AnchoredEntry, info: os.stat_result) -> None:
+    """Copy owner, attributes and mode of the file to replace. Raises PermissionError if that is not allowed."""
     mine = os.fstat(file)
-    if (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
-        os.chown(file, found.st_uid, found.st_gid)
+    if (mine.st_uid, mine.st_gid) != (info.st_uid, info.st_gid):
+        os.chown(file, info.st_uid, info.st_gid)
     if hasattr(os, "listxattr"):
         _copy_attributes(file, entry)
-    os.chmod(file, stat.S_IMODE(found.st_mode))
+    os.chmod(file, stat.S_IMODE(info.st_mode))
 
 
 def _copy_attributes(file: int, entry: AnchoredEntry) -> None:
@@ -226,16 +225,17 @@ def _copy_attributes(file: int, entry: AnchoredEntry) -> None:
             os.close(old)
 
 
-def _write_in_place(entry: AnchoredEntry, raw: bytes, before: bytes | None) -> None:
+def _overwrite_content(entry: AnchoredEntry, raw: bytes, before: bytes | None) -> None:
     with os.fdopen(entry.open(os.O_RDWR), "r+b", buffering=0) as file:
         old = file.readall()
-        entry.check_in_place()
+        entry.check_not_moved()
         if before is not None and old != before:
             raise OSError(errno.ESTALE, _CHANGED, str(entry.path))
         try:
             _overwrite(file, raw)
         except OSError:
-            _overwrite(file, old)  # its room is there still
+            # Its space is still allocated.
+            _overwrite(file, old)
             raise
 
 
@@ -250,8 +250,8 @@ def _write_exclusively(entry: AnchoredEntry, raw: bytes, mode: int | None) -> No
 
 def _overwrite(file: FileIO, raw: bytes) -> None:
     file.seek(0)
-    left = memoryview(raw)
-    while left:
-        left = left[file.write(left) :]
+    remaining = memoryview(raw)
+    while remaining:
+        remaining = remaining[file.write(remaining) :]
     file.truncate()
     os.fsync(file.fileno())

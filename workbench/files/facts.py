@@ -61,37 +61,37 @@ def _ask(question: Callable[[str], A], path: str) -> A:
 
 
 def real_path(path: str) -> str:
-    """The path without links, also of what does not exist; the path itself where that cannot be determined."""
+    """Return the path without links, also of what does not exist; the path itself if that cannot be determined."""
     return _ask(_real_path, path)
 
 
 def is_link(path: str) -> bool:
-    """Whether the path is a symbolic link."""
+    """Return whether the path is a symbolic link."""
     return _ask(_is_link, path)
 
 
 def is_file(path: str) -> bool:
-    """Whether the path leads to a regular file."""
+    """Return whether the path leads to a regular file."""
     return _ask(os.path.isfile, path)
 
 
 def is_directory(path: str) -> bool:
-    """Whether the path leads to a directory."""
+    """Return whether the path leads to a directory."""
     return _ask(os.path.isdir, path)
 
 
 def exists(path: str) -> bool:
-    """Whether there is anything at the path, a broken link too."""
+    """Return whether anything exists at the path, including a broken link."""
     return _ask(_exists, path)
 
 
 def link_count(path: str) -> int:
-    """The number of names of what the path leads to; 0 where there is nothing."""
+    """Return the link count of what the path leads to; 0 if it does not exist."""
     return _ask(_link_count, path)
 
 
 def is_empty(path: str) -> bool | None:
-    """Whether what the path leads to has no bytes; None where there is nothing."""
+    """Return whether the file at the path is empty; None if it does not exist."""
     return {0: True, 1: False}.get(_ask(_size, path))
 
 
@@ -124,7 +124,7 @@ def _link_count(path: str) -> int:
 
 
 def _size(path: str) -> int:
-    """0 without bytes, 1 with some, -1 where there is nothing."""
+    """Return 0 for an empty file, 1 for a larger one, -1 if it does not exist."""
     try:
         return min(1, os.stat(path).st_size)  # noqa: PTH116 - a Path costs more than the call
     except (OSError, ValueError):

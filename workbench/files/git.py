@@ -1,9 +1,9 @@
-"""The one way in which the workbench runs git: nothing of the repository is executed; a contract test keeps it so.
+"""The only place that runs git; nothing of the repository is executed, which a contract test checks.
 
-Used by file versions, merging, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
-external diffs, merge drivers, pagers, signatures, transports (so lazy fetches of a promisor too), bare repositories
-that lie in a folder and the settings of user and system are off, but for those of the user that say what is ignored
-and how lines end. Variables of git in our own environment do not reach it; every call has a time limit.
+Used by file snapshots, merging, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
+external diffs, merge drivers, pagers, signatures, transports (so also lazy fetches of a promisor), nested bare
+repositories and the settings of user and system are disabled, except for the user's settings for ignored files and line
+ends. Git variables of our own environment are not inherited; every call has a time limit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.processes.start import find_program, run, safe_path
 from workbench.secrets.names import child_environment
 
 TIMEOUT = 10.0
-"""Seconds a call may take where nothing else is said."""
+"""Default time limit of a call, in seconds."""
 NO_GIT = "git is not installed, or not in the PATH"
 _DIFF = ("--no-ext-diff", "--no-textconv")
 _ALL_DIFF = (*_DIFF, "--ignore-submodules=all")  # a submodule has settings of its own
@@ -86,14 +86,14 @@ _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("credential", "helper"): {"helper": ""},
     ("gpg", "program"): {"program": "false"},
 }
-"""Settings with a name of the repository's own in the middle -> what switches them off."""
+"""Settings whose key contains a name chosen by the repository -> what disables them."""
 _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
-"""Settings of user and system that count: without them a folder of theirs looks changed, or strange."""
+"""Settings of user and system that are kept: without them, the user's directories look changed or unsafe."""
 
 
 @dataclass(frozen=True)
 class GitAnswer:
-    """What git said: its exit code and output; `code` is None when it could not run at all (`error` says why)."""
+    """The result of a git command; `code` is None if it could not run at all (`error` says why)."""
 
     code: int | None
     output: bytes = b""
@@ -101,13 +101,14 @@ class GitAnswer:
 
     @property
     def ok(self) -> bool:
-        """Whether git ran and ended well."""
+        """Whether git ran and succeeded."""
         return self.code == 0
 
 
 @dataclass(frozen=True)
 class OwnRepository:
-    """A repository of our own beside a folder: its settings are ours, and the folder's own repository is not read."""
+    """A repository of our own beside a directory: our settings apply, and the directory's own repository is not
+    read."""
 
     git_dir: Path
     work_tree: Path
@@ -123,10 +124,10 @@ def run_git(
     timeout: float = TIMEOUT,
     settings: Mapping[str, str] | None = None,
 ) -> GitAnswer:
-    """`git ARGUMENTS` in that folder, on the repository around it or on one of our `own`, with `data` on its stdin.
+    """Run `git ARGUMENTS` in a directory, on the repository around it or on one of our `own`, with `data` on stdin.
 
-    `settings` are more of ours, such as a name for commits. Raises ValueError for a command that is not known to be
-    harmless; all else is in the answer.
+    `settings` are additional settings, such as a name for commits. Raises ValueError for a command that is not on the
+    list of harmless ones; every other failure is in the answer.
     """
     guards = _GUARDS.get(arguments[0])
     if guards is None:
@@ -143,10 +144,10 @@ def run_git(
         [git, "--no-pager", "config", "--list", "--show-scope", "-z"], cwd, _listing_environment(cwd), b"", timeout
     )
     if not listed.ok:
-        # What it would run is not known, so nothing is run.
+        # Unknown settings could name programs, so nothing is run.
         return GitAnswer(None, error=listed.error or "git cannot read its settings here")
-    found = list(_listed(listed.output))
-    environment = _environment(cwd, {**_switched_off(found), **(settings or {})}, _of_user(found))
+    entries = list(_listed(listed.output))
+    environment = _environment(cwd, {**_switched_off(entries), **(settings or {})}, _of_user(entries))
     return _call(command, cwd, environment, data, timeout)
 
 
@@ -163,17 +164,17 @@ def _call(
 
 
 def _plain_environment(cwd: Path | str) -> dict[str, str]:
-    kept = {
+    variables = {
         name: value
         for name, value in child_environment().items()
         if not name.startswith(("GIT_", "SSH_ASKPASS", "LC_", "LANG"))
     }
     path = safe_path(os.environ.get("PATH", os.defpath), cwd)
-    return {**kept, "PATH": path, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    return {**variables, "PATH": path, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 
 
 def _listing_environment(cwd: Path | str) -> dict[str, str]:
-    """For the look at the settings, which runs nothing: those of the user are among them."""
+    """Return the environment for listing the settings, including the user's; that runs nothing."""
     return {**_plain_environment(cwd), **_as_variables([*_SETTINGS.items()])}
 
 
@@ -194,7 +195,7 @@ def _environment(
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Settings as variables: they win over those of the repository, and a name may hold any sign."""
+    """Return settings as environment variables: they override the repository's, and a name may hold any character."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for at, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{at}"] = key
@@ -203,22 +204,22 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
-    """Scope, key and value of each setting."""
+    """Yield scope, key and value of each setting."""
     parts = os.fsdecode(output).split("\0")
     for scope, entry in zip(parts[:-1:2], parts[1::2], strict=True):
         key, _, value = entry.partition("\n")
         yield scope, key, value
 
 
-def _of_user(found: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
-    """The few settings of user and system that count here, in their order: one may have several values."""
-    return [(key, value) for scope, key, value in found if key in _USERS and scope in ("system", "global")]
+def _of_user(entries: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """Return the settings of user and system that are kept, in order, as one key may have several values."""
+    return [(key, value) for scope, key, value in entries if key in _USERS and scope in ("system", "global")]
 
 
-def _switched_off(found: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Settings that empty every program which the repository's own settings name."""
+def _switched_off(entries: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """Return settings that clear every program named by the repository's own settings."""
     emptied: dict[str, str] = {}
-    for scope, key, _ in found:
+    for scope, key, _ in entries:
         kind, _, rest = key.partition(".")
         name, _, variable = rest.rpartition(".")
         if scope == "command":

@@ -1,4 +1,4 @@
-"""What kind of image a file is and how large, from its first bytes; used by tools, session and screen."""
+"""The format and the size of images, from the first bytes of a file; used by tools, session and front ends."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import struct
 from typing import Final
 
 MOST_BYTES: Final = 3_500_000
-"""A larger image is refused by providers once it is written as text."""
+"""Larger images are refused by providers once they are base64-encoded."""
 HEAD: Final = 128 * 1024
-"""Bytes of a file that tell its kind and, as a rule, its size."""
+"""Bytes at the beginning of a file that identify its format and usually its size."""
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -20,19 +20,19 @@ _NAMED: Final = re.compile(r"\.(png|jpe?g|gif|webp)$", re.IGNORECASE)
 
 
 def is_named_so(path: str) -> bool:
-    """Whether the name is that of an image which models take."""
+    """Return whether the file name is that of an image format which models accept."""
     return _NAMED.search(path) is not None
 
 
 def kind_of(head: bytes) -> str | None:
-    """The media type of an image that models take, or None."""
+    """Return the media type of an image that models accept, or None."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
 
 
 def pixels_of(head: bytes) -> tuple[int, int] | None:
-    """Width and height; None where the bytes do not tell."""
+    """Return width and height in pixels; None if the bytes do not contain them."""
     kind = kind_of(head)
     try:
         if kind == "image/png":
@@ -43,7 +43,8 @@ def pixels_of(head: bytes) -> tuple[int, int] | None:
             return _of_webp(head)
         return _of_jpeg(head) if kind == "image/jpeg" else None
     except (struct.error, IndexError):
-        return None  # it is cut off
+        # Truncated.
+        return None
 
 
 def _of_webp(head: bytes) -> tuple[int, int] | None:
@@ -60,7 +61,7 @@ def _of_webp(head: bytes) -> tuple[int, int] | None:
 
 
 def _of_jpeg(head: bytes) -> tuple[int, int] | None:
-    """From its frame, which stands behind tables and notes of any length."""
+    """Read the size from the frame header, which follows tables and comments of any length."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         mark = head[at + 1]

@@ -25,17 +25,17 @@ _in_memory: dict[int, bool] = {}
 
 
 def stat_key(info: os.stat_result) -> StatKey:
-    """Return what differs with each change of a file that `has_settled`."""
+    """Return a key that differs after each change of a file that `has_settled`."""
     return info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev, info.st_size, info.st_mode
 
 
 def is_settled_directory(info: os.stat_result) -> bool:
-    """Whether an equal stat of a directory will mean equal entries: they cannot be mapped."""
+    """Return whether an equal stat of a directory will mean equal entries; directories cannot be mapped."""
     return _age(info) >= _GRAIN_NS
 
 
 def has_settled(info: os.stat_result) -> bool:
-    """Whether an equal stat of a regular file or link, from now on, will mean an equal content."""
+    """Return whether, from now on, an equal stat of a regular file or link will mean an equal content."""
     return _age(info) >= _WRITTEN_BACK_NS and not _is_in_memory(info.st_dev)
 
 
@@ -50,7 +50,7 @@ def _is_in_memory(device: int) -> bool:
 
 
 def _mounted() -> dict[int, bool]:
-    """The mounted devices, see proc_pid_mountinfo(5); none where the system does not tell."""
+    """Return the mounted devices, see proc_pid_mountinfo(5); empty where the system does not list them."""
     devices: dict[int, bool] = {}
     with suppress(OSError, ValueError, IndexError):
         for line in Path(_MOUNTS).read_text(encoding="utf-8", errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""Text files as bytes and as text: read, decoded and encoded without loss; used by the editor's commands."""
+"""Reading, decoding, encoding and merging text files without loss; used by the editor's commands."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _CONTROLS = bytes(sign for sign in range(32) if sign not in b"\t\n\v\f\r\b\x1b")
 
 
 class EditorError(Exception):
-    """A command cannot be carried out; the message tells the model why and what to do."""
+    """A command cannot be executed; the message tells the model why and what to do."""
 
 
 @dataclass(frozen=True)
 class Coding:
-    """How text stands in a file."""
+    """The encoding of a text file and its byte order mark."""
 
     encoding: str = "utf-8"
     bom: bytes = b""
 
     def decode(self, raw: bytes) -> str:
-        """The text of the bytes; line ends stay as they are."""
+        """Return the text of the bytes; line ends are unchanged."""
         return raw[len(self.bom) :].decode(self.encoding)
 
     def encode(self, text: str) -> bytes:
-        """The bytes for the text; raises EditorError for a character this encoding does not have."""
+        """Return the bytes of the text. Raises EditorError for a character that the encoding lacks."""
         try:
             return self.bom + text.encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -54,7 +54,7 @@ class Coding:
 
 
 def why_unusable(path: str, error: OSError | ValueError) -> str:
-    """What the model is told when the system refused to read or write the file."""
+    """Return the model's message for a failed read or write of the file."""
     if isinstance(error, FileExistsError):
         return f"{path} exists already; `create` never replaces anything. Nothing was changed."
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -62,17 +62,17 @@ def why_unusable(path: str, error: OSError | ValueError) -> str:
 
 
 def digest(raw: bytes) -> str:
-    """A fingerprint of a content."""
+    """Return the SHA-256 of a content, in hexadecimal."""
     return hashlib.sha256(raw).hexdigest()
 
 
 def name_of(path: Path) -> str:
-    """A short name without slashes for a file, the same in every run."""
+    """Return a short name without slashes for a file, the same in every run."""
     return hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
 
 
 def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
-    """The content of a regular file of at most 10 MB, by its real path.
+    """Return the content of a regular file of at most 10 MB, by its real path.
 
     Raises EditorError for anything else, OSError.
     """
@@ -89,12 +89,12 @@ def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
     return raw
 
 
-def _check_regular(path: Path, found: os.stat_result) -> None:
-    if stat.S_ISDIR(found.st_mode):
+def _check_regular(path: Path, info: os.stat_result) -> None:
+    if stat.S_ISDIR(info.st_mode):
         raise EditorError(f"{path} is a folder; only the command `view` works on folders.")
-    if not stat.S_ISREG(found.st_mode):
-        raise EditorError(f"{path} is {_kind(found.st_mode)}, not a regular file; this tool leaves it alone.")
-    if found.st_size > MAX_BYTES:
+    if not stat.S_ISREG(info.st_mode):
+        raise EditorError(f"{path} is {_kind(info.st_mode)}, not a regular file; this tool leaves it alone.")
+    if info.st_size > MAX_BYTES:
         raise EditorError(_too_large(path))
 
 
@@ -109,7 +109,7 @@ def _kind(mode: int) -> str:
 
 
 def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
-    """How the bytes are coded, and their text; raises EditorError when no way reads and writes them without loss."""
+    """Return the encoding and the text. Raises EditorError if no encoding reads and writes the bytes without loss."""
     for coding in _codings(raw):
         text = _decode(coding, raw)
         if text is not None:
@@ -120,7 +120,7 @@ def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
-    """The bytes to write; raises EditorError for a text that the file cannot hold or this tool would not open again."""
+    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or this tool cannot reopen."""
     raw = coding.encode(text)
     if len(raw) > MAX_BYTES:
         raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
@@ -130,9 +130,10 @@ def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
 
 
 def _codings(raw: bytes) -> Iterator[Coding]:
-    """What the bytes may be, the likeliest first.
+    """Yield the possible encodings, the likeliest first.
 
-    One-byte encodings only where nothing above ASCII is UTF-8 (else it is UTF-8 with damage) and nothing is binary.
+    One-byte encodings are tried only if the bytes contain neither UTF-8 sequences (else it is damaged UTF-8) nor binary
+    data.
     """
     yield from (Coding(encoding, bom) for bom, encoding in _BOMS if raw.startswith(bom))
     if b"\0" in raw:
@@ -148,46 +149,47 @@ def _codings(raw: bytes) -> Iterator[Coding]:
 def _decode(coding: Coding, raw: bytes) -> str | None:
     try:
         text = coding.decode(raw)
-        # strict UTF-8 has one form only; of the others that is made sure
+        # Strict UTF-8 has one form only; for other encodings the round trip is checked.
         return text if coding.encoding == "utf-8" or coding.encode(text) == raw else None
     except (UnicodeDecodeError, EditorError):
         return None
 
 
 _TIMEOUT = 3.0
-_MOST_CONFLICTS = 127  # git says no more, and means an error with a higher number
+# Git reports no more conflicts than this; a higher exit code is an error.
+_MOST_CONFLICTS = 127
 
 
 @dataclass(frozen=True)
 class Merged:
-    """Both changes in one text; where they meet (`conflicts` places) it has the edit's lines.
+    """Both changes merged into one text; in each of the `conflicts` it has the edit's lines.
 
-    `conflicts` is None when they could not be merged: then the text is the edit's alone.
+    `conflicts` is None if the texts could not be merged: then the text is the edit's alone.
     """
 
     text: str
     conflicts: int | None = 0
 
 
-def merge(seen: str, theirs: str, wanted: str) -> Merged:
-    """What `seen` becomes with their change and the wanted one; conflict marks are never in it."""
-    if theirs in (seen, wanted):
-        return Merged(wanted)
+def merge(base: str, theirs: str, edited: str) -> Merged:
+    """Merge two changes of `base`: the one on disk and the wanted one. The result never contains conflict markers."""
+    if theirs in (base, edited):
+        return Merged(edited)
     try:
-        with tempfile.TemporaryDirectory(prefix=prefix("merge")) as folder:
-            for name, text in (("wanted", wanted), ("seen", seen), ("theirs", theirs)):
-                (Path(folder) / name).write_bytes(text.encode())
-            return _merged(folder, wanted)
+        with tempfile.TemporaryDirectory(prefix=prefix("merge")) as directory:
+            for name, text in (("wanted", edited), ("seen", base), ("theirs", theirs)):
+                (Path(directory) / name).write_bytes(text.encode())
+            return _merged(directory, edited)
     except (OSError, UnicodeError):
-        return Merged(wanted, None)
+        return Merged(edited, None)
 
 
-def _merged(folder: str, wanted: str) -> Merged:
+def _merged(directory: str, edited: str) -> Merged:
     names = ("wanted", "seen", "theirs")
-    answer = run_git(("merge-file", "-p", "-q", *names), cwd=folder, timeout=_TIMEOUT)
+    answer = run_git(("merge-file", "-p", "-q", *names), cwd=directory, timeout=_TIMEOUT)
     conflicts = answer.code
     if conflicts:
-        answer = run_git(("merge-file", "-p", "-q", "--ours", *names), cwd=folder, timeout=_TIMEOUT)
+        answer = run_git(("merge-file", "-p", "-q", "--ours", *names), cwd=directory, timeout=_TIMEOUT)
     if conflicts is None or not 0 <= conflicts <= _MOST_CONFLICTS or not answer.ok:
-        return Merged(wanted, None)
+        return Merged(edited, None)
     return Merged(answer.output.decode(), conflicts)

@@ -1,4 +1,4 @@
-"""Edits `settings.toml` in place: comments and order stay, and a crash leaves the old file or the new one."""
+"""In-place edits of `settings.toml` that keep comments and order; a crash leaves the old file or the new one."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class _DataType(msgspec.StructMeta):
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> _DataType:
         config = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, **config}
-        made: _DataType = super().__new__(mcls, name, bases, namespace, **config)
-        return made
+        cls: _DataType = super().__new__(mcls, name, bases, namespace, **config)
+        return cls
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))

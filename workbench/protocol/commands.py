@@ -82,7 +82,7 @@ class AllowAlways(Command):
 
 
 class AnswerQuestion(Command):
-    """Answer a question of the agent's."""
+    """Answer a question of the agent."""
 
     action_id: str
     text: str
@@ -99,7 +99,7 @@ class Condense(Command):
 
 
 class RevertFiles(Command):
-    """Write files back: `before` is what each holds now, `after` what it shall hold."""
+    """Restore files: `before` is what each holds now, `after` what it shall hold."""
 
     files: tuple[FileDelta, ...]
 
@@ -134,7 +134,7 @@ class GetPrompt(Command):
 
 
 class Leave(Command):
-    """Say good-bye; with `stop`, because the terminal is gone, a run that nobody else watches ends too."""
+    """Leave the session; with `stop`, because the terminal is gone, a run that no other front end watches ends too."""
 
     stop: bool = False
 

@@ -31,23 +31,24 @@ class FileDelta(Data):
     before: str | None
     after: str | None
     cut: str = ""
-    """Why the texts are not the file's own but a line about it: it is binary, or too large."""
+    """Explains contents that are not the file's own: it is binary, or too large."""
     version: str = ""
-    """A version that may hold the file as it is `after`, to the byte; only where a change is reverted."""
+    """A snapshot that may hold the file exactly as in `after`; only where a change is reverted."""
 
 
 class FileText(Data):
-    """What one file shall hold, to the byte; `None`: it shall not exist."""
+    """The exact content that a file shall get; `None`: it shall not exist."""
 
     path: str
     text: str | None
 
 
 class StaleFile(Data):
-    """A file that somebody changed since the agent saw it: what it had `seen`, `theirs` on disk, what it `wanted`.
+    """A file that changed since the agent read it: the content it had `seen`, `theirs` on disk, and the one it
+    `wanted`.
 
-    The preview holds both changes. Where they meet, in `conflicts` places, it has the agent's; None: they could not be
-    merged, and it has the agent's alone.
+    The preview merges both changes. In each of the `conflicts` it has the agent's lines; None: they could not be
+    merged, and it has the agent's content.
     """
 
     path: str
@@ -56,7 +57,7 @@ class StaleFile(Data):
     wanted: str
     conflicts: int | None = 0
     by: str = ""
-    """Who changed it, where the log knows: "person", "other", or "agent" for an earlier action."""
+    """Who changed it, where the log knows: "person" (the user), "other", or "agent" for an earlier action."""
 
 
 class RawToolCall(Data):
@@ -66,24 +67,24 @@ class RawToolCall(Data):
     name: str
     arguments: str
     signature: str = ""
-    """What the provider wants back with the call, where it signs calls."""
+    """The provider's signature of the call, to be sent back with it."""
 
 
 class Usage(Data):
-    """Tokens of one model call; `None` where the provider did not say."""
+    """Tokens of one model call; `None` where the provider reports none."""
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     written: int | None = None
-    """Of the input, what the provider put into its cache and charges for."""
+    """Input tokens written to the provider's cache, which are charged."""
     reasoning: int | None = None
     window: int | None = None
-    """Tokens that a request to this model may hold."""
+    """Size of the model's context window in tokens."""
 
 
 class ContextParts(Data):
-    """About how many tokens of a request each part took; together what the provider counted, where it did."""
+    """An estimate of the tokens of each part of a request; the sum is the provider's count, if it reports one."""
 
     system: int = 0
     tools: int = 0
@@ -100,10 +101,10 @@ class Segment(Data):
 
 
 class UserMessage(EventBase):
-    """What the person sent; also while the agent runs, then it waits for the next step.
+    """A message of the user; one sent while the agent runs waits for the next step.
 
-    `mentions` are the files they named, relative to the workspace, `attached` what these held then: `None` for what is
-    no text or too large. `images` are data URLs, `image_names` the files they came from, in the same order.
+    `mentions` are the files it names, relative to the workspace, `attached` their contents at that time: `None` for
+    what is not text or too large. `images` are data URLs, `image_names` the files they came from, in the same order.
     """
 
     text: str
@@ -114,7 +115,7 @@ class UserMessage(EventBase):
 
 
 class ResourceText(Data):
-    """A resource of an MCP server, as it was when read; `error` says why it could not be. Images are data URLs."""
+    """A resource of an MCP server when it was read; `error` says why that failed. Images are data URLs."""
 
     name: str
     text: str = ""
@@ -123,20 +124,20 @@ class ResourceText(Data):
 
 
 class ResourcesRead(EventBase):
-    """The resources that the message of event `message` mentions, read for the call of the model that follows."""
+    """The resources that the message of event `message` mentions, read for the following model call."""
 
     message: int
     resources: tuple[ResourceText, ...]
 
 
 class MessageWithdrawn(EventBase):
-    """The person took back the message of event `message` before any call of the model held it."""
+    """The user withdrew the message of event `message` before any model call contained it."""
 
     message: int
 
 
 class CondensingUndone(EventBase):
-    """The person took back the condensing of event `condensed`: events `first`..`last` are sent to the model again."""
+    """The user undid the condensation of event `condensed`: events `first`..`last` are sent to the model again."""
 
     condensed: int
     first: int
@@ -144,27 +145,27 @@ class CondensingUndone(EventBase):
 
 
 class UserCommand(EventBase, tag="person_command"):
-    """A shell command of the person's own; it runs once no action does, and an `action_observed` holds its result."""
+    """A shell command of the user's own; it runs when no action does, and an `action_observed` holds its result."""
 
     action_id: str
     command: str
 
 
 class FilesChanged(EventBase):
-    """Files changed by the person or another program."""
+    """Files changed by the user or another program."""
 
     files: tuple[FileDelta, ...]
     by: str = "other"
 
 
 class VersionTaken(EventBase):
-    """The files of the workspace have this version now; `files` is what the action `action_id` changed in them.
+    """A snapshot of the workspace; `files` is what the action `action_id` changed in it.
 
-    Files that `action_observed` tells of are not repeated; `more` counts those whose texts are not kept here. Without
-    an action it is a version to start from, or one that follows from `files_changed`. `notice` is a line for the
-    person; without a `version` it says why there is none. `copy_id` names the copy of what the action takes away
-    and no version holds, kept before it began. `guarded` are protected files that changed without having been shown:
-    `notice` then says whether they were put back.
+    Files listed in `action_observed` are not repeated; `more` counts those whose contents are not stored here. Without
+    an action it is a snapshot to start from, or one that follows from `files_changed`. `notice` is a line for the user;
+    without a `version` it says why there is none. `copy_id` names the safety copy, made before the action began, of
+    what it deletes and no snapshot holds. `guarded` are protected files that changed although the preview did not show
+    it: `notice` then says whether they were restored.
     """
 
     version: str = ""
@@ -182,8 +183,8 @@ Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 class ActionProposed(EventBase):
     """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error).
 
-    `function` is the tool's name as the model wrote it, `batch` how many calls the response has. `presentation` is how
-    a tool wants the call shown that is not built in; built-in ones need none.
+    `function` is the tool's name as the model wrote it, `batch` the number of calls in the response. `presentation` is
+    set by tools that are not built in; built-in ones need none.
     """
 
     action_id: str
@@ -202,13 +203,13 @@ class ActionProposed(EventBase):
 
 
 class ActionAssessed(EventBase):
-    """What is known before anybody is asked. `needs_decision` is false when mode or rule decides by itself.
+    """The assessment of an action before anybody is asked. `needs_decision` is false if mode or rule decides by itself.
 
-    Actions of one answer may be assessed ahead of their turn; a later one of the same action takes the place of the
-    earlier, and without `needs_decision` it takes the question back until that turn.
-    With `needs_answer` the action is a question to the person: nothing runs, and their answer becomes its result.
-    `always`: the rule to save; `edited`: the person's own arguments; `stacked`: files as earlier actions leave them.
-    `executes`: files that a command runs or reads as code, by path, each with a hash; kept where somebody decides.
+    Actions of one response may be assessed ahead of their turn; a later assessment of the same action replaces the
+    earlier one, and without `needs_decision` it withdraws the question until that turn. With `needs_answer` the action
+    is a question to the user: nothing runs, and their answer becomes its result. `always`: the rule to save; `edited`:
+    the user's own arguments; `stacked`: files as earlier actions leave them. `executes`: files that a command runs or
+    reads as code, by path, each with a hash; stored if somebody decides.
     """
 
     action_id: str
@@ -229,10 +230,10 @@ class ActionAssessed(EventBase):
 
 
 class ActionDecided(EventBase):
-    """The decision on one action, committed before it starts; `rule` names the mode or rule that decided.
+    """The decision on one action, stored before it starts; `rule` names the mode or rule that decided.
 
-    Of an action whose files were shown a part may be taken: `hunks` are the accepted hunks of the preview (from 0, over
-    its files in order), `written` is what each of its files shall hold. The tool does not run then.
+    A file change may be accepted in part: `hunks` are the accepted hunks of the preview (from 0, over its files in
+    order), `written` is the resulting content of each file. The tool does not run then.
     """
 
     action_id: str
@@ -247,7 +248,7 @@ class ActionDecided(EventBase):
 
 
 class ActionStarted(EventBase):
-    """The action runs from here on."""
+    """The action starts to run."""
 
     action_id: str
 
@@ -255,8 +256,8 @@ class ActionStarted(EventBase):
 class ActionObserved(EventBase):
     """The result: `observation` is the dumped Observation (content, is_error and the tool's own fields); seconds.
 
-    An action that was rejected, was skipped or could not be read is observed too (`ran` is false), so that each tool
-    call has exactly one result.
+    An action that was rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has
+    exactly one result.
     """
 
     action_id: str
@@ -264,18 +265,18 @@ class ActionObserved(EventBase):
     duration: float = 0.0
     ran: bool = True
     refused: bool = False
-    """The tool itself would not, when it was about to begin."""
+    """The tool itself refused just before it started."""
     version_after: str | None = None
     files_changed: tuple[FileDelta, ...] = ()
 
 
 class ActionAbandoned(EventBase):
-    """A decided action without a known outcome, found on recovery; it is never run again."""
+    """A decided action without a known outcome, detected on recovery; it is never run again."""
 
     action_id: str
     reason: str = ""
     known: str = ""
-    """What is known of it all the same, as of a sub-agent, in a sentence."""
+    """What is known of the outcome in spite of that, for example of a sub-agent; a sentence."""
 
 
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
@@ -294,13 +295,13 @@ class SessionStarted(EventBase):
     api_base: str | None = None
     scripted: bool = False
     parent: str = ""
-    """The session whose agent started this one for a sub-agent."""
+    """The session whose agent started this one as a sub-agent."""
 
 
 class ModelResponded(EventBase):
-    """One answer of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown).
+    """One response of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown).
 
-    `seen` is the last event that the request held: messages the person sent later were not known to this answer.
+    `seen` is the last event that the request contained: the model did not know later messages of the user.
     """
 
     response_id: str
@@ -308,7 +309,7 @@ class ModelResponded(EventBase):
     text: str = ""
     reasoning: str = ""
     thinking: tuple[dict[str, Any], ...] = ()
-    """The reasoning in blocks that the provider signed and wants back."""
+    """Signed reasoning blocks, to be sent back to the provider."""
     tool_calls: tuple[RawToolCall, ...] = ()
     finish_reason: str = "stop"
     usage: Usage = Usage()
@@ -321,7 +322,8 @@ class ModelResponded(EventBase):
 
 
 class ModelAsked(EventBase):
-    """A tool asked the model while the action was prepared or ran; no part of the conversation, but it counts."""
+    """A tool queried the model while the action was prepared or ran; not part of the conversation, but it is
+    charged."""
 
     action_id: str
     model: str
@@ -331,9 +333,9 @@ class ModelAsked(EventBase):
 
 
 class AgentNudged(EventBase):
-    """The workbench's own word to the agent, sent to the model like a message; `evidence` says what it is based on.
+    """A message of the workbench itself to the agent; `evidence` says what it is based on.
 
-    `lost` stands where a repair found that events of the log are lost.
+    The reason `lost` means that a repair found events of the log missing.
     """
 
     reason: Literal["empty", "no_call", "stuck", "lost"]
@@ -342,10 +344,10 @@ class AgentNudged(EventBase):
 
 
 class HistoryCondensed(EventBase):
-    """Events `first`..`last` are no longer sent to the model; `summary` stands in their place. The log keeps them.
+    """Events `first`..`last` are no longer sent to the model; `summary` replaces them. The log keeps them.
 
-    `reason` is what asked for it: the agent, the person, the model's full window, or a limit of the settings. The rest
-    is about the call that wrote the summary, as in ModelResponded.
+    `reason` is the cause: the agent, the user ("person"), the model's full window, or a limit of the settings. The
+    other fields describe the call that wrote the summary, as in ModelResponded.
     """
 
     first: int
@@ -359,13 +361,13 @@ class HistoryCondensed(EventBase):
 
 
 class CondensingAsked(EventBase):
-    """The person wants the history condensed: at once, or before the next call of the model while a run is on."""
+    """The user wants the history condensed: at once, or before the next model call of a run."""
 
 
 class SettingsChanged(EventBase):
-    """What is set from here on, `None` as it was; `dropped_rule` no longer is a rule (one line) of the session.
+    """Settings from here on; `None` means unchanged. `dropped_rule` is removed from the rules of the session.
 
-    `title` is what the person calls the session; empty for what they said first.
+    `title` is the user's name for the session; if empty, its first message serves as title.
     """
 
     model: str | None = None
@@ -377,14 +379,14 @@ class SettingsChanged(EventBase):
 
 
 class Rewound(EventBase):
-    """The session stands again where it stood at `target`; nothing is deleted."""
+    """The session returns to its state at event `target`; nothing is deleted."""
 
     target: int
     version: str | None = None
 
 
 class RunEnded(EventBase):
-    """The agent stopped; `detail` is one line for the person."""
+    """The agent stopped; `detail` is one line for the user."""
 
     reason: RunEnd
     detail: str = ""
@@ -396,7 +398,7 @@ ActionEvent: TypeAlias = (
 
 
 class DelegateStep(EventBase):
-    """A step of what works for the action `action_id`: a sub-agent whose log is `session`, or (empty) a server asks."""
+    """A step on behalf of the action `action_id`: of a sub-agent whose log is `session`, or (empty) of a server."""
 
     action_id: str
     agent: str

@@ -1,4 +1,4 @@
-"""What an engine tells its front ends and never stores."""
+"""Messages from an engine to its front ends that are never stored."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class LiveBase(TaggedData):
 
 
 class TextDelta(LiveBase):
-    """Text of the answer as it streams."""
+    """A piece of the streamed answer."""
 
     text: str
 
 
 class ReasoningDelta(LiveBase):
-    """Reasoning as it streams."""
+    """A piece of the streamed reasoning."""
 
     text: str
 
@@ -31,13 +31,13 @@ class ToolOutput(LiveBase):
 
 
 class EngineState(LiveBase):
-    """What the engine does now; `detail` is one line (a retry countdown, "saving fails", …)."""
+    """What the engine is doing; `detail` is one line (a retry countdown, "saving fails", …)."""
 
     state: Literal["idle", "thinking", "deciding", "acting"]
     detail: str = ""
     queued: int = 0
     address: str = ""
-    """Host and port of the model's server, when it is not its provider's own."""
+    """Host and port of the model's server, if it is not the provider's own."""
 
 
 class Notice(LiveBase):
@@ -47,7 +47,7 @@ class Notice(LiveBase):
 
 
 class PromptReady(LiveBase):
-    """The text of a server's prompt, for the front end that asked for it: the user sees it before anything is sent."""
+    """The text of a server's prompt, for the front end that asked for it: the user sees it before it is sent."""
 
     server: str
     text: str

@@ -16,8 +16,8 @@ the main argument itself, or nothing."""
 class Presentation(Data):
     """The icon, the words and the result view of a tool's calls.
 
-    It is data and no code, so that the log can hold it: a session reads the same in every front end, also after its
-    tool was uninstalled.
+    It is plain data, so that the log can store it: a session looks the same in every front end, also after its tool was
+    uninstalled.
 
     `headline` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the result).
     A part in square brackets is left out when one of its fields is missing or empty: `{pattern}[ in {path:path}]`.
@@ -29,15 +29,15 @@ class Presentation(Data):
     icon: str = "◆"
     """One cell."""
     ascii_icon: str = ""
-    """What stands for the icon in a terminal without Unicode, one cell; empty for what resembles it, if anything."""
+    """The icon in a terminal without Unicode, one cell; empty for a similar character, if there is one."""
     noun: str = ""
     """What plain mode calls a step: "command", "sub-agent"; the name of the tool when empty."""
     activity: str = ""
-    """What happens while it runs: "searching"; "running" and the name of the tool when empty."""
+    """The activity while it runs: "searching"; "running" and the name of the tool when empty."""
     headline: str = ""
     """The call on one line; name and arguments when empty."""
     subject: str = "path"
-    """The argument the call is about; it is what gets copied."""
+    """The argument that the call is about; it is what gets copied."""
     outcome: str = ""
     """The result in a few words."""
     result: ResultView = "tail"
@@ -46,11 +46,11 @@ class Presentation(Data):
 _MOST_CHARACTERS = 1_000
 
 
-def checked_presentation(shown: object) -> Presentation:
-    """Return a presentation of somebody else's making as one that can be stored. Raises TypeError or ValueError."""
-    if not isinstance(shown, Presentation):
-        raise TypeError(f"a Presentation belongs here, not a {type(shown).__name__}")
-    checked = without_surrogates(msgspec.convert(to_plain(shown), Presentation))
+def checked_presentation(presentation: object) -> Presentation:
+    """Return a presentation from a third party, checked so that it can be stored. Raises TypeError or ValueError."""
+    if not isinstance(presentation, Presentation):
+        raise TypeError(f"a Presentation belongs here, not a {type(presentation).__name__}")
+    checked = without_surrogates(msgspec.convert(to_plain(presentation), Presentation))
     if sum(map(len, to_plain(checked).values())) > _MOST_CHARACTERS:
         raise ValueError(f"the presentation is longer than {_MOST_CHARACTERS:,} characters")
     return checked

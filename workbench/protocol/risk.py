@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 Risk: TypeAlias = Literal["LOW", "MEDIUM", "HIGH", "UNKNOWN"]
 Mode: TypeAlias = Literal["ask", "medium", "high", "never", "plan"]
-"""When the user is asked: always, from MEDIUM or HIGH on, never, or (in a plan) for all that writes."""
+"""When the user is asked: always, from MEDIUM or HIGH on, never, or (in plan mode) for everything that writes."""
 
 _HEIGHT: dict[Risk, int] = {"UNKNOWN": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3}
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from workbench.config.modes import MODE_NAMES
 from workbench.diff.hunks import compare
-from workbench.diff.partial import texts_with
+from workbench.diff.partial import contents_with
 from workbench.protocol.events import ActionProposed, ModelResponded
 from workbench.text import counted, first_line, visible
 from workbench.tools.execute_bash import NAME as SHELL
@@ -213,7 +213,7 @@ def _in_words(item: ActionItem, event: ActionDecided, texts: dict[str, str | Non
     diffs = [compare(delta.path, delta.before, delta.after) for delta in item.preview]
     count = sum(len(diff.hunks) for diff in diffs)
     taken = f"{len(event.hunks)} of {counted(count, 'hunk')}"
-    is_as_proposed = [texts.get(diff.path) for diff in diffs] == texts_with(diffs, event.hunks)
+    is_as_proposed = [texts.get(diff.path) for diff in diffs] == contents_with(diffs, event.hunks)
     if len(event.hunks) == count:
         return "changed by you"
     return taken if is_as_proposed else f"{taken}, changed by you"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.diff.hunks import FileDiff, Hunk, compare
-from workbench.diff.partial import chosen_of_each, text_with, texts_with
+from workbench.diff.partial import chosen_of_each, content_with, contents_with
 from workbench.protocol.events import ActionDecided, FileDelta, FileText
 from workbench.text import cut_middle
 from workbench.tools.str_replace_editor.edits import Edited
@@ -79,7 +79,7 @@ def _check_hunks(hunks: Collection[int], count: int) -> None:
 
 def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
     if decided.written is None:
-        return texts_with(diffs, decided.hunks or ())
+        return contents_with(diffs, decided.hunks or ())
     written = {file.path: file.text for file in decided.written}
     if len(written) != len(decided.written) or set(written) != {diff.path for diff in diffs}:
         raise InvalidPart("what shall be written does not name exactly the files that were shown")
@@ -137,7 +137,7 @@ def _outcome(part: FilePart) -> str:
 def _hunks(part: FilePart) -> Iterator[str]:
     """Each hunk of the proposal in turn, then what the person changed beside them."""
     diff = part.proposal
-    mine = compare(part.path, text_with(diff, part.taken), part.text)
+    mine = compare(part.path, content_with(diff, part.taken), part.text)
     remaining = list(mine.hunks)
     grown = 0
     for index, hunk in enumerate(diff.hunks):

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from workbench.files import atomic
-from workbench.files.anchored import SYSTEM, Root, is_beneath, real_path, shown_paths, text_beneath
+from workbench.files.anchored import SYSTEM, Root, approved_paths, is_pending, pending_content, real_path
 from workbench.files.text_file import (
     Coding,
     EditorError,
@@ -77,7 +77,7 @@ class Files:
 
         Where nothing was shown, a path in the workspace must stay there.
         """
-        path, shown = self.locate(given), shown_paths()
+        path, shown = self.locate(given), approved_paths()
         if shown is None:
             named, folder = Path(os.path.normpath(given)), self._root.path
             is_inside = named.is_relative_to(folder) or named.is_relative_to(self._workspace)
@@ -107,7 +107,7 @@ class Files:
         was, shown = digest(raw), self._kept.get(_shown(path))
         coding, before = decoded(path, raw)
         stale = None
-        if shown is None or shown == was.encode() or is_beneath(path):
+        if shown is None or shown == was.encode() or is_pending(path):
             edited = edit(before)
         else:
             edited, stale = self._merged(path, before, shown.decode(), edit)
@@ -115,9 +115,9 @@ class Files:
 
     def _read(self, path: Path) -> bytes:
         """What the file holds, or will hold once an earlier action has run; raises EditorError, OSError."""
-        if not is_beneath(path):
+        if not is_pending(path):
             return read_bytes(self.existing(path), self.root_of(path))
-        text = text_beneath(path)
+        text = pending_content(path)
         if text is None:
             raise EditorError(f"{path} does not exist once the action before this one has run.")
         return encoded(
@@ -178,7 +178,7 @@ class Files:
 
     def creation(self, path: Path, text: str) -> Plan:
         """The plan to make a new file; raises EditorError where something is already."""
-        is_there = text_beneath(path) is not None if is_beneath(path) else os.path.lexists(path)
+        is_there = pending_content(path) is not None if is_pending(path) else os.path.lexists(path)
         if is_there:
             what = "is a folder" if path.is_dir() else "exists already"
             raise EditorError(f"{path} {what}; `create` never replaces anything. Use `str_replace` to edit a file.")
@@ -206,7 +206,7 @@ class Files:
 
     def undoing(self, path: Path) -> Plan:
         """The plan to take the last edit back; raises EditorError when there is none or the file has changed since."""
-        if is_beneath(path):
+        if is_pending(path):
             raise EditorError(f"What there is to take back of {path} is known once the action before this one has run.")
         step = self._undo.last(path)
         if step is None:

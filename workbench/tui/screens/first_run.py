@@ -206,7 +206,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         outcome = self._trials.outcomes[way]
         begin = "enter begins with it, and keeps it in your settings"
         more = begin if outcome.works else f"{begin} all the same"
-        self._say(f"{'✓' if outcome.works else '✗'} {outcome.said}", more)
+        self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)
 
     def _say(self, line: str, more: str = "") -> None:
         style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from workbench.diff.hunks import FileDiff, Hunk, split_lines
-from workbench.diff.partial import chosen_of_each, text_with
+from workbench.diff.partial import chosen_of_each, content_with
 from workbench.errors import WorkbenchError
 from workbench.tools.manifest import kind_of
 
@@ -117,7 +117,7 @@ class Proposal:
             return tuple((path, diff.after) for path, diff in zip(self._paths, shown, strict=True))
         each = chosen_of_each(shown, self.accepted)
         return tuple(
-            (path, text_with(diff, chosen)) for path, diff, chosen in zip(self._paths, shown, each, strict=True)
+            (path, content_with(diff, chosen)) for path, diff, chosen in zip(self._paths, shown, each, strict=True)
         )
 
     def where(self, hunk: int) -> tuple[str, int, int]:

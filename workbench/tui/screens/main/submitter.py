@@ -115,10 +115,10 @@ class Submitter:
 
     def request_notes(self, focus: str = "") -> None:
         """Have the agent write, or refresh, its notes on the workspace."""
-        from workbench.agent.instructions import wanted_notes
+        from workbench.agent.instructions import notes_request
 
         if self._has_model:
-            self.send(wanted_notes(self._workspace, focus))
+            self.send(notes_request(self._workspace, focus))
         else:
             self._warn(NO_MODEL_MESSAGE)
 
