@@ -15,11 +15,14 @@ from workbench.risk.executed.project_files import (
     TREE_PROGRAMS,
     add_class_path,
     add_directory,
+    add_git_directories,
     add_git_settings,
+    add_hooks,
     add_named,
     add_settings,
     add_tree,
     is_tree_program,
+    members_of,
     scripts_of,
 )
 from workbench.risk.executed.pytest_files import add_plugins, add_tests, upwards
@@ -33,7 +36,15 @@ from workbench.risk.executed.source import (
     targets_of,
 )
 from workbench.risk.executed.steered import inputs_named, is_steered, lists_named
-from workbench.risk.executed.variables import as_mounted, library_paths, module_directories, search_path, startup_files
+from workbench.risk.executed.variables import (
+    as_mounted,
+    git_directories,
+    home_directories,
+    library_paths,
+    module_directories,
+    search_path,
+    startup_files,
+)
 from workbench.risk.paths import within
 from workbench.risk.word import UNKNOWN
 
@@ -103,6 +114,10 @@ def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -
         finder.module(name, modules, 0)
     for value in library_paths(text):
         add_class_path(finder, value, start, 0)
+    for value in home_directories(text):
+        add_directory(finder, value, start, 0)
+    for value in git_directories(text):
+        add_git_settings(finder, start, 0, value)
     for value in startup_files(text):
         finder.program(value, start, 0, "shell")
 
@@ -149,7 +164,7 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
     for name in lists_named(program, rest):
         finder.program(name, works_in, depth)
     if program == "git":
-        _git(finder, rest, bases, depth)
+        _git(finder, rest, works_in, depth)
     elif program in table.SCRIPTED:
         _interpreted(finder, program, rest, works_in, depth)
         if is_tree_program(program, rest):
@@ -248,8 +263,11 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
     if kind == "python":
         finder.python_text(code, bases, depth)
     elif kind == "shell":
-        for words in commands_in(code):
+        commands = list(commands_in(code))
+        for words in commands:
             command(finder, words, bases, depth + 1)
+        for name in inputs_named(code, [words[0] for words in commands]):
+            finder.program(name, bases, depth)
     else:
         for name in quoted_names(code, any_name=True):
             _loaded(finder, name, bases, depth, kind)
@@ -360,7 +378,7 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
     expected = set(table.LIFECYCLE.get(verb, ()))
     for name in plain[:3]:
         expected |= {name, f"pre{name}", f"post{name}"}
-    members = _members(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
+    members = members_of(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
     for base in dict.fromkeys((*bases, *members)):
         for directory in upwards(base, finder.workspace):
             for name, line in scripts_of(f"{directory}/package.json", finder.beneath):
@@ -372,17 +390,12 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
             _program_reads(finder, word, [], bases, depth + 1)
 
 
-def _members(finder: Finder, bases: Bases) -> list[str]:
-    """The directories of the packages of a workspace of node."""
-    patterns = ("*/package.json", "*/*/package.json")
-    return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
-
-
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     """Settings, hooks that a verb runs, and the command lines that some verbs are given."""
     add_git_settings(finder, bases, depth)
     if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
-        _hooks(finder, bases, depth)
+        add_hooks(finder, bases, depth)
+    add_git_directories(finder, rest, bases, depth)
     for word in rest[:8]:
         key, _, path = word.partition("=")
         if key.casefold() == "core.hookspath":
@@ -390,13 +403,6 @@ def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
     for at, word in enumerate(rest[:8]):
         if word in table.GIT_RUNS:
             _wrapped(finder, rest[at + 1 :], bases, depth)
-
-
-def _hooks(finder: Finder, bases: Bases, depth: int) -> None:
-    for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
-        for path in finder.at(pattern, (*bases[:1], finder.workspace)):
-            if not path.endswith(".sample"):
-                finder.add(path, (finder.workspace,), depth, "shell")
 
 
 def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:

@@ -132,6 +132,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
     "pre-commit": (".pre-commit-config.yaml",),
     "lefthook": ("lefthook.yml", ".lefthook.yml", "lefthook.yaml"),
     "direnv": (".envrc", ".env"),
+    **dict.fromkeys(("clojure", "clj"), ("deps.edn",)),
     "gdb": (".gdbinit",),
     "lldb": (".lldbinit",),
     "pipenv": ("Pipfile", "Pipfile.lock"),

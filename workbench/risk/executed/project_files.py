@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -147,15 +148,33 @@ def _state(finder: Finder, path: str) -> bytes:
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
-def add_git_settings(finder: Finder, bases: Bases, depth: int) -> None:
+def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: str = ".git") -> None:
     """Take the settings of a repository, which name programs and addresses, without those that git often changes."""
     for directory in upwards(bases[0], finder.workspace):
-        path = f"{directory}/.git/config"
+        path = os.path.normpath(os.path.join(directory, git_directory, "config"))  # noqa: PTH118 - strings
         text = finder.beneath.get(path) or _start_of(path)
         if text:
             finder.files[path] = hashlib.sha256(_steering(text).encode(errors="replace")).hexdigest()[:32]
             finder.program(".gitmodules", (directory,), depth)
+            finder.program(f"{path}.worktree", (directory,), depth)
             return
+
+
+def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
+    """Take the templates and the settings of the repositories that options of git name."""
+    for word, value in pairwise((*rest[:12], "")):
+        if word.startswith("--template"):
+            add_directory(finder, word.partition("=")[2] or value, bases, depth)
+        elif word.startswith("--git-dir"):
+            add_git_settings(finder, bases, depth, word.partition("=")[2] or value)
+
+
+def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
+    """Take the hooks of the repository."""
+    for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
+        for path in finder.at(pattern, (*bases[:1], finder.workspace)):
+            if not path.endswith(".sample"):
+                finder.add(path, (finder.workspace,), depth, "shell")
 
 
 def _steering(text: str) -> str:
@@ -262,6 +281,12 @@ def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[st
         except OSError:
             continue
     yield from (path for path in finder.beneath if path.startswith(f"{top}/"))
+
+
+def members_of(finder: Finder, bases: Bases) -> list[str]:
+    """The directories of the packages of a workspace of node."""
+    patterns = ("*/package.json", "*/*/package.json")
+    return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
 
 
 def scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:

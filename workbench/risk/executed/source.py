@@ -12,10 +12,12 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.files.stat_keys import has_settled
+from workbench.risk.executed.steered import inputs_named
 from workbench.risk.paths import words
 
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
@@ -211,8 +213,10 @@ def _looked_through(path: str, digest: str, content: bytes, kind: Kind) -> Scann
         return ScannedFile(digest, shebang, modules=modules, names=named, kind=kind)
     if kind in {"shell", "recipes"}:
         patterns = (name for match in _WILDCARD.findall(text)[:_MOST_PLAIN] for name in match.split())
-        names = (*scripts_named(text), *plain_names(text), *patterns)
-        return ScannedFile(digest, shebang, tuple(commands_in(text)), names=names, kind=kind)
+        commands = tuple(commands_in(text))
+        inputs = inputs_named(text, [command[0] for command in commands])
+        names = (*scripts_named(text), *plain_names(text), *patterns, *islice(inputs, _MOST_NAMES))
+        return ScannedFile(digest, shebang, commands, names=names, kind=kind)
     if path.endswith(_SETTINGS_FILES):
         paths, modules = _named_in_settings(text)
         return ScannedFile(digest, shebang, modules=modules, names=(*scripts_named(text), *paths), kind=kind)

@@ -51,7 +51,7 @@ _SHORT: Final = {
 }
 """Letters of options whose value is such a file."""
 _INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
-_FED: Final = re.compile(r"\b(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b([^|;&\n]{0,300})\|")
+_FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
 _TAKES_INPUT: Final = words(
     "xargs gxargs parallel patch git tar cpio rsync wget curl bc dc bash sh zsh dash ksh python python3 node perl ruby "

@@ -20,6 +20,8 @@ _LIBRARIES_SET: Final = re.compile(
     r"=([^\s;&|]+)"
 )
 """Variables that name directories or files from which a program loads code or settings."""
+_HOMES_SET: Final = re.compile(r"\b(?:HOME|ZDOTDIR|XDG_CONFIG_HOME|XDG_DATA_HOME)=([^\s;&|]+)")
+_GIT_SET: Final = re.compile(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
 _MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 
@@ -27,6 +29,16 @@ _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT
 def module_directories(workspace: str, text: str) -> Bases:
     """Return the directories of the workspace from which a line lets interpreters load modules."""
     return tuple(_inside(_MODULES_SET, text, workspace))
+
+
+def home_directories(text: str) -> Iterator[str]:
+    """Yield the values of variables that name a directory with startup files and settings of any program."""
+    return (value.strip("\"'") for value in (_HOMES_SET.findall(text) if "=" in text else ()))
+
+
+def git_directories(text: str) -> Iterator[str]:
+    """Yield the directories that a line sets as those of a repository."""
+    return (value.strip("\"'") for value in (_GIT_SET.findall(text) if "GIT_" in text else ()))
 
 
 def library_paths(text: str) -> Iterator[str]:
