@@ -9,7 +9,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.world import wait_for
 from workbench.engine.trial import ModelTrial
-from workbench.llm.discovery import ModelSource, found_keys
+from workbench.llm.discovery import ModelSource, sources_of_keys
 
 KEY = "sk-very-secret-0123456789"
 
@@ -64,5 +64,5 @@ def test_it_can_be_stopped_before_there_is_an_answer():
 
 
 def test_of_some_providers_only_the_key_is_known():
-    found = found_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
+    found = sources_of_keys({"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY})
     assert [(each.models[0], each.is_named) for each in found] == [("openai/gpt-5", True), ("mistral/NAME", False)]

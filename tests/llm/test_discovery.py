@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from workbench.llm.discovery import LocalServer, ModelSource, found_keys, found_servers
+from workbench.llm.discovery import LocalServer, ModelSource, sources_of_keys, sources_of_servers
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def test_servers_are_named_with_their_models_as_they_are_given():
             LocalServer("Ollama", one, "/api/tags", "ollama_chat/"),
             LocalServer("vLLM", two, "/v1/models", "openai/", "/v1"),
         ]
-        ollama, vllm = found_servers(servers, limit=20)
+        ollama, vllm = sources_of_servers(servers, limit=20)
     assert ollama == ModelSource(f"Ollama at 127.0.0.1:{one}", ("ollama_chat/qwen3:8b", "ollama_chat/llama3"))
     assert ollama.options == "--model ollama_chat/qwen3:8b"
     assert vllm.options == f"--model openai/Qwen/Qwen3-8B --api-base http://127.0.0.1:{two}/v1"
@@ -68,7 +68,7 @@ def test_servers_are_named_with_their_models_as_they_are_given():
 )
 def test_who_does_not_answer_like_a_model_server_is_left_out(body: bytes, status: int):
     with serving("/v1/models", body, status) as port:
-        assert found_servers([LocalServer("vLLM", port, "/v1/models", "openai/", "/v1")], limit=20) == []
+        assert sources_of_servers([LocalServer("vLLM", port, "/v1/models", "openai/", "/v1")], limit=20) == []
 
 
 def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
@@ -76,13 +76,13 @@ def test_a_silent_server_and_a_closed_port_keep_nobody_from_being_found():
         with socket.create_server(("127.0.0.1", 0)) as gone:
             closed = gone.getsockname()[1]
         servers = [LocalServer("Silent", silent.getsockname()[1], "/m", ""), LocalServer("Closed", closed, "/m", "")]
-        found = found_servers([*servers, LocalServer("There", port, "/m", "openai/")], limit=6)
+        found = sources_of_servers([*servers, LocalServer("There", port, "/m", "openai/")], limit=6)
     assert [each.models for each in found] == [("openai/a",)]
 
 
 def test_keys_are_found_by_their_variables_and_never_shown():
     env = {"ANTHROPIC_API_KEY": "sk-hidden", "OPENAI_API_KEY": " ", "MY_API_KEY": "sk-other"}
-    found = found_keys(env)
+    found = sources_of_keys(env)
     assert [each.what for each in found] == ["A key in ANTHROPIC_API_KEY"]
     assert found[0].options.startswith("--model anthropic/")
     assert "sk-" not in repr(found)

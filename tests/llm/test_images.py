@@ -30,7 +30,7 @@ class Camera(ToolExecutor[LookAction, Observation]):
 def asking(*script, **known):
     patience = Patience(idle=20, tries=2, first_wait=0.01)
     with ModelServer(script) as server:
-        tuning = Tuning(known=known)
+        tuning = Tuning(overrides=known)
         model = ProviderModel("openai/x", api_base=server.base_url, api_key=KEY, patience=patience, tuning=tuning)
         with contextlib.closing(model):
             yield Caller(server, model)

@@ -125,7 +125,7 @@ def streamed(text: str, cuts: list[int]) -> dict[str, str]:
     hider = CallHider(shown.append)
     edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
     for start, end in itertools.pairwise(edges):
-        hider.take(Delta("text", text[start:end]))
+        hider.add(Delta("text", text[start:end]))
     hider.end()
     return {kind: "".join(delta.text for delta in shown if delta.kind == kind) for kind in ("text", "reasoning")}
 

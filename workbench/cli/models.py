@@ -11,8 +11,8 @@ from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.config.settings import Profile, Settings
 from workbench.errors import UsageError
-from workbench.llm.discovery import ModelSource, found_keys, found_servers
-from workbench.llm.errors import shown_address
+from workbench.llm.discovery import ModelSource, sources_of_keys, sources_of_servers
+from workbench.llm.errors import public_url
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.session.models import SessionModels
@@ -36,8 +36,8 @@ def _page(locations: Locations, settings: Settings) -> str:
     """Return saved models, keys that are set and servers that answer; no key is in it."""
     parts = [
         ("Saved models", list(_profiles(settings)), f"none; add tables [models.NAME] to {locations.settings_file}"),
-        ("Keys in the environment", [_line(source) for source in found_keys()], "none"),
-        ("Servers on this machine", list(_servers(found_servers())), "none on the default ports"),
+        ("Keys in the environment", [_line(source) for source in sources_of_keys()], "none"),
+        ("Servers on this machine", list(_servers(sources_of_servers())), "none on the default ports"),
     ]
     lines = [f"Model: {settings.model or 'none; give --model, or set `model` in settings.toml'}", ""]
     for title, rows, nothing in parts:
@@ -77,7 +77,7 @@ def _profiles(settings: Settings) -> Iterator[str]:
 
 
 def _named(profile: Profile) -> str:
-    return f"{profile.model} at {shown_address(profile.api_base)}" if profile.api_base else profile.model
+    return f"{profile.model} at {public_url(profile.api_base)}" if profile.api_base else profile.model
 
 
 def _key_state(profile: Profile) -> str:

@@ -1,1 +1,1 @@
-"""Models: those of providers through litellm, those of a script, and what can go wrong with a call."""
+"""Models: those of providers through litellm, a scripted one, and the errors of model calls."""

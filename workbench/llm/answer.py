@@ -21,7 +21,7 @@ from workbench.text import first_line, well_formed
 
 
 def has_calls(messages: Sequence[Message]) -> bool:
-    """Whether the messages have tool calls or results."""
+    """Return whether the messages contain tool calls or results."""
     return any(message.get("tool_calls") or message["role"] == "tool" for message in messages)
 
 
@@ -82,23 +82,24 @@ def _of_environment() -> Iterator[str]:
 _GEMINI = "vertex_ai_beta"
 """litellm's name for the streams of Gemini's models, on Google AI Studio as on Vertex."""
 _LONGEST = 4_000_000
-"""Characters of one JSON value over several lines; a longer one is no longer looked at."""
+"""Limit of characters of one JSON value over several lines; a longer one is no longer parsed."""
 
 
 class Ending:
-    """Watches one stream of litellm; `reason` is the provider's own finish reason, empty while none has come."""
+    """Watches one stream of litellm; `reason` is the provider's own finish reason, empty until one arrives."""
 
     def __init__(self, stream: Any) -> None:
         self.reason = ""
         self.stream = stream
-        """What to read the answer from."""
+        """The stream to read the response from."""
         self._is_gemini = getattr(stream, "custom_llm_provider", "") == _GEMINI
         pieces = getattr(stream, "completion_stream", stream)
-        if pieces is stream:  # a bare generator, as routes to completions of texts give
+        # A bare generator, as routes to text completions return.
+        if pieces is stream:
             self.stream = self._watched(stream)
         elif pieces is None:
             open_stream = stream.make_call
-            stream.make_call = lambda **given: self._watched(open_stream(**given))
+            stream.make_call = lambda **options: self._watched(open_stream(**options))
         elif hasattr(pieces, "__next__") or hasattr(pieces, "__iter__"):
             stream.completion_stream = self._watched(pieces)
 
@@ -132,7 +133,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _gemini_reason(answer: dict[str, Any] | None) -> str:
-    """The reason of the first candidate, or that the question itself was blocked."""
+    """Return the finish reason of the first candidate, or of a blocked request."""
     feedback = (answer or {}).get("promptFeedback")
     if isinstance(feedback, dict) and feedback.get("blockReason"):
         return "SAFETY"
@@ -144,7 +145,7 @@ def _gemini_reason(answer: dict[str, Any] | None) -> str:
 
 
 def _reason_of(piece: Any) -> str:
-    """The finish reason that a piece states: of litellm's own plain dictionaries or of OpenAI's objects."""
+    """Return the finish reason of a chunk: one of litellm's plain dictionaries or one of OpenAI's objects."""
     if isinstance(piece, dict):
         return str(piece.get("finish_reason") or ("stop" if piece.get("is_finished") else ""))
     choices = getattr(piece, "choices", None)
@@ -152,7 +153,7 @@ def _reason_of(piece: Any) -> str:
 
 
 def _is_of_another_choice(piece: Any) -> bool:
-    """Whether all that a piece holds belongs to a second answer, which nobody asked for."""
+    """Return whether all choices of a chunk belong to a second answer, which was not requested."""
     choices = getattr(piece, "choices", None) or ()
     return bool(choices) and all(getattr(choice, "index", 0) for choice in choices)
 
@@ -163,21 +164,21 @@ _NO_EYES = "[An image stood here. It was not sent, because this model cannot tak
 
 
 def takes_cache_marks(name: str, provider: str) -> bool:
-    """Whether the model keeps what it has read only where it is told to; Anthropic's do, by whomever hosted."""
+    """Return whether the model caches its input only on request; true of Anthropic's models at every host."""
     return provider in _MARKED_PROVIDERS and "claude" in name
 
 
 def with_cache_marks(messages: Sequence[Message]) -> list[Message]:
-    """Marks behind the instructions (tools stand before them), behind the last request and behind this one."""
+    """Return the messages with cache marks after the instructions, after the last request and after this one."""
     marked = list(messages)
-    for place in {0, _end_of_last_request(messages), len(messages) - 1}:
-        if 0 <= place < len(marked):
-            marked[place] = _marked(marked[place])
+    for index in {0, _end_of_last_request(messages), len(messages) - 1}:
+        if 0 <= index < len(marked):
+            marked[index] = _marked(marked[index])
     return marked
 
 
 def _end_of_last_request(messages: Sequence[Message]) -> int:
-    answers = (place for place in reversed(range(len(messages))) if messages[place]["role"] == "assistant")
+    answers = (index for index in reversed(range(len(messages))) if messages[index]["role"] == "assistant")
     return next(answers, 0) - 1
 
 
@@ -189,27 +190,27 @@ def _marked(message: Message) -> Message:
 
 
 def has_pictures(messages: Sequence[Message]) -> bool:
-    """Whether a picture is to be sent."""
+    """Return whether a message contains a picture."""
     in_parts = [message for message in messages if isinstance(message.get("content"), list)]
     return any(_is_picture(part) for message in in_parts for part in _parts(message))
 
 
 def without_pictures(messages: Sequence[Message]) -> list[Message]:
-    """The messages with a word in place of each picture, so that the model knows what it does not see."""
-    return [_told(message) if any(map(_is_picture, _parts(message))) else message for message in messages]
+    """Return the messages with a note in place of each picture, so that the model knows what it does not see."""
+    return [_without_pictures(message) if any(map(_is_picture, _parts(message))) else message for message in messages]
 
 
-def is_blind(known: Mapping[str, Any] | None) -> bool:
-    """Whether the table's entry is that of a model that chats and takes no pictures; an unknown model is taken to."""
-    return known is not None and known.get("mode") == "chat" and not known.get("supports_vision")
+def is_blind(listed: Mapping[str, Any] | None) -> bool:
+    """Return whether the price table lists a chat model without vision; an unknown model is assumed to have it."""
+    return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_vision")
 
 
 def takes_no_images(model: Model) -> bool:
-    """Whether images are known to be lost on the model; one of which nothing is known is taken to have eyes."""
+    """Return whether the model is known not to accept images; an unknown model is assumed to accept them."""
     return is_blind(getattr(model, "prices", None))
 
 
-def _told(message: Message) -> Message:
+def _without_pictures(message: Message) -> Message:
     return {**message, "content": "\n".join(_NO_EYES if _is_picture(p) else p["text"] for p in _parts(message))}
 
 
@@ -227,7 +228,7 @@ _UNSEEN = "the provider refused the images, so they are left out"
 
 
 class Provider(Protocol):
-    """What a call needs of the model behind it."""
+    """The model behind a call."""
 
     name: str
 
@@ -237,7 +238,7 @@ class Provider(Protocol):
 
     @property
     def prices(self) -> Mapping[str, Any] | None:
-        """Dollars a token, where they are known."""
+        """Dollars per token, where known."""
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
         """Start a request."""
@@ -263,10 +264,10 @@ class Answering:
         self._first_token: float | None = None
 
     def run(self) -> ModelResponse:
-        """One try; raises Fault when nothing of an answer came.
+        """Make one try. Raises Fault if nothing of a response arrived.
 
-        What the provider does not take is sent once more in another form: calls and results that it does not see as
-        pairs are told in words, images are left out.
+        What the provider rejects is sent once more in another form: calls and results that it does not accept as pairs
+        become text, images are left out.
         """
         if has_pictures(self._request.messages) and is_blind(self._model.prices):
             self._change(without_pictures, f"{self._model.name} takes no images; they are not sent")
@@ -282,10 +283,10 @@ class Answering:
                 raise
         return self._try()
 
-    def _change(self, how: Callable[[Sequence[Message]], list[Message]], said: str) -> None:
+    def _change(self, how: Callable[[Sequence[Message]], list[Message]], notice: str) -> None:
         """Send other messages from now on, and notify the user."""
         self._request = replace(self._request, messages=how(self._request.messages))
-        self._on_delta(Delta("status", said))
+        self._on_delta(Delta("status", notice))
 
     def _try(self) -> ModelResponse:
         if self._cancel.is_set:
@@ -294,14 +295,14 @@ class Answering:
         exchange = self._model.exchange(self._request, self._cancel)
         try:
             for chunk in exchange.chunks(self._model.longest_silence):
-                self._take(joiner, chunk)
+                self._pass_on(joiner, chunk)
         finally:
             exchange.close()
         if self._cancel.is_set:
             return self.response(joiner, "interrupted")
         return self.response(joiner, "" if exchange.error is None else self._cut(joiner, exchange.error))
 
-    def _take(self, joiner: Joiner, chunk: Chunk) -> None:
+    def _pass_on(self, joiner: Joiner, chunk: Chunk) -> None:
         for delta in joiner.add(chunk):
             if self._first_token is None:
                 self._first_token = time.monotonic() - self._begun
@@ -316,10 +317,11 @@ class Answering:
         return "stalled" if fault.kind == "stalled" else "cut"
 
     def response(self, joiner: Joiner, cut: str) -> ModelResponse:
-        """The response so far; `cut` says why it is not whole, or is empty."""
+        """Return the response so far; `cut` is the finish reason of an incomplete one, otherwise empty."""
         name = self._model.name
         calls = () if cut else joiner.calls
-        prices = None if joiner.usage.input is None else self._model.prices  # before an answer it may be an import
+        # Looking up the prices before the response would wait for an import.
+        prices = None if joiner.usage.input is None else self._model.prices
         return ModelResponse(
             id=well_formed(joiner.id),
             model=well_formed(joiner.model) or name,
@@ -336,6 +338,6 @@ class Answering:
         )
 
 
-def _reason(told: str, has_calls: bool) -> str:
-    """Return the finish reason; some servers send none, or `stop` where calls wait for results."""
-    return "tool_calls" if has_calls and told in ("", "stop") else told or "stop"
+def _reason(reported: str, has_calls: bool) -> str:
+    """Return the finish reason; some servers send none, or `stop` although calls wait for results."""
+    return "tool_calls" if has_calls and reported in ("", "stop") else reported or "stop"

@@ -22,7 +22,7 @@ from typing import Any
 from workbench.config.settings import Profile
 from workbench.llm.answer import Answering, Ending, masked, takes_cache_marks, with_cache_marks
 from workbench.llm.cohere import read_streams
-from workbench.llm.discovery import takes_usual_key, usual_openai_address
+from workbench.llm.discovery import takes_usual_key, usual_openai_base
 from workbench.llm.errors import Fault, fault_of, model_error
 from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
@@ -44,7 +44,7 @@ class Tuning:
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of each call, by litellm's names."""
-    known: Mapping[str, Any] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     """Entries that override the price table."""
 
     def of(self, request: ModelRequest) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class Tuning:
 
     def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return the price table's entry with the overrides, None if there is nothing."""
-        return {**(listed or {}), **self.known} if self.known or listed is not None else None
+        return {**(listed or {}), **self.overrides} if self.overrides or listed is not None else None
 
 
 def tuning_of(profile: Profile) -> Tuning:
@@ -68,14 +68,14 @@ def tuning_of(profile: Profile) -> Tuning:
         "reasoning_effort": profile.reasoning_effort,
         "max_tokens": profile.max_output_tokens,
     }
-    known: dict[str, Any] = {}
+    overrides: dict[str, Any] = {}
     if profile.context_window:
-        known["max_input_tokens"] = profile.context_window
+        overrides["max_input_tokens"] = profile.context_window
     if profile.price:
         per_million = {entry: profile.price.get(name) for name, entry in _PRICES.items()}
-        known |= {entry: None if price is None else price / 1e6 for entry, price in per_million.items()}
-        known["price_is_set"] = True
-    return Tuning({name: value for name, value in wished.items() if value is not None}, known)
+        overrides |= {entry: None if price is None else price / 1e6 for entry, price in per_million.items()}
+        overrides["price_is_set"] = True
+    return Tuning({name: value for name, value in wished.items() if value is not None}, overrides)
 
 
 _import_lock = threading.Lock()
@@ -253,7 +253,7 @@ class ProviderModel:
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
         except litellm.BadRequestError as error:
-            if self._api_base or usual_openai_address():
+            if self._api_base or usual_openai_base():
                 return f"openai/{self.name}", "openai"
             raise Fault("provider") from error
 
@@ -271,7 +271,7 @@ class ProviderModel:
     @property
     def _base(self) -> str | None:
         """The base URL; OpenAI's variables apply to its models only."""
-        return self._api_base or (usual_openai_address() if self._target[1] == "openai" else None)
+        return self._api_base or (usual_openai_base() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
         return self._compatible_stream(request) if self._is_compatible else self._general_stream(request)
@@ -308,7 +308,8 @@ class ProviderModel:
         if self._api_base:
             extra["api_base"] = self._api_base
         messages = list(request.messages)
-        if request.tools and takes_cache_marks(*self._target):  # a single question is not worth keeping
+        # A single question is not worth caching.
+        if request.tools and takes_cache_marks(*self._target):
             messages = with_cache_marks(messages)
         stream = self._complete(messages, request, **extra)
         ending = Ending(stream)
@@ -316,7 +317,7 @@ class ProviderModel:
             yield chunk.model_dump(exclude_none=True, warnings=False)
         if not ending.reason:
             raise BrokenStream("the stream ended in the middle of the answer")
-        yield from _told_by(ending.reason)
+        yield from _finish_chunks(ending.reason)
 
     def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         litellm = load_litellm()
@@ -330,14 +331,15 @@ class ProviderModel:
             max_retries=0,
             num_retries=0,
             drop_params=True,
-            _skip_mcp_handler=True,  # otherwise any request with tools imports a package that we do not need
+            # Otherwise any request with tools imports a package that we do not need.
+            _skip_mcp_handler=True,
             **self._tuning.of(request),
             **extra,
         )
 
     @property
     def _key(self) -> str | None:
-        """The key given; a server of one's own without one gets a word instead, never the provider's key."""
+        """Return the key to send; a server without a configured key gets a placeholder, never the provider's key."""
         if self._api_key:
             return self._api_key
         if self._api_base:
@@ -366,8 +368,8 @@ class ProviderModel:
         return load_litellm().HTTPHandler(client=self._connections.client(self._timeout))
 
 
-def _told_by(reason: str) -> Iterator[Chunk]:
-    """The end as the provider named it, where the library may have put `stop` or `tool_calls` in its place."""
+def _finish_chunks(reason: str) -> Iterator[Chunk]:
+    """Yield the provider's own finish reason, which the library may have replaced by `stop` or `tool_calls`."""
     from litellm.litellm_core_utils.core_helpers import map_finish_reason
 
     mapped = map_finish_reason(reason)
@@ -377,12 +379,12 @@ def _told_by(reason: str) -> Iterator[Chunk]:
 
 def _listed(name: str) -> dict[str, Any] | None:
     table = load_litellm().model_cost
-    found = table.get(name) or table.get(name.partition("/")[2])
-    return found if isinstance(found, dict) else None
+    entry = table.get(name) or table.get(name.partition("/")[2])
+    return entry if isinstance(entry, dict) else None
 
 
 def _options_of(request: ModelRequest) -> dict[str, Any]:
-    """The fields of a request beside its messages; the usual choice goes without saying."""
+    """Return the fields of a request besides its messages, without defaults."""
     stop = {"stop": list(request.stop)} if request.stop else {}
     if not request.tools:
         return stop
@@ -392,13 +394,13 @@ def _options_of(request: ModelRequest) -> dict[str, Any]:
 
 _NAME = "import-litellm"
 _LEAST_MEMORY = 1_000_000 * 1024
-"""Bytes of address space for litellm and the threads of a session; 700,000 kB were too few now and then."""
+"""Bytes of address space for litellm and the threads of a session; 700,000 kB were sometimes too few."""
 
 
 def import_early(model: str | None) -> threading.Thread | None:
     """Begin the import unless the model is scripted or missing; a call that comes sooner waits for it.
 
-    Raises ModelError where the limit of memory is too low for it: an import that ends in the middle may never return.
+    Raises ModelError if the memory limit is too low for it: an import that runs out of memory may never return.
     """
     if not model or model.startswith("scripted/"):
         return None
@@ -414,5 +416,5 @@ def import_early(model: str | None) -> threading.Thread | None:
 
 
 def is_importing() -> bool:
-    """Whether the import still runs. Python's own way out could then wait for ever for a lock that it holds."""
+    """Return whether the import still runs; Python's own exit could then wait forever for a lock that it holds."""
     return any(thread.name == _NAME for thread in threading.enumerate())

@@ -1,4 +1,4 @@
-"""Reads the streams of Cohere's chat, which litellm 1.106 takes for lines of bare JSON; used by `client`."""
+"""Parsing of Cohere's chat streams, which litellm 1.106 mistakes for lines of bare JSON; used by `client`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _REASONS = {"COMPLETE": "stop", "STOP_SEQUENCE": "stop", "MAX_TOKENS": "length",
 
 
 def read_streams() -> None:
-    """Let the library read each event of these streams by the provider's reference; again is fine."""
+    """Make the library parse each event as the provider documents it; may be called again."""
     cohere = importlib.import_module("litellm.llms.cohere.common_utils")  # litellm is loaded by then
     cohere.CohereV2ModelResponseIterator.convert_str_chunk_to_generic_chunk = lambda _, chunk: chunk_of(chunk)
 
 
 def chunk_of(line: str | bytes) -> dict[str, Any]:
-    """What a line of the stream adds, as litellm's general chunk; nothing where it holds no data."""
+    """Return the content of a line of the stream as litellm's generic chunk; empty if the line has no data."""
     text = line.decode() if isinstance(line, bytes) else line
     event = json.loads(text[5:]) if text.startswith("data:") and text[5:].strip() != "[DONE]" else {}
     chunk: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Models the user could use now: API keys in the environment and local servers; and where a key may be sent."""
+"""Models the user can use now: API keys in the environment and local servers; and where a key may be sent."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ _HOSTS = {
 """Providers with one domain of their own; others (Azure, local servers) have one for each customer."""
 
 
-def takes_usual_key(address: str, provider: str) -> bool:
+def takes_usual_key(base_url: str, provider: str) -> bool:
     """Whether the provider's key from the environment may be sent to this URL."""
     own = _HOSTS.get(provider)
     if own is None:
         return True
     try:
-        url = urlsplit(address)
+        url = urlsplit(base_url)
         host = (url.hostname or "").rstrip(".")
     except ValueError:
         return False
     return url.scheme == "https" and (host == own or host.endswith(f".{own}"))
 
 
-def other_address(model: str, address: str | None) -> str:
+def other_host(model: str, base_url: str | None) -> str:
     """Return host and port of the model's server, empty where it is the provider's own."""
     provider, slash, _ = model.partition("/")
-    if not address and (provider == "openai" or not slash):
-        address = usual_openai_address()
-    if not address or (provider in _HOSTS and takes_usual_key(address, provider)):
+    if not base_url and (provider == "openai" or not slash):
+        base_url = usual_openai_base()
+    if not base_url or (provider in _HOSTS and takes_usual_key(base_url, provider)):
         return ""
     try:
-        host = urlsplit(address).netloc.rpartition("@")[2]
+        host = urlsplit(base_url).netloc.rpartition("@")[2]
     except ValueError:
         host = ""
-    return visible(host or address, lines=False)
+    return visible(host or base_url, lines=False)
 
 
-def usual_openai_address() -> str | None:
+def usual_openai_base() -> str | None:
     """Return the base URL that the environment sets for OpenAI."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
 
@@ -133,12 +133,12 @@ class ModelSource:
         return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")
 
 
-def found_keys(env: Mapping[str, str] = os.environ) -> list[ModelSource]:
+def sources_of_keys(env: Mapping[str, str] = os.environ) -> list[ModelSource]:
     """Return the providers whose key variable is set."""
     return [ModelSource(f"A key in {name}", (model,)) for name, model in KEYS.items() if env.get(name, "").strip()]
 
 
-def found_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[ModelSource]:
+def sources_of_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = LIMIT) -> list[ModelSource]:
     """Return the local servers that respond with at least one model within the time limit."""
     answers: dict[int, ModelSource] = {}
 

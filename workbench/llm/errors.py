@@ -19,9 +19,9 @@ _PREFIX = re.compile(r"(?:litellm\.\w+: |Vertex_ai\w*Exception |\w+(?:Exception|
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the exception and its causes, each once."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
+        visited.add(id(error))
         yield error
         error = error.__cause__ or error.__context__
 
@@ -41,12 +41,12 @@ def headers_of(error: BaseException) -> Mapping[str, Any]:
     return headers if isinstance(headers, Mapping) else {}
 
 
-def message_of(links: Sequence[BaseException], plain: Container[str]) -> str:
+def message_of(causes: Sequence[BaseException], plain: Container[str]) -> str:
     """Return the provider's message from the body, else the library's."""
-    for link in reversed(links):
+    for link in reversed(causes):
         if sentence := sentence_in(getattr(link, "body", None)) or sentence_in_text(str(link)):
             return sentence
-    error = ([link for link in links if type(link).__name__ in plain] or links[:1])[-1]
+    error = ([link for link in causes if type(link).__name__ in plain] or causes[:1])[-1]
     text = without_bytes(_PREFIX.sub("", str(error).partition(" Original exception: ")[0]))
     return (sentence_in_text(text) or text).strip() or type(error).__name__
 
@@ -173,7 +173,7 @@ _BY_WORDS: tuple[tuple[tuple[int | None, ...], re.Pattern[str], Kind], ...] = (
 
 
 def code_words(status: int | None) -> str:
-    """The HTTP status as it stands behind a sentence; empty where there is none."""
+    """Return the HTTP status as a suffix of a sentence; empty if there is none."""
     return f" (HTTP {status})" if status else ""
 
 
@@ -198,11 +198,11 @@ class Fault(Exception):
 
 def fault_of(error: BaseException) -> Fault:
     """Return what an exception of a provider's library means; its text is not masked yet."""
-    links = list(chain(error))
-    status = next((found for found in map(status_of, reversed(links)) if found), None)
-    text = message_of(links, plain=_NAMED)
-    headers = next((found for found in map(headers_of, reversed(links)) if found), {})
-    return Fault(_kind(links, status, text), status, text, retry_after(headers))
+    causes = list(chain(error))
+    status = next((value for value in map(status_of, reversed(causes)) if value), None)
+    text = message_of(causes, plain=_NAMED)
+    headers = next((value for value in map(headers_of, reversed(causes)) if value), {})
+    return Fault(_kind(causes, status, text), status, text, retry_after(headers))
 
 
 def fault_from_text(text: str, status: int | None) -> Fault:
@@ -211,8 +211,8 @@ def fault_from_text(text: str, status: int | None) -> Fault:
     return Fault("busy" if kind == "other" and status is None else kind, status, text)
 
 
-def _kind(links: list[BaseException], status: int | None, text: str) -> Kind:
-    names = [type(link).__name__ for link in links]
+def _kind(causes: list[BaseException], status: int | None, text: str) -> Kind:
+    names = [type(link).__name__ for link in causes]
     for name, kind in _NAMED.items():
         if name in names:
             return kind
@@ -241,7 +241,7 @@ _UNNAMED = re.compile(r"\W")
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     """Return the error for the user: what happened and what to do."""
-    where = shown_address(api_base) or f"the provider of {model}"
+    where = public_url(api_base) or f"the provider of {model}"
     detail = f": {first_line(fault.text, 300)}" if fault.text else ""
     if fault.kind == "context":
         return ContextOverflow(
@@ -277,12 +277,12 @@ def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> st
             f"{where} refused the key{code_words(fault.status)}: name the variable that holds its key with "
             f"`api_key_env` in settings.toml ({usual} goes to the provider's own address only)"
         )
-    said = (
+    advice = (
         f"{where} refused the key{code_words(fault.status)}: set the right one in"
         if fault.status
         else f"no key for {model}: set"
     )
-    return f"{said} {usual}, or name another variable with `api_key_env` in settings.toml"
+    return f"{advice} {usual}, or name another variable with `api_key_env` in settings.toml"
 
 
 def key_variable(model: str) -> str:
@@ -291,7 +291,7 @@ def key_variable(model: str) -> str:
     return f"{_UNNAMED.sub('_', provider).upper()}_API_KEY" if slash else "OPENAI_API_KEY"
 
 
-def shown_address(api_base: str | None) -> str:
+def public_url(api_base: str | None) -> str:
     """Return the URL without user name and password."""
     if not api_base:
         return ""

@@ -1,4 +1,4 @@
-"""One HTTP exchange in a thread of its own, so that a cancel returns at once whatever the library does."""
+"""One HTTP exchange in a thread of its own, so that a cancel returns at once even if the library blocks."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def stay_here(response: Any) -> None:
 
 
 class Exchange:
-    """Runs `produce` in a daemon thread; `chunks` gives what comes, `error` then says how it ended (None: well).
+    """Runs `produce` in a daemon thread; `chunks` yields its items, then `error` says how it ended (None: normally).
 
-    `produce` may yield None when the answer is whole but its connection has still to be read to the end for reuse.
+    `produce` may yield None when the response is complete but its connection must be read to the end for reuse.
     """
 
     def __init__(
@@ -102,26 +102,27 @@ class Exchange:
 
 
 class Connections:
-    """HTTP clients and their open sockets, known from httpx traces, so that another thread can close them."""
+    """HTTP clients and their open sockets, recorded from httpx traces, so that another thread can close them."""
 
     def __init__(self) -> None:
         self._open: set[Any] = set()
         self._lock = threading.Lock()
-        self._clients: list[Any] = []  # more than one where a call was left behind while it made its own
+        # More than one if a call was abandoned while it created its own.
+        self._clients: list[Any] = []
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
-        """The client; a closed one where a call that was left behind comes too late."""
+        """Return a new client; a closed one for an abandoned call that comes too late."""
         import httpx
 
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here]}
-        made = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
+        client = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
         with self._lock:
-            self._clients.append(made)
+            self._clients.append(client)
             is_late = self._is_closed
         if is_late:
-            made.close()
-        return made
+            client.close()
+        return client
 
     def close(self) -> None:
         """Close every connection for good, including one that is being opened."""
@@ -141,7 +142,8 @@ class Connections:
                 self._open = {stream for stream in self._open if not _is_dead(stream)}
                 self._open.add(info["return_value"])
                 is_late = self._is_closed
-            if is_late:  # what reads from it gets an error, and closes it
+            # A reader of this connection gets an error and closes it.
+            if is_late:
                 self.shut()
 
     def shut(self) -> None:
@@ -149,12 +151,12 @@ class Connections:
         with self._lock:
             streams, self._open = self._open, set()
         for stream in streams:
-            found = stream.get_extra_info("socket")
+            connection = stream.get_extra_info("socket")
             with contextlib.suppress(OSError):
-                if found is not None:
-                    found.shutdown(socket.SHUT_RDWR)
+                if connection is not None:
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_dead(stream: Any) -> bool:
-    found = stream.get_extra_info("socket")
-    return found is None or found.fileno() < 0
+    connection = stream.get_extra_info("socket")
+    return connection is None or connection.fileno() < 0

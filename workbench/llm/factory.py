@@ -1,4 +1,4 @@
-"""Opens the model of a name: a provider's through litellm, the scripted one, or none."""
+"""Opens the model for a name: a provider's through litellm, the scripted one, or none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.llm.text_tools.model import TextCallModel
 
 
 class UnsetModel:
-    """The model of a session without one: every request fails with what to do."""
+    """The model of a session without one: every request fails with instructions."""
 
     name = NO_MODEL
 
@@ -41,8 +41,8 @@ def open_model(
 def open_profile(profile: Profile, api_key: str | None = None) -> Model:
     """Open the model of a profile with a key. Raises ModelError that says what to set.
 
-    Its `calls` says how tools are called: `native`, as `text`, or `auto`, as text only where litellm's table of models
-    knows the model and no tool calling of it.
+    `calls` says how tools are called: `native`, as `text`, or `auto`: as text only where litellm's price table lists
+    the model without tool calling.
     """
     name = profile.model.strip()
     if not name:
@@ -58,5 +58,5 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
 
 
 def is_scripted(name: str | None) -> bool:
-    """Whether the name is that of a scripted model."""
+    """Return whether the name is that of a scripted model."""
     return bool(name and name.startswith(PREFIX))

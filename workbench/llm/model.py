@@ -85,7 +85,7 @@ class Delta:
 
 
 class Cancel:
-    """A flag that another thread raises; callbacks (closing a socket) run at once, in that thread."""
+    """A flag that another thread sets; callbacks (closing a socket) run at once, in that thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -106,7 +106,7 @@ class Cancel:
             callback()
 
     def on_set(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once when the flag is raised (now, if it already is)."""
+        """Call `callback` once when the flag is set (at once, if it already is)."""
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
@@ -114,7 +114,7 @@ class Cancel:
         callback()
 
     def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds`; return whether the flag was raised."""
+        """Wait up to `seconds`; return whether the flag was set."""
         return self._event.wait(seconds)
 
 

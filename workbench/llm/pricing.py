@@ -1,6 +1,6 @@
 """Costs and context windows from a price table; a figure that is missing or 0 is unknown, never free or none.
 
-A price of 0 that the person has set is a price.
+A price of 0 that the user has set is a price.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None
     written = min(usage.written or 0, usage.input - cached)
     per_cached, per_written = (_price(prices, f"cache_{what}_input_token_cost") for what in ("read", "creation"))
     read = cached * (per_input if per_cached is None else per_cached)
-    kept = written * (per_input if per_written is None else per_written)
-    return (usage.input - cached - written) * per_input + read + kept + usage.output * per_output
+    written_cost = written * (per_input if per_written is None else per_written)
+    return (usage.input - cached - written) * per_input + read + written_cost + usage.output * per_output
 
 
 def window_of(prices: Mapping[str, Any] | None) -> int | None:
@@ -38,6 +38,6 @@ def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
     return float(value) if value > 0 or is_free else None
 
 
-def calls_no_tools(known: Mapping[str, Any] | None) -> bool:
+def calls_no_tools(listed: Mapping[str, Any] | None) -> bool:
     """Whether the table says that a chat model has no tool calling; an unknown model is assumed to have it."""
-    return known is not None and known.get("mode") == "chat" and not known.get("supports_function_calling")
+    return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_function_calling")

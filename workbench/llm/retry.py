@@ -37,7 +37,11 @@ class Cancelled(Exception):
 
 
 def with_retries(
-    call: Callable[[], T], say: Callable[[Delta], None], cancel: Cancel, tries: int = TRIES, first_wait: float = 1.0
+    call: Callable[[], T],
+    on_delta: Callable[[Delta], None],
+    cancel: Cancel,
+    tries: int = TRIES,
+    first_wait: float = 1.0,
 ) -> T:
     """Call until it succeeds. Raises the last Fault, or Cancelled. Waits are shown as a countdown.
 
@@ -54,7 +58,7 @@ def with_retries(
             limit = LONGEST if fault.retry_after is None else LONGEST_WAIT
             if attempt == tries or fault.kind not in RETRIED or now + pause - failed > limit:
                 raise
-            _count_down(pause, f"{fault.short}; try {attempt + 1} of {tries}", say, cancel)
+            _count_down(pause, f"{fault.short}; try {attempt + 1} of {tries}", on_delta, cancel)
     raise AssertionError("unreachable: the last try returns or raises")
 
 
@@ -65,11 +69,11 @@ def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
     return min(30.0, first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.7, 1.3)
 
 
-def _count_down(pause: float, what: str, say: Callable[[Delta], None], cancel: Cancel) -> None:
+def _count_down(pause: float, what: str, on_delta: Callable[[Delta], None], cancel: Cancel) -> None:
     end = time.monotonic() + pause
-    while (left := end - time.monotonic()) > 0:
-        say(Delta("status", f"{what} in {math.ceil(left)} s"))
-        cancel.wait(min(left, left - math.ceil(left) + 1))
+    while (remaining := end - time.monotonic()) > 0:
+        on_delta(Delta("status", f"{what} in {math.ceil(remaining)} s"))
+        cancel.wait(min(remaining, remaining - math.ceil(remaining) + 1))
         if cancel.is_set:
             raise Cancelled
     if cancel.is_set:

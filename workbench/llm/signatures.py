@@ -1,6 +1,6 @@
-"""Signed reasoning: a provider wants its reasoning blocks back with the calls they led to.
+"""Signed reasoning: a provider requires its reasoning blocks to be sent back with the calls they led to.
 
-Anthropic's models send thinking blocks, Gemini's a signature a call. Nobody else can read either.
+Anthropic's models send thinking blocks, Gemini's one signature per call. No other provider can read either.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 from workbench.llm.model import Message
 
 BLOCKS = "thinking_blocks"
-"""The field of a message for its blocks; also there, empty, where only calls are signed: so they are found at once."""
+"""The field of a message for its blocks; also set, but empty, where only calls are signed, so these are found
+quickly."""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
 _IN_ID = "__thought__"
-"""litellm hides a signature of Gemini's in the id of the call, behind this."""
+"""litellm appends a Gemini signature to the id of the call, after this separator."""
 
 
 class ThinkingBlocks:
@@ -32,9 +33,9 @@ class ThinkingBlocks:
                 self._blocks.append({"type": "redacted_thinking", "data": piece.get("data", "")})
                 self._is_open = False
             elif isinstance(piece, dict) and piece.get("type") == "thinking":
-                self._add_thinking(str(piece.get("thinking") or ""), str(piece.get("signature") or ""))
+                self._add_piece(str(piece.get("thinking") or ""), str(piece.get("signature") or ""))
 
-    def _add_thinking(self, text: str, signature: str) -> None:
+    def _add_piece(self, text: str, signature: str) -> None:
         if not self._is_open:
             self._blocks.append({"type": "thinking", "thinking": "", "signature": ""})
         block = self._blocks[-1]
@@ -51,8 +52,8 @@ class ThinkingBlocks:
 def signature_of(piece: dict[str, Any]) -> str:
     """Return the signature in a piece of a call, in any of the places providers put it."""
     fields = piece.get(FIELDS)
-    found = fields.get(SIGNATURE) if isinstance(fields, dict) else None
-    return found if isinstance(found, str) else str(piece.get("id") or "").partition(_IN_ID)[2]
+    signature = fields.get(SIGNATURE) if isinstance(fields, dict) else None
+    return signature if isinstance(signature, str) else str(piece.get("id") or "").partition(_IN_ID)[2]
 
 
 def bare_id(call_id: str) -> str:

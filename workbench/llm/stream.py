@@ -1,6 +1,6 @@
-"""Joins the pieces of a streamed answer into one response; used by `client` for every provider.
+"""Joins the chunks of a streamed response; used by `client` for every provider.
 
-Nothing in a piece is trusted to have the right type: what does not fit is left out.
+No chunk is trusted to have the right types: what does not fit is ignored.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from workbench.llm.model import Delta, ModelUsage, ToolCall
 from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_of
 from workbench.text import well_formed
 
-_KEPT = 2_100_000
-"""Characters of one call's arguments that are kept: a little more than the agent accepts."""
+_MOST_CHARACTERS = 2_100_000
+"""Limit of characters stored of one call's arguments: a little more than the agent accepts."""
 
 
 @dataclass
@@ -26,13 +26,13 @@ class _Call:
     size: int = 0
 
     def add(self, text: str) -> None:
-        if self.size <= _KEPT:
+        if self.size <= _MOST_CHARACTERS:
             self.parts.append(text)
             self.size += len(text)
 
 
 class Joiner:
-    """Takes chunks in OpenAI's shape and holds what they add up to."""
+    """Joins chunks in OpenAI's shape into one response."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -47,7 +47,7 @@ class Joiner:
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """The text so far."""
         return joined(self._text)
 
     @property
@@ -65,11 +65,11 @@ class Joiner:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of an answer has come."""
+        """Whether nothing of a response has arrived."""
         return not (self._text or self._reasoning or self._calls or self.finish_reason)
 
     def add(self, chunk: dict[str, Any]) -> list[Delta]:
-        """Take one chunk; returns what it adds to text and reasoning."""
+        """Add one chunk; return its additions to text and reasoning."""
         self.id = self.id or _str(chunk.get("id"))
         self.model = self.model or _str(chunk.get("model"))
         if isinstance(chunk.get("usage"), dict):
@@ -77,9 +77,9 @@ class Joiner:
         choice = choice_of(chunk.get("choices"))
         self.finish_reason = _str(choice.get("finish_reason")) or self.finish_reason
         delta = choice.get("delta") or choice.get("message")
-        return self._take(delta) if isinstance(delta, dict) else []
+        return self._add_delta(delta) if isinstance(delta, dict) else []
 
-    def _take(self, delta: dict[str, Any]) -> list[Delta]:
+    def _add_delta(self, delta: dict[str, Any]) -> list[Delta]:
         deltas = []
         if reasoning := _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
             self._reasoning.append(reasoning)
@@ -91,12 +91,12 @@ class Joiner:
         pieces = delta.get("tool_calls")
         for piece in pieces if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
-                self._take_call(piece)
+                self._add_call(piece)
         return deltas
 
-    def _take_call(self, piece: dict[str, Any]) -> None:
-        said = piece.get("function")
-        function = said if isinstance(said, dict) else {}
+    def _add_call(self, piece: dict[str, Any]) -> None:
+        function_part = piece.get("function")
+        function = function_part if isinstance(function_part, dict) else {}
         call = self._call_of(piece, bool(function.get("name")))
         call.id = call.id or bare_id(_str(piece.get("id")))
         call.signature = call.signature or signature_of(piece)
@@ -106,19 +106,19 @@ class Joiner:
         call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
-        """The call a piece belongs to; some servers give every call the index 0 or none, then the id tells."""
-        index, wanted = piece.get("index"), bare_id(_str(piece.get("id")))
+        """Return the call a chunk belongs to; servers that send index 0 or none for every call are told apart by id."""
+        index, call_id = piece.get("index"), bare_id(_str(piece.get("id")))
         if not isinstance(index, int):
             index = len(self._calls) if is_named else len(self._calls) - 1
         call = self._by_index.get(index)
-        if call is None or (is_named and wanted and call.id and call.id != wanted):
+        if call is None or (is_named and call_id and call.id and call.id != call_id):
             call = self._by_index[index] = _Call()
             self._calls.append(call)
         return call
 
 
 def choice_of(choices: object) -> dict[str, Any]:
-    """The one answer that was asked for: the choice with index 0 or none; empty where a chunk holds no such."""
+    """Return the choice with index 0 or without index, the only one requested; empty if the chunk has none."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and not choice.get("index"):
             return choice
@@ -126,7 +126,7 @@ def choice_of(choices: object) -> dict[str, Any]:
 
 
 def joined(parts: list[str]) -> str:
-    """The parts as one well-formed text; a character cut in two surrogates by the parts becomes whole again."""
+    """Return the parts as one well-formed text; a character split into two surrogates is joined again."""
     text = "".join(parts)
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -134,7 +134,7 @@ def joined(parts: list[str]) -> str:
 
 
 def read_usage(usage: dict[str, Any]) -> ModelUsage:
-    """Token counts from OpenAI's usage object; what is missing or negative is None."""
+    """Return the token counts of OpenAI's usage object; missing or negative ones become None."""
     prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     return ModelUsage(
         input=_count(usage.get("prompt_tokens")),

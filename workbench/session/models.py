@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.config.settings import Profile, Settings
-from workbench.llm.discovery import other_address, takes_usual_key
+from workbench.llm.discovery import other_host, takes_usual_key
 from workbench.llm.errors import key_variable
 from workbench.llm.factory import open_profile
 from workbench.llm.model import Model, ModelError
@@ -114,7 +114,7 @@ class SessionModels:
     def address(self, name: str) -> str:
         """Where the model of that name is asked, when that is not its provider's own address; else empty."""
         profile = self.profile(name)
-        return other_address(profile.model, profile.api_base)
+        return other_host(profile.model, profile.api_base)
 
     def profile(self, name: str) -> Profile:
         """All about a model but its key; the address of the settings goes to models of the same provider only."""

@@ -128,7 +128,7 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
     """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
-    from workbench.llm.discovery import found_keys
+    from workbench.llm.discovery import sources_of_keys
     from workbench.tui.screens.model_choice import ModelChoice
 
     async def chosen(name: str | None) -> None:
@@ -138,7 +138,7 @@ def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[
     if not isinstance(app.screen, ModelChoice):
         profiles = [settings.profile(name) for name in settings.models]
         if not profiles:
-            profiles = [Profile(each.models[0], each.models[0]) for each in found_keys() if each.is_named]
+            profiles = [Profile(each.models[0], each.models[0]) for each in sources_of_keys() if each.is_named]
         app.push_screen(ModelChoice(profiles, current), chosen)
 
 

@@ -1,6 +1,6 @@
 """The offline model: plays a script behind the same interface as a real one (`scripted/demo`, `scripted//file.toml`).
 
-OHW_SCRIPT_PACE sets how fast: 1 is a reading pace, 0 is without pauses, 2 is twice as slow.
+OHW_SCRIPT_PACE sets the speed: 1 is a reading pace, 0 is without pauses, 2 is twice as slow.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _WORKSPACE = re.compile(r"^Working directory: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Situation:
-    """What has happened so far, as far as turns can ask for it."""
+    """The state of the conversation, as far as the conditions of turns refer to it."""
 
     last: str = START
     """The turn played last."""
     answers: int = 0
-    """How many answers the model has given."""
+    """The number of responses so far."""
     rejected: bool = False
     note: str = ""
     user: str = ""
     waiting: bool = False
     results: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict)
-    """What placeholders stand for."""
+    """The values of placeholders."""
 
 
 def situation(messages: Sequence[Message], script: ModelScript) -> Situation:
-    """Read off the messages where the script stands."""
+    """Derive from the messages where the script stands."""
     at = _last_answer(messages, script)
     last = _turn_of(messages[at], script) if at >= 0 else START
     later = messages[at + 1 :]
@@ -63,7 +63,7 @@ def situation(messages: Sequence[Message], script: ModelScript) -> Situation:
 
 
 def next_turn(script: ModelScript, now: Situation) -> ScriptedTurn | None:
-    """The first turn that fits, or None when the script is over."""
+    """Return the first turn whose conditions hold, or None when the script is over."""
     for turn in script.turns:
         if (ANY in turn.after or now.last in turn.after) and _holds(turn.when, now):
             return turn
@@ -71,12 +71,12 @@ def next_turn(script: ModelScript, now: Situation) -> ScriptedTurn | None:
 
 
 def is_for_summary(request: ModelRequest) -> bool:
-    """Whether the request is for a summary of the history: one message with the record of it, and no tools."""
+    """Return whether the request is for a summary of the history: one message with the record, and no tools."""
     return not request.tools and bool(request.messages) and text_of(request.messages[-1]).startswith("<record>")
 
 
 def filled(value: Any, values: Mapping[str, str]) -> Any:
-    """The value with `{workspace}`, `{note}` and `{user}` replaced in every text."""
+    """Return the value with `{workspace}`, `{note}` and `{user}` replaced in every string."""
     if isinstance(value, str):
         for name, text in values.items():
             value = value.replace(f"{{{name}}}", text)
@@ -89,7 +89,7 @@ def filled(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message, whose content may be a string or a list of parts."""
+    """Return the text of a message, whose content may be a string or a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
         return "\n".join(part.get("text", "") for part in content if part.get("type") == "text")
@@ -97,14 +97,14 @@ def text_of(message: Message) -> str:
 
 
 def is_refusal(result: str) -> bool:
-    """Whether a tool result says that the call was not run (it says so at its beginning)."""
+    """Return whether a tool result says, at its beginning, that the call was not run."""
     return bool(_NOT_RUN.search(result[:160]))
 
 
 def note_of(result: str) -> str:
-    """What the person wrote when rejecting, as far as the result tells."""
-    found = _NOTE.search(result)
-    return found.group(1).strip().strip('"“”') if found else ""
+    """Return the user's note on a rejected call, as far as the result contains it."""
+    match = _NOTE.search(result)
+    return match.group(1).strip().strip('"“”') if match else ""
 
 
 def _holds(when: When, now: Situation) -> bool:
@@ -123,7 +123,7 @@ def _within(part: str, text: str) -> bool:
 
 
 def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
-    """Where the last answer stands that was a whole turn of the script; -1 when there is none."""
+    """Return the index of the last message that was a whole turn of the script; -1 if there is none."""
     for at in range(len(messages) - 1, -1, -1):
         if messages[at]["role"] == "assistant" and _turn_of(messages[at], script):
             return at
@@ -131,28 +131,28 @@ def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
 
 
 def _answers(messages: Sequence[Message]) -> int:
-    """How many answers were given, also of those that a summary stands for: the ids of calls count them."""
+    """Return the number of responses, including those that a summary replaced: the ids of calls count them."""
     since = 0
     for message in reversed(messages):
         if message["role"] == "assistant":
-            if found := next((_ID.match(call["id"]) for call in message.get("tool_calls") or ()), None):
-                return int(found.group(1)) + since
+            if match := next((_ID.match(call["id"]) for call in message.get("tool_calls") or ()), None):
+                return int(match.group(1)) + since
             since += 1
     return since
 
 
 def _turn_of(message: Message, script: ModelScript) -> str:
     for call in message.get("tool_calls") or ():
-        if found := _ID.match(call["id"]):
-            return found.group(2)
-    said = text_of(message).strip()
-    return next((turn.name for turn in script.turns if not turn.calls and turn.text == said), "")
+        if match := _ID.match(call["id"]):
+            return match.group(2)
+    text = text_of(message).strip()
+    return next((turn.name for turn in script.turns if not turn.calls and turn.text == text), "")
 
 
 def _workspace(messages: Sequence[Message]) -> str:
     system = text_of(messages[0]) if messages and messages[0]["role"] == "system" else ""
-    found = _WORKSPACE.search(system)
-    return found.group(1) if found else "."
+    match = _WORKSPACE.search(system)
+    return match.group(1) if match else "."
 
 
 PREFIX = "scripted/"
@@ -166,7 +166,7 @@ _OVER = ScriptedTurn("over", (), text="My script is over; there is nothing more 
 
 
 class ScriptedModel:
-    """A model without a network; keeps no state, so the same messages always get the same answer."""
+    """A model without a network; it keeps no state, so the same messages always get the same response."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -183,12 +183,12 @@ class ScriptedModel:
         cancel.wait(_BEFORE_FIRST * pace)
         first_token = time.monotonic() - begun
         thought = _stream("reasoning", reasoning, on_delta, cancel, pace)
-        said = _stream("text", text, on_delta, cancel, pace)
+        answer = _stream("text", text, on_delta, cancel, pace)
         stopped = cancel.is_set
         return ModelResponse(
             id=f"scripted-{now.answers + 1}-{turn.name}",
             model=self.name,
-            text=well_formed(said),
+            text=well_formed(answer),
             reasoning=well_formed(thought),
             tool_calls=() if stopped else _calls(turn, now),
             finish_reason="interrupted" if stopped else "tool_calls" if turn.calls else "stop",
@@ -205,7 +205,7 @@ class ScriptedModel:
         return next_turn(self._script, now) or _OVER
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: there are no connections."""
 
 
 def _pace() -> float:
@@ -216,7 +216,7 @@ def _pace() -> float:
 
 
 def _stream(kind: str, text: str, on_delta: Callable[[Delta], None], cancel: Cancel, pace: float) -> str:
-    """Send the text in small pieces; returns what was sent before a cancel."""
+    """Send the text in small pieces; return what was sent before a cancel."""
     sent = []
     for piece in _pieces(text):
         if cancel.is_set:
@@ -242,6 +242,6 @@ def _calls(turn: ScriptedTurn, now: Situation) -> tuple[ToolCall, ...]:
 
 
 def _estimate(turn: ScriptedTurn, now: Situation) -> ModelUsage:
-    """Plausible numbers, so that the meters of the screen show something."""
+    """Return plausible numbers, so that the meters of a screen show something."""
     size = len(turn.text) + len(turn.reasoning) + sum(len(str(call.arguments)) for call in turn.calls)
     return ModelUsage(input=1400 + 420 * now.answers, output=max(1, size // 4))

@@ -1,7 +1,7 @@
-"""Scripts of the offline model: what it says turn by turn, and when; read by `scripted`, played by `playback`.
+"""Scripts of the offline model: its responses turn by turn, and their conditions; played by `scripted.model`.
 
-A script is a TOML file: an optional `title`, then a list of `[[turn]]` in the order they are tried. The first turn that
-fits what has happened is played. One turn has
+A script is a TOML file: an optional `title`, then a list of `[[turn]]` in the order they are tried. The first turn
+whose conditions hold is played. One turn has
 
     name = "look"              # unique; letters, digits, "_"
     after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
@@ -48,7 +48,7 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,32}")
 
 @dataclass(frozen=True)
 class ScriptedCall:
-    """A tool call of a turn; `arguments` with risk and summary already inside."""
+    """A tool call of a turn; `arguments` already include risk and summary."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -56,7 +56,7 @@ class ScriptedCall:
 
 @dataclass(frozen=True)
 class When:
-    """The conditions of a turn; `None` does not ask."""
+    """The conditions of a turn; `None` means no condition."""
 
     rejected: bool | None = None
     result: str | None = None
@@ -67,7 +67,7 @@ class When:
 
 @dataclass(frozen=True)
 class ScriptedTurn:
-    """One answer of the offline model."""
+    """One response of the offline model."""
 
     name: str
     after: tuple[str, ...]
@@ -87,17 +87,17 @@ class ModelScript:
 
 
 def packaged_scripts() -> dict[str, Path]:
-    """The scripts that come with the program, by name."""
-    folder = Path(__file__).parent / "scripts"
-    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    """Return the scripts that come with the program, by name."""
+    directory = Path(__file__).parent / "scripts"
+    return {path.stem: path for path in sorted(directory.glob("*.toml"))}
 
 
 def load_script(name: str) -> ModelScript:
-    """The packaged script `name`, or the file at an absolute path; raises ModelError."""
-    known = packaged_scripts()
-    path = Path(name) if name.startswith("/") else known.get(name)
+    """Return the packaged script `name`, or the one at an absolute path. Raises ModelError."""
+    scripts = packaged_scripts()
+    path = Path(name) if name.startswith("/") else scripts.get(name)
     if path is None:
-        raise ModelError(f"there is no script {name!r}; there are {', '.join(known)} and scripted//path/to/file.toml")
+        raise ModelError(f"there is no script {name!r}; there are {', '.join(scripts)} and scripted//path/to/file.toml")
     try:
         return read_script(path.read_text(encoding="utf-8"), path.stem)
     except (OSError, UnicodeDecodeError) as error:
@@ -107,7 +107,7 @@ def load_script(name: str) -> ModelScript:
 
 
 def read_script(text: str, title: str = "script") -> ModelScript:
-    """A script from its TOML text; raises ValueError that names the turn at fault."""
+    """Parse a script from its TOML text. Raises ValueError that names the invalid turn."""
     data = tomllib.loads(text)
     _only(data, {"title", "turn"}, "the script")
     turns: list[ScriptedTurn] = []
@@ -160,12 +160,12 @@ def _call(entry: object, where: str) -> ScriptedCall:
     if not isinstance(arguments, dict):
         raise ValueError(f"the arguments of {tool!r} in {where} must be a table")
     extra = {"security_risk": call.get("risk"), "summary": call.get("summary")}
-    said = {name: value for name, value in extra.items() if value is not None}
-    return ScriptedCall(tool, {**said, **arguments})
+    extras = {name: value for name, value in extra.items() if value is not None}
+    return ScriptedCall(tool, {**extras, **arguments})
 
 
 def _fields(table: object, kinds: Mapping[str, type], what: str, where: str) -> dict[str, Any]:
-    """The table, once every name in it is known and every value of its kind."""
+    """Return the table after checking that every name is allowed and every value has the right type."""
     fields = _only(table, kinds, f"`{what}` of {where}")
     for name, value in fields.items():
         if type(value) is not kinds[name]:
@@ -174,14 +174,14 @@ def _fields(table: object, kinds: Mapping[str, type], what: str, where: str) -> 
 
 
 def _tables(table: dict[str, Any], name: str, where: str) -> list[object]:
-    found = table.get(name, [])
-    if not isinstance(found, list):
+    tables = table.get(name, [])
+    if not isinstance(tables, list):
         raise ValueError(f"`{name}` of {where} must be a list of tables, [[…]]")
-    return found
+    return tables
 
 
 def _only(table: object, allowed: Collection[str], where: str) -> dict[str, Any]:
-    """The value, once it is a table with no other names than these."""
+    """Return the value after checking that it is a table without other names than these."""
     if not isinstance(table, dict):
         raise ValueError(f"{where} must be a table")
     for name in table:

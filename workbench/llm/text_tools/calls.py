@@ -1,7 +1,7 @@
-"""Conversations with tool calls for models that have none: calls as plain text, and back again.
+"""Conversion of conversations with tool calls to plain text and back, for models without tool calling.
 
 Pure functions over lists of messages in OpenAI's shape (names and form follow OpenHands' function call converter);
-`text_model` puts them around a model. No message that comes in is changed.
+`text_tools.model` wraps a model with them. Input messages are never modified.
 """
 
 from __future__ import annotations
@@ -70,24 +70,24 @@ _SAMPLES: Final[tuple[tuple[Mapping[str, Any], str, str], ...]] = (
     ),
     ({"message": "The typing error in notes.txt is fixed."}, "That was all.", ""),
 )
-"""Arguments, words before the call, and its result; each is shown with the first tool that takes such arguments."""
+"""Arguments, text before the call, and its result; each is shown with the first tool that accepts the arguments."""
 _EXTRAS: Final = frozenset({"security_risk", "summary"})
 """Parameters that every tool may have."""
 _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
 
 
 def result_text(name: str, text: str) -> str:
-    """A result as the message that brings it."""
+    """Return the text of a message that contains a result."""
     return f"EXECUTION RESULT of [{name}]:\n{text}"
 
 
 def instructions(tools: Sequence[Tool]) -> str:
-    """What is added to the system prompt."""
+    """Return the addition to the system prompt."""
     return _RULES.replace("{tools}", convert_tools_to_description(tools))
 
 
 def convert_tools_to_description(tools: Iterable[Tool]) -> str:
-    """Each tool with its parameters, in the form that CodeAct models know."""
+    """Return a description of each tool and its parameters, in the form that CodeAct models know."""
     return "\n".join(_described(number, tool) for number, tool in enumerate(tools, 1))
 
 
@@ -107,7 +107,7 @@ def _parameter_row(at: int, parameter: ToolParameter) -> str:
 
 
 def example(tools: Sequence[Tool]) -> str:
-    """A short conversation with tools that are there; empty without tools."""
+    """Return a short conversation that uses the given tools; empty without tools."""
     turns = []
     for arguments, words, result in _SAMPLES:
         tool = next((tool for tool in tools if _takes_all(tool, arguments)), None)
@@ -122,14 +122,14 @@ def example(tools: Sequence[Tool]) -> str:
 
 def _turn(tool: Tool, arguments: Mapping[str, Any], words: str, result: str) -> str:
     name, parameters = tool["function"]["name"], parameters_of(tool)
-    given = {key: value for key, value in arguments.items() if _takes(parameters.get(key), value)}
-    call = write_call(name, {**_any_arguments(tool), **given}, parameters)
+    samples = {key: value for key, value in arguments.items() if _takes(parameters.get(key), value)}
+    call = write_call(name, {**_any_arguments(tool), **samples}, parameters)
     answer = f"\n\nUSER: {result_text(name, result)}\n" if result else ""
     return f"ASSISTANT: {words}\n\n{call}{answer}"
 
 
 def _takes_all(tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    """Whether the arguments are ones of the tool, and all that it needs of its own."""
+    """Return whether the tool accepts the arguments and requires no others of its own."""
     parameters = parameters_of(tool)
     required = {each.name for each in parameters.values() if each.is_required} - _EXTRAS
     return required <= arguments.keys() and all(_takes(parameters.get(key), value) for key, value in arguments.items())
@@ -167,24 +167,25 @@ _LOOKS_LIKE_ONE: Final = re.compile(r"\\*EXECUTION RESULT of \[")
 
 
 def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[Tool] = ()) -> str:
-    """One call in OpenAI's shape as text; raises FunctionCallConversionError where it has not that shape."""
+    """Return one call in OpenAI's shape as text. Raises FunctionCallConversionError for an invalid shape."""
     return _call_text(tool_call, _table(tools))
 
 
 def convert_fncall_messages_to_non_fncall_messages(
     messages: Sequence[Message], tools: Sequence[Tool], add_in_context_learning_example: bool = True
 ) -> list[Message]:
-    """Calls and results as text, the tools described in the system message, an example before the first request."""
-    told, names = _prepared(as_json(tools)), _names_by_id(messages)
-    table, added = told.table, told.instructions
-    intro = told.example if add_in_context_learning_example else ""
+    """Convert calls and results to text; the system message describes the tools, an example precedes the first
+    request."""
+    prepared, names = _prepared(as_json(tools)), _names_by_id(messages)
+    table, added = prepared.table, prepared.instructions
+    intro = prepared.example if add_in_context_learning_example else ""
     converted: list[Message] = []
     for message in messages:
         role = message.get("role")
         if role == "system":
             converted.append(_with_text(message, lambda text: text + added, last=True))
         elif role == "user":
-            converted.append(_said_by_person(message, intro))
+            converted.append(_user_text(message, intro))
             intro = ""
         elif role == "assistant":
             converted.append(_assistant_text(message, table))
@@ -197,9 +198,9 @@ def convert_fncall_messages_to_non_fncall_messages(
 
 
 def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """The way back: calls get ids `toolu_01` …; raises the two errors above for calls that cannot be read."""
-    told, ids = _prepared(as_json(tools)), _numbered_ids()
-    table, added = told.table, told.instructions
+    """Convert back; calls get ids `toolu_01` …. Raises either error of this module for unreadable calls."""
+    prepared, ids = _prepared(as_json(tools)), _numbered_ids()
+    table, added = prepared.table, prepared.instructions
     open_calls: list[tuple[str, str]] = []
     converted: list[Message] = []
     for message in messages:
@@ -207,7 +208,7 @@ def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], 
         if role == "system":
             converted.append(_with_text(message, lambda text: text.removesuffix(added), last=True))
         elif role == "user":
-            converted.append(_result(message, open_calls) or _with_text(message, _from_person))
+            converted.append(_result(message, open_calls) or _with_text(message, _unescaped_user_text))
         elif role == "assistant":
             answer = _with_calls(message, table, ids)
             open_calls = [(call["function"]["name"], call["id"]) for call in answer.get("tool_calls", ())]
@@ -220,7 +221,7 @@ def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], 
 def convert_from_multiple_tool_calls_to_single_tool_call_messages(
     messages: Sequence[Message], ignore_final_tool_result: bool = False
 ) -> list[Message]:
-    """One call a message, each followed by its result; words stay with the first. Raises where a result is missing."""
+    """Split messages so that each has one call, followed by its result; text stays with the first call."""
     converted: list[Message] = []
     waiting: dict[str, Message] = {}
     for message in messages:
@@ -239,7 +240,7 @@ def convert_from_multiple_tool_calls_to_single_tool_call_messages(
 
 
 def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
-    """The typed arguments of a call; raises FunctionCallValidationError that says what is allowed."""
+    """Return the typed arguments of a call. Raises FunctionCallValidationError that says what is allowed."""
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
@@ -255,8 +256,8 @@ def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What depends on the tools alone."""
+class _Prepared:
+    """The parts of a conversion that depend on the tools alone."""
 
     table: Table
     instructions: str
@@ -264,9 +265,9 @@ class _Told:
 
 
 @lru_cache(maxsize=8)
-def _prepared(tools_as_json: str) -> _Told:
+def _prepared(tools_as_json: str) -> _Prepared:
     tools: list[Tool] = json.loads(tools_as_json)
-    return _Told(_table(tools), instructions(tools), example(tools))
+    return _Prepared(_table(tools), instructions(tools), example(tools))
 
 
 def _table(tools: Sequence[Tool]) -> dict[str, dict[str, ToolParameter]]:
@@ -292,34 +293,34 @@ def _call_text(tool_call: Mapping[str, Any], table: Table) -> str:
 
 
 def _assistant_text(message: Message, table: Table) -> Message:
-    made = dict(message)
-    calls = made.pop("tool_calls", None)
-    _change(made, write_words)
+    converted = dict(message)
+    calls = converted.pop("tool_calls", None)
+    _change(converted, write_words)
     if calls:
         text = "\n".join([_call_text(call, table) for call in calls])
-        _change(made, lambda said: f"{said}\n\n{text}" if said else text, last=True)
-    return made
+        _change(converted, lambda said: f"{said}\n\n{text}" if said else text, last=True)
+    return converted
 
 
 def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
     content = message.get("content")
     text = content if isinstance(content, str) else "".join(each.get("text", "") for each in content or ())
-    said, calls = read_calls(text)
+    text_before, calls = read_calls(text)
     if not calls:
         return _with_text(message, read_words)
     for call in calls:
         if call.is_cut:
             raise FunctionCallConversionError(f"The call of `{call.name}` was cut off before its end.")
-    made = [(call.name, checked_arguments(call, table)) for call in calls]
-    told = dict(message) if isinstance(content, str) else _parts_said(message)
+    checked = [(call.name, checked_arguments(call, table)) for call in calls]
+    converted = dict(message) if isinstance(content, str) else _without_calls(message)
     if isinstance(content, str):
-        told["content"] = said
-    told["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in made]
-    return told
+        converted["content"] = text_before
+    converted["tool_calls"] = [_tool_call(next(ids), name, arguments) for name, arguments in checked]
+    return converted
 
 
-def _parts_said(message: Message) -> Message:
-    """Content as parts: the calls stand in the last text, as `_assistant_text` writes them."""
+def _without_calls(message: Message) -> Message:
+    """Remove the calls, which `_assistant_text` writes into the last text, from content in parts."""
     return _with_text(message, lambda part: read_calls(part)[0], last=True)
 
 
@@ -335,37 +336,37 @@ def _numbered_ids() -> Iterator[str]:
 
 
 def _as_user(message: Message, heading: str) -> Message:
-    told = {**message, "role": "user"}
-    told.pop("tool_call_id", None)
-    told.pop("name", None)
-    _change(told, lambda text: heading + text)
-    return told
+    converted = {**message, "role": "user"}
+    converted.pop("tool_call_id", None)
+    converted.pop("name", None)
+    _change(converted, lambda text: heading + text)
+    return converted
 
 
-def _said_by_person(message: Message, intro: str) -> Message:
-    return _with_text(message, lambda text: intro + _as_persons(text))
+def _user_text(message: Message, intro: str) -> Message:
+    return _with_text(message, lambda text: intro + _escaped_user_text(text))
 
 
 def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
-    """The message as the result of a call that waits for one; None for what a person wrote."""
-    found = _RESULT.match(_first_text(message)) if open_calls else None
-    if found is None:
+    """Return the message as the result of an open call; None for a message of the user."""
+    match = _RESULT.match(_first_text(message)) if open_calls else None
+    if match is None:
         return None
     for at, (name, call_id) in enumerate(open_calls):
-        if name == found[1]:
+        if name == match[1]:
             del open_calls[at]
-            told = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
-            _change(told, lambda text: text[found.end() :])
-            return told
+            converted = {**message, "role": "tool", "tool_call_id": call_id, "name": name}
+            _change(converted, lambda text: text[match.end() :])
+            return converted
     return None
 
 
-def _as_persons(text: str) -> str:
-    """A person's text that looks like a result gets a backslash in front."""
+def _escaped_user_text(text: str) -> str:
+    """Return a user's text with a backslash in front if it looks like a result."""
     return f"\\{text}" if _LOOKS_LIKE_ONE.match(text) else text
 
 
-def _from_person(text: str) -> str:
+def _unescaped_user_text(text: str) -> str:
     if text.startswith(EXAMPLE_BEGIN):
         text = text.partition(EXAMPLE_END)[2]
     return text[1:] if text.startswith("\\") and _LOOKS_LIKE_ONE.match(text) else text
@@ -379,26 +380,26 @@ def _first_text(message: Message) -> str:
 
 
 def _with_text(message: Message, change: Callable[[str], str], *, last: bool = False) -> Message:
-    """The message with its text changed; all else kept."""
-    made = dict(message)
-    _change(made, change, last=last)
-    return made
+    """Return a copy of the message with its text changed."""
+    converted = dict(message)
+    _change(converted, change, last=last)
+    return converted
 
 
-def _change(made: Message, change: Callable[[str], str], *, last: bool = False) -> None:
-    """Change the text of a message that is a copy already; of content as parts the first (or last) text part."""
-    content = made.get("content")
+def _change(message: Message, change: Callable[[str], str], *, last: bool = False) -> None:
+    """Change the text of a message in place; of content in parts, the first (or last) text part."""
+    content = message.get("content")
     if not isinstance(content, list):
-        made["content"] = change(content or "")
+        message["content"] = change(content or "")
         return
     at = [index for index, part in enumerate(content) if part.get("type") == "text"]
     if not at:
         added = {"type": "text", "text": change("")}
-        made["content"] = [*content, added] if last else [added, *content]
+        message["content"] = [*content, added] if last else [added, *content]
         return
     index = at[-1] if last else at[0]
     part = {**content[index], "text": change(content[index]["text"])}
-    made["content"] = [*content[:index], part, *content[index + 1 :]]
+    message["content"] = [*content[:index], part, *content[index + 1 :]]
 
 
 def _alone(message: Message, call: Mapping[str, Any], at: int) -> Message:

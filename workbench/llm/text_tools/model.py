@@ -1,4 +1,5 @@
-"""Streams the words of an answer in plain-text calls: the call itself is held back, thinking goes its own way."""
+"""A wrapper that lets a model without tool calling use tools: calls travel as plain text and are hidden while
+streaming."""
 
 from __future__ import annotations
 
@@ -22,15 +23,15 @@ _THOUGHT: Final = "</think>"
 
 
 class CallHider:
-    """Between a model's deltas and whoever shows them; `end` gives out what was held back and was no tag."""
+    """Filters deltas on their way to the display; `end` emits text that was held back and turned out to be no tag."""
 
     def __init__(self, on_delta: Callable[[Delta], None]) -> None:
         self._on_delta = on_delta
         self._held = ""
         self._inside: Literal["words", "thinking", "call"] = "words"
 
-    def take(self, delta: Delta) -> None:
-        """Pass on what can be nothing but words."""
+    def add(self, delta: Delta) -> None:
+        """Pass on what cannot be part of a tag."""
         if delta.kind != "text":
             self._on_delta(delta)
             return
@@ -41,31 +42,31 @@ class CallHider:
             self._held = ""
 
     def end(self) -> None:
-        """The answer is whole."""
+        """Emit the rest when the response is complete."""
         if self._inside != "call":
-            self._say(len(self._held))
+            self._emit(len(self._held))
 
     def _step(self) -> bool:
-        """Say what comes before the next tag; whether there was one."""
+        """Emit what precedes the next tag; return whether there was one."""
         tags = (_THOUGHT,) if self._inside == "thinking" else (*_CALLS, _THINK)
-        found = [(at, tag) for tag in tags if (at := self._held.find(tag)) >= 0]
-        if not found:
-            self._say(len(self._held) - _begun(self._held, tags))
+        positions = [(at, tag) for tag in tags if (at := self._held.find(tag)) >= 0]
+        if not positions:
+            self._emit(len(self._held) - _begun(self._held, tags))
             return False
-        at, tag = min(found)
-        self._say(at)
+        at, tag = min(positions)
+        self._emit(at)
         self._held = self._held[len(tag) :]
         self._inside = "call" if tag in _CALLS else "thinking" if tag == _THINK else "words"
         return True
 
-    def _say(self, length: int) -> None:
+    def _emit(self, length: int) -> None:
         text, self._held = self._held[:length], self._held[length:]
         if text:
             self._on_delta(Delta("reasoning" if self._inside == "thinking" else "text", text))
 
 
 def _begun(text: str, tags: tuple[str, ...]) -> int:
-    """How many characters at the end may be the beginning of a tag."""
+    """Return how many characters at the end may be the beginning of a tag."""
     longest = max(map(len, tags)) - 1
     for length in range(min(longest, len(text)), 0, -1):
         if any(tag.startswith(text[-length:]) for tag in tags):
@@ -96,7 +97,7 @@ class TextCallModel:
             return self._model.respond(replace(request, messages=_as_text(messages, tools)), on_delta, cancel)
         hider = CallHider(on_delta)
         asked = replace(request, messages=_as_text(messages, tools), tools=(), stop=(STOP_WORD,))
-        response = self._model.respond(asked, hider.take, cancel)
+        response = self._model.respond(asked, hider.add, cancel)
         hider.end()
         return _with_calls(response, tools)
 
@@ -112,7 +113,7 @@ def _as_text(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> li
 
 
 def _readable(message: Message) -> Message:
-    """Calls of the log whose arguments were no JSON object go back to the model as the text they were."""
+    """Return the message with unreadable arguments (not a JSON object) as text in an object."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -135,12 +136,15 @@ def _with_calls(response: ModelResponse, tools: Sequence[dict[str, Any]]) -> Mod
         text, calls = read_calls(response.text)
     except FunctionCallConversionError as error:
         text, calls = response.text.partition("<function=")[0].rstrip(), []
-        unread = (ToolCall("", _named(response.text), str(error)),)  # no JSON: the agent answers with an error
+        # Not JSON: the agent answers with an error.
+        unread = (ToolCall("", _named(response.text), str(error)),)
         return replace(response, text=text, tool_calls=() if response.incomplete else unread)
-    made = tuple(_call(call, table.get(call.name, {})) for call in calls)
+    tool_calls = tuple(_call(call, table.get(call.name, {})) for call in calls)
     if response.incomplete:
-        made = ()
-    return replace(response, text=text, tool_calls=made, finish_reason="tool_calls" if made else response.finish_reason)
+        tool_calls = ()
+    return replace(
+        response, text=text, tool_calls=tool_calls, finish_reason="tool_calls" if tool_calls else response.finish_reason
+    )
 
 
 def _named(text: str) -> str:
@@ -148,7 +152,7 @@ def _named(text: str) -> str:
 
 
 def _call(call: TextCall, parameters: dict[str, ToolParameter]) -> ToolCall:
-    """The call for the agent, which checks it like any other; one that was cut has arguments that are no JSON."""
+    """Return the call for the agent, which validates it; a truncated call gets arguments that are not JSON."""
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end")
     return ToolCall(

@@ -1,11 +1,11 @@
-r"""The plain-text form of a tool call, written and read; `text_calls` converts whole conversations with it.
+r"""The plain-text form of a tool call, written and parsed; `text_tools.calls` converts conversations with it.
 
     <function=NAME>
     <parameter=ONE>value</parameter>
     </function>
 
-The form is OpenHands' (CodeAct); one newline after an opening and before a closing tag belongs to it. Closing tags in a
-value, and opening ones in what is said around a call, carry a backslash (`<\/parameter`), so that they are no tags.
+The form is OpenHands' (CodeAct); one newline after an opening and before a closing tag belongs to the tag. Closing tags
+in a value, and opening ones in the text around a call, are escaped by a backslash (`<\/parameter`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _WORDS: Final = {"true": True, "false": False, "none": None, "null": None}
 
 
 class FunctionCallConversionError(WorkbenchError):
-    """A message or a call has not the shape that it must have."""
+    """A message or a call does not have the required shape."""
 
 
 class FunctionCallValidationError(WorkbenchError):
-    """A call names what is not there, or its values are not what the tool takes; the text is for the model."""
+    """A call names unknown functions or parameters, or has invalid values; the message is for the model."""
 
 
 @dataclass(frozen=True)
 class ToolParameter:
-    """One parameter of a tool: which JSON types it takes (`kinds`), and its allowed values if it lists them."""
+    """One parameter of a tool: its JSON types (`kinds`), and its allowed values if it lists them."""
 
     name: str
     kinds: frozenset[str]
@@ -48,7 +48,7 @@ class ToolParameter:
         return "any" if self.kinds == _ALL else " or ".join(sorted(self.kinds - {"null"})) or "null"
 
     def read(self, text: str) -> Any:
-        """The value that the text stands for; raises FunctionCallValidationError."""
+        """Return the value of the text. Raises FunctionCallValidationError."""
         value = text if self.kinds == _STRING else self._read_typed(text)
         if self.enum is None or _among(value, self.enum):
             return value
@@ -69,7 +69,7 @@ class ToolParameter:
         raise FunctionCallValidationError(f"Parameter `{self.name}` must be {self.type_name}, not `{text[:200]}`.")
 
     def write(self, value: Any) -> str:
-        """Text that `read` turns into this value."""
+        """Return the text that `read` converts to this value."""
         if not isinstance(value, str):
             return as_json(value)
         if self.kinds == _STRING or "string" not in self.kinds or kind_of(_parsed(value)) == "":
@@ -97,18 +97,18 @@ def _parsed(text: str) -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """The JSON type of a value; empty for what is none."""
+    """Return the JSON type of a value; empty if it has none."""
     return _KINDS.get(type(value), "")
 
 
 _make: Final = getattr(json.encoder, "c_make_encoder", None)
-_made_once: Final = _make and _make(None, None, json.encoder.encode_basestring, None, ": ", ", ", False, False, True)
-"""What `JSONEncoder.encode` makes anew with each call, which is half of the time that a short value takes."""
+_encoder: Final = _make and _make(None, None, json.encoder.encode_basestring, None, ": ", ", ", False, False, True)
+"""A reusable encoder: `JSONEncoder.encode` creates one per call, which takes half of the time for short values."""
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON that keeps letters readable; it holds no cycle, as it came from JSON."""
-    return "".join(_made_once(value, 0)) if _made_once else json.JSONEncoder(ensure_ascii=False).encode(value)
+    """Return a value as JSON with letters unescaped; the value came from JSON, so it has no cycles."""
+    return "".join(_encoder(value, 0)) if _encoder else json.JSONEncoder(ensure_ascii=False).encode(value)
 
 
 def _among(value: Any, allowed: Iterable[Any]) -> bool:
@@ -116,7 +116,7 @@ def _among(value: Any, allowed: Iterable[Any]) -> bool:
 
 
 def parameters_of(tool: Schema) -> dict[str, ToolParameter]:
-    """The parameters of a tool in OpenAI's function shape, by name, in the order of its schema."""
+    """Return the parameters of a tool in OpenAI's function shape, by name, in the order of its schema."""
     schema = tool["function"].get("parameters") or {}
     required = schema.get("required") or ()
     return {
@@ -136,9 +136,9 @@ def _kinds(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str]:
         return _ALL
     if "$ref" in schema:
         return _kinds(_resolved(str(schema["$ref"]), root), root, depth + 1)
-    given = schema.get("type")
-    if given:
-        return frozenset([given] if isinstance(given, str) else given)
+    type_names = schema.get("type")
+    if type_names:
+        return frozenset([type_names] if isinstance(type_names, str) else type_names)
     choices: Sequence[Schema] = schema.get("anyOf") or schema.get("oneOf") or ()
     if choices:
         return frozenset().union(*(_kinds(each, root, depth + 1) for each in choices))
@@ -147,10 +147,10 @@ def _kinds(schema: Schema, root: Schema, depth: int = 0) -> frozenset[str]:
 
 
 def _resolved(reference: str, root: Schema) -> Schema:
-    found: Any = root
+    schema: Any = root
     for part in reference.removeprefix("#/").split("/"):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+        schema = schema.get(part) if isinstance(schema, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
 
 
 _OPEN: Final = re.compile(r"<function=([^<>\n]+)>")
@@ -158,7 +158,7 @@ _PARAMETER: Final = re.compile(r"\s*<parameter=([^<>\n]+)>")
 _END_OF_VALUE: Final = re.compile(r"</parameter>(?=\s*(?:<parameter=|</function|<function=|</?tool_call>|</?\Z|\Z))")
 _END_OF_CALL: Final = re.compile(r"\s*(?:</function>?|</?\Z|\Z)")
 _WRAPPER: Final = re.compile(r"\s*</?tool_call>\s*")
-_THINKING: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHTS: Final = re.compile(r"<think>.*?</think>", re.DOTALL)
 _CLOSER: Final = re.compile(r"<(\\*/(?:parameter|function))")
 _HIDDEN_CLOSER: Final = re.compile(r"<\\(\\*/(?:parameter|function))")
 _OPENER: Final = re.compile(r"<(\\*(?:function=|think>))")
@@ -167,7 +167,7 @@ _HIDDEN_OPENER: Final = re.compile(r"<\\(\\*(?:function=|think>))")
 
 @dataclass
 class TextCall:
-    """One call as it was read: values still as text; `is_cut` when the text ended inside it."""
+    """One parsed call: values as text; `is_cut` if the text ended inside the call."""
 
     name: str
     values: dict[str, str] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class TextCall:
 
 
 def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str, ToolParameter]) -> str:
-    """The call as text."""
+    """Return the call as text."""
     lines = [f"<function={name}>"]
     for key, value in arguments.items():
         parameter = parameters.get(key)
@@ -187,39 +187,39 @@ def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str,
 
 
 def write_words(text: str) -> str:
-    """What is said beside calls, with nothing in it that reads as one."""
+    """Return text beside calls, escaped so that nothing in it reads as a call."""
     return _OPENER.sub(r"<\\\1", text) if "<" in text else text
 
 
 def read_words(text: str) -> str:
-    """The way back."""
+    """Undo `write_words`."""
     return _HIDDEN_OPENER.sub(r"<\1", text) if "<\\" in text else text
 
 
 def read_calls(text: str) -> tuple[str, list[TextCall]]:
-    """What a message says, and the calls in it; raises FunctionCallConversionError for a call without its shape."""
+    """Return the text of a message and its calls. Raises FunctionCallConversionError for a malformed call."""
     start = _first_call(text)
     if start is None:
         return read_words(text), []
-    said, calls = [_before(text[: start.start()])], []
+    texts, calls = [_before(text[: start.start()])], []
     while start is not None:
         call, end = _read_call(text, start)
         calls.append(call)
         start = _OPEN.search(text, end)
         between = text[end : start.start() if start else len(text)].strip()
         if between:
-            said.append(_WRAPPER.sub("\n", between).strip())
-    return read_words("\n".join(filter(None, said))), calls
+            texts.append(_WRAPPER.sub("\n", between).strip())
+    return read_words("\n".join(filter(None, texts))), calls
 
 
 def _first_call(text: str) -> re.Match[str] | None:
-    """The first call that is not part of the model's thinking."""
+    """Return the first call outside the model's thinking."""
     if "<think>" not in text:
         return _OPEN.search(text)
-    thinking = [found.span() for found in _THINKING.finditer(text)]
-    for found in _OPEN.finditer(text):
-        if not any(start <= found.start() < end for start, end in thinking):
-            return found
+    thoughts = [match.span() for match in _THOUGHTS.finditer(text)]
+    for match in _OPEN.finditer(text):
+        if not any(start <= match.start() < end for start, end in thoughts):
+            return match
     return None
 
 
@@ -231,11 +231,11 @@ def _before(text: str) -> str:
 
 def _read_call(text: str, start: re.Match[str]) -> tuple[TextCall, int]:
     call, at = TextCall(start[1].strip()), start.end()
-    while found := _PARAMETER.match(text, at):
-        end = _END_OF_VALUE.search(text, found.end())
+    while opening := _PARAMETER.match(text, at):
+        end = _END_OF_VALUE.search(text, opening.end())
         if end is None:
-            return _open_value(call, found, text)
-        call.values[found[1].strip()] = _value(text[found.end() : end.start()])
+            return _open_value(call, opening, text)
+        call.values[opening[1].strip()] = _value(text[opening.end() : end.start()])
         at = end.end()
     closed = _END_OF_CALL.match(text, at)
     if closed is None:
@@ -247,12 +247,12 @@ def _read_call(text: str, start: re.Match[str]) -> tuple[TextCall, int]:
     return call, closed.end()
 
 
-def _open_value(call: TextCall, found: re.Match[str], text: str) -> tuple[TextCall, int]:
-    """A last value without its end belongs to a whole call when that has one; otherwise the text was cut."""
-    end = text.find("</function", found.end())
+def _open_value(call: TextCall, opening: re.Match[str], text: str) -> tuple[TextCall, int]:
+    """Add a last value without a closing tag; if the call is not closed either, the text was truncated."""
+    end = text.find("</function", opening.end())
     call.is_cut = end < 0
     stop = len(text) if end < 0 else end
-    call.values[found[1].strip()] = _value(text[found.end() : stop])
+    call.values[opening[1].strip()] = _value(text[opening.end() : stop])
     return call, len(text) if end < 0 else end + len("</function>")
 
 

@@ -244,6 +244,6 @@ def _check_key(name: str, text: str, keys: Mapping[str, str]) -> None:
 
 def _without_password(text: str) -> str:
     # Loaded for the few values that may hold one.
-    from workbench.llm.errors import shown_address
+    from workbench.llm.errors import public_url
 
-    return shown_address(text) if "://" in text and "@" in text else text
+    return public_url(text) if "://" in text and "@" in text else text

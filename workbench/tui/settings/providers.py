@@ -38,13 +38,13 @@ class Way:
 
 def ways(settings: Settings) -> Iterator[Way]:
     """What there is, found by looking at the environment and at the usual ports; takes up to a second."""
-    from workbench.llm.discovery import found_keys, found_servers
+    from workbench.llm.discovery import sources_of_keys, sources_of_servers
 
     for name in settings.models:
         yield Way(settings.profile(name).model, f"Your profile {name}", profile=name)
-    for found in found_servers():
+    for found in sources_of_servers():
         yield from (Way(model, found.what, found.api_base) for model in found.models[:_MOST])
-    yield from (Way(found.models[0], found.what) for found in found_keys())
+    yield from (Way(found.models[0], found.what) for found in sources_of_keys())
 
 
 def read_way(text: str) -> Way:
