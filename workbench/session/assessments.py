@@ -20,8 +20,8 @@ class Assessments:
     """Rates calls of tools; may be used by any thread.
 
     A rating depends on the tool, its arguments, the directories, what the analysis reads of the running tool, and what
-    it asked of the file system; it is reused only after each of those answers was found to be the same. Modes, rules
-    and trust are no part of it: they are applied to the rating each time.
+    it found in the file system; it is reused only after each of those facts was found unchanged. Modes, rules and trust
+    are not part of it: they are applied to the rating each time.
     """
 
     def __init__(self, state: State) -> None:
@@ -30,7 +30,7 @@ class Assessments:
         self._entries: dict[str, tuple[Assessment, Facts]] = {}
 
     def of(self, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
-        """Return the rating of a call that would start now."""
+        """Return the rating of a call as it is now."""
         workspace = self._state.workspace
         directory = tool.working_dir() or workspace
         context = RatingContext(workspace, directory)

@@ -1,4 +1,4 @@
-"""Where a run stops by itself: steps, tokens and dollars it may take, and what of a result is sent."""
+"""The limits at which a run stops by itself: steps, tokens, dollars, repetition and unreadable responses."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ from workbench.session.state import State
 from workbench.session.storage.rows import observed_text
 
 MAX_OBSERVE = 30_000
-"""Characters of one observation that reach the model."""
+"""The most characters of one observation that are sent to the model."""
 CHARACTERS_PER_TOKEN = 4
-"""For estimates where nobody counts: characters."""
+"""For estimates where the provider gives no count: characters per token."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a session's runs, as its settings say."""
+    """The limits of a session's runs, from its settings."""
 
     max_steps: int = 100
     """Calls of the model in one run."""
     max_observe: int = MAX_OBSERVE
-    """Characters of one observation that reach the model."""
+    """The most characters of one observation that are sent to the model."""
     token_limit: int = 0
     """Tokens of one run, in and out; 0 is no limit."""
     max_cost: float = 0.0
     """US dollars of one run; 0 is no limit."""
     stop_loops: bool = True
-    """Whether a run that goes in circles is paused."""
+    """Whether a run that repeats itself is paused."""
     condense_percent: int = 80
-    """The history is condensed when it takes more of the model's window; 0 is never."""
+    """The history is condensed if it takes more than this share of the model's window; 0 is never."""
     condense_events: int = 500
-    """The history is condensed when it is sent as more messages (each answer and result is one); 0 is never."""
+    """The history is condensed if it has more messages (each response and each result is one); 0 is never."""
     context_window: int = 0
-    """Tokens of the model's window; 0 is what is known of the model."""
+    """Tokens of the model's window; 0 means what is known of the model."""
 
     above: Callable[[], str] | None = None
-    """Of a sub-agent: the limit that the run it works for has reached, if any; its tokens and dollars count there."""
+    """Only of a sub-agent: returns the limit that its parent's run has reached, or empty; its spending counts there."""
 
     def reached(self, state: State, tokens: TokenCount) -> RunEnded | None:
-        """The end of the run when it may not call the model again; a message begins a new run."""
+        """Return the end of the run if it may not call the model again, else None; a message begins a new run."""
         over = self.above() if self.above else ""
         reason = f"the run it works for {over}" if over else self.over(state, tokens)
         return RunEnded(reason="limit", detail=f"{reason}; send a message to go on") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
-        """The limit that is reached, in words; empty when there is none."""
+        """Return the limit that is reached, in words; empty if there is none."""
         if self.steps_left(state) <= 0:
             return f"paused after {state.steps} calls of the model (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
@@ -74,7 +74,7 @@ class Limits:
         return ""
 
     def steps_left(self, state: State) -> int:
-        """How many calls of the model the run may still make."""
+        """Return how many calls of the model the run may still make."""
         return (state.max_steps or self.max_steps) - state.steps
 
 
@@ -82,7 +82,7 @@ USUAL_LIMITS = Limits()
 
 
 def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
-    """What the settings say; the window set there counts where no model is known to have one of its own."""
+    """Return the limits in the settings; their context window counts only if no model has one of its own."""
     return Limits(
         max_steps=settings.max_steps,
         max_observe=settings.max_observe,
@@ -96,12 +96,12 @@ def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
 
 
 def dollars(amount: float) -> str:
-    """An amount as people write it; small ones with the digits that say something."""
+    """Return an amount as people write it; small amounts with more digits."""
     return f"${amount:.2f}" if amount >= 1 or round(amount, 2) == round(amount, 4) else f"${amount:.4f}"
 
 
 class TokenCount:
-    """The tokens of the run, event by event; estimated from the characters where the provider does not say."""
+    """The tokens of the run, counted event by event; estimated from characters if the provider does not report them."""
 
     def __init__(self) -> None:
         self.spent = 0
@@ -109,14 +109,14 @@ class TokenCount:
         self.cost = 0.0
         """US dollars of the run, as far as prices are known."""
         self.unpriced = ""
-        """A model of the run whose price is not known."""
+        """A model of the run whose price is not known; empty if all are."""
         self.went_on_unpriced = False
-        """Whether the person sent a message after a pause because of that."""
+        """Whether the user sent a message after a pause because of an unknown price."""
         self._characters = 0
         self._is_running = False
 
     def apply(self, event: Event) -> None:
-        """Take in the next event."""
+        """Consume the next event."""
         match event:
             case UserMessage():
                 if not self._is_running:
@@ -136,7 +136,7 @@ class TokenCount:
                 self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
 
     def _apply_beside(self, event: Event) -> None:
-        """What summaries, tools and sub-agents spend counts too."""
+        """Count what summaries, tools and sub-agents spend."""
         if isinstance(event, ModelResponded | HistoryCondensed | ModelAsked):
             self.spent += (event.usage.input or 0) + (event.usage.output or 0)
             self.cost += event.cost or 0.0
@@ -144,7 +144,7 @@ class TokenCount:
                 self.unpriced = event.model or "the model of a summary"
 
     def _begin(self) -> None:
-        """A message of the person's begins a run."""
+        """Start a new run, because the user sent a message."""
         self.spent, self.is_estimate = 0, False
         self.cost, self.unpriced = 0.0, ""
         self._is_running = True
@@ -162,11 +162,11 @@ class TokenCount:
 
 
 class BudgetExhausted(WorkbenchError):
-    """The run has come to a limit: no sub-agent is started any more."""
+    """The run has reached a limit: no more sub-agents are started."""
 
 
 class Budget:
-    """Of one session; asked by threads of sub-agents."""
+    """What is left of one session's limits for its sub-agents, whose threads ask."""
 
     def __init__(self, limits: Limits, state: State, tokens: TokenCount) -> None:
         self._limits = limits
@@ -174,20 +174,21 @@ class Budget:
         self._tokens = tokens
 
     def over(self) -> str:
-        """The limit that is reached, in words; empty when there is none."""
+        """Return the limit that is reached, in words; empty if there is none."""
         return self._limits.over(self._state, self._tokens)
 
     def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
-        """The limits of a sub-agent; it looks at those of the run too, which what it spends counts in.
+        """Return the limits of a sub-agent; they include those of the run, in which its spending counts.
 
-        Of one that goes on with its work only those count: its own tokens are among what the run has spent.
+        For a sub-agent that continues its work only those of the run count, since its own tokens were spent there
+        already.
         """
         has_own = self._limits.token_limit and not goes_on
         remaining = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0
         return replace(usual, token_limit=remaining, max_cost=0, above=self.over)
 
     def steps(self, requested: int) -> int:
-        """Return how often a sub-agent may call the model, at most as often as the run. Raises BudgetExhausted."""
+        """Return how often a sub-agent may call the model, at most as often as the run; raises BudgetExhausted."""
         over = self.over()
         if over:
             raise BudgetExhausted(f"nothing is left for it, the run {over}")
@@ -211,7 +212,7 @@ _AFTER_WORDS = (
 
 
 def before_call(state: State, limits: Limits, tokens: TokenCount, loops: LoopWatch) -> list[Event]:
-    """What is to be recorded before the model is called again; with a RunEnded it is not called."""
+    """Return the events to record before the model is called again; if one is a RunEnded, it is not called."""
     end = limits.reached(state, tokens)
     if end is not None:
         return [end]
@@ -234,7 +235,7 @@ def _stuck(loop: Loop) -> RunEnded:
 
 
 def after_words(state: State, answer: ModelResponded, choice: ToolChoice) -> list[Event]:
-    """How the run goes on after an answer without calls: usually it waits for the person."""
+    """Return how the run continues after a response without calls: usually it waits for the user."""
     if answer.incomplete:
         return [RunEnded(reason="error", detail=_BROKEN)]
     if any(seq > (answer.seen or 0) for seq in state.unread):
@@ -251,7 +252,7 @@ def after_words(state: State, answer: ModelResponded, choice: ToolChoice) -> lis
 
 
 def _withheld(has_words: bool) -> RunEnded:
-    """The end of a run whose answer the provider did not let through, or not to its end."""
+    """Return the end of a run whose response the provider withheld, entirely or in part."""
     if has_words:
         return RunEnded(reason="waiting", detail=_WITHHELD.format(" before it was complete"))
     return RunEnded(reason="error", detail=_WITHHELD.format(" before its first word"))

@@ -14,7 +14,7 @@ from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError
 
 STEPS: Final = frozenset({"action_assessed", "action_started"})
-"""Kinds of events that only the state follows: nothing is sent to the model or counted because of them."""
+"""Kinds of events that only the state follows: they neither send the model anything nor are counted."""
 
 Listener = Callable[[Event], None]
 
@@ -27,13 +27,13 @@ class Reducer(Protocol):
 
 
 def _ignore(event: Event) -> None:
-    """The listener where nobody listens."""
+    """Do nothing; the default listener."""
 
 
 class Log:
     """Commits events and keeps every reducer up to date with them.
 
-    Whoever reads the state and then commits holds `lock` meanwhile.
+    A caller that reads the state and then commits must hold `lock` meanwhile.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Log:
             on_past(event)
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` with each event from here on, after the listeners there are."""
+        """Call `listener` with each event from here on, after the present listeners."""
         self._listeners.append(listener)
 
     @property
@@ -75,8 +75,8 @@ class Log:
     def commit(self, *events: Event, lasting: bool = True, happened: bool = False) -> None:
         """Write the events, then update state and reducers, then call the listeners.
 
-        Raises StoreError when they cannot be written. What has already `happened` (an answer, a result) is then kept
-        and written before anything else.
+        Raises StoreError if they cannot be written. What has already `happened` (a response, a result) is then kept and
+        written before anything else.
         """
         with self.lock:
             batch = (*self._unsaved, *(self._in_turn(event) for event in events))
@@ -92,13 +92,13 @@ class Log:
             self._unsaved, self.fault = (), ""
             for event in written:
                 self._apply(event)
-            # last, so that a listener that raises leaves the state true to the log
+            # last, so that a listener that raises leaves the state consistent with the log
             for event in written:
                 for listener in self._listeners:
                     listener(event)
 
     def save(self) -> None:
-        """Try again to write what could not be written; raises StoreError, also where the file is gone by now."""
+        """Try again to write what could not be written; raises StoreError, even if only the file has disappeared."""
         with self.lock:
             self._store.check_in_place()
             if self._unsaved:
@@ -107,7 +107,7 @@ class Log:
     def _in_turn(self, event: Event) -> Event:
         turn = self.state.turn + isinstance(event, UserMessage)
         changes: dict[str, Any] = {"turn": turn}
-        if isinstance(event, ActionObserved):  # here, because every result passes this way
+        if isinstance(event, ActionObserved):  # here, because every result passes through it
             changes["observation"] = KNOWN.masked_data(event.observation)
         return replace(event, **changes)
 

@@ -23,18 +23,18 @@ from workbench.protocol.events import (
 from workbench.text import well_formed
 
 MOST_IMAGES = 10
-"""Images of one message."""
+"""The most images of one message."""
 _MOST_TOGETHER = 16_000_000
 
 
 class UnusableImage(WorkbenchError):
-    """An image cannot be sent; one line for the person."""
+    """An image cannot be sent; the message is one line for the user."""
 
 
 def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
-    """Data URLs of the mentioned urls that are images, by path; raises UnusableImage.
+    """Return the data URLs of those mentioned paths that are images, by path; raises UnusableImage.
 
-    A path beside the workspace is read too: the person named the file, and only what is an image leaves it.
+    A path outside the workspace is read too: the user named the file, and only an image is sent.
     """
     urls: dict[str, str] = {}
     total = 0
@@ -53,7 +53,7 @@ def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
 
 
 def image_names_text(names: Iterable[str]) -> str:
-    """What the model is told of the files its images came from, in their order."""
+    """Return what to tell the model about the files its images came from, in their order."""
     listed = ", ".join(names)
     return f"\n\n[Images with this message, in order: {listed}]" if listed else ""
 
@@ -74,11 +74,11 @@ def _read(workspace: str, path: str) -> bytes | None:
 
 MOST = 20
 LONGEST = 60_000
-"""Characters of one file, and of all together four times that; a larger one is only named."""
+"""The most characters of one file, and a quarter of those of all together; larger files are only named."""
 
 
 def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ...]:
-    """What each of them below the workspace holds: a file its text, a folder its names, `None` for the rest."""
+    """Return the content of mentioned paths in the workspace: a file's text, a directory's names, `None` for others."""
     remaining = 4 * LONGEST
     files = []
     for path in list(dict.fromkeys(mentions))[:MOST]:
@@ -93,7 +93,7 @@ def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ..
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
-    """What is to be recorded of a message; raises UnusableImage."""
+    """Return the event that records a message; raises UnusableImage."""
     images = read_images(workspace, mentions)
     attached = read_mentions(workspace, [path for path in mentions if path not in images])
     return UserMessage(
@@ -106,7 +106,7 @@ def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
 
 
 def attached_text(files: Sequence[FileText]) -> str:
-    """What the model is told of them, behind the person's words."""
+    """Return what to append to the user's message for the model about these files."""
     return "".join(f"\n\n{part}" for part in _parts(files))
 
 
@@ -142,25 +142,25 @@ def _text(file: Path) -> str | None:
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
 BEHIND: Final = ".,;:!?)]}>'"
-"""Signs that end a sentence, and no path as a rule."""
+"""Characters that end a sentence, but not usually a path."""
 
 
 def mentioned(text: str, directory: Path, is_resource: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """What a message names with `@`, in order, each once: match and folders below the folder, images anywhere.
+    """Return what a text names with `@`, in order, each once: paths below the directory, and images anywhere.
 
-    `is_resource` knows what servers offer beside those.
+    `is_resource` tells which other names are resources of servers.
     """
     named = (path for match in _MENTION.finditer(text) for path in _existing(match, directory, is_resource))
     return tuple(dict.fromkeys(named))
 
 
 def mention_names(text: str) -> Iterator[str]:
-    """What a text mentions, without the signs that end a sentence; nothing is looked up."""
+    """Yield what a text mentions, without the characters that end a sentence; nothing is looked up."""
     return (match[1] or match[2].rstrip(BEHIND) for match in _MENTION.finditer(text))
 
 
 def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
-    """The path, without the stop that ends a sentence where only so it exists."""
+    """Yield the path, without the full stop that ends a sentence if it exists only so; or the name of a resource."""
     for written in (match[1],) if match[1] else (match[2], match[2].rstrip(BEHIND)):
         if written and (is_below(directory, written) or _is_image(directory, written)):
             yield written.rstrip("/") or written
@@ -171,7 +171,7 @@ def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str]
 
 
 def _is_image(directory: Path, written: str) -> bool:
-    """Whether it is an image, which may be anywhere: nothing else of it goes with a message than the image."""
+    """Return whether the path is an image, which may be anywhere: of such a path only the image is sent."""
     try:
         return is_named_so(written) and (directory / written).is_file()
     except (OSError, ValueError):
@@ -179,7 +179,7 @@ def _is_image(directory: Path, written: str) -> bool:
 
 
 def is_below(directory: Path, written: str) -> bool:
-    """Whether there is such a file or folder below the folder, links followed."""
+    """Return whether the path exists below the directory, links followed."""
     try:
         file = (directory / written).resolve(strict=True)
         return file.is_relative_to(directory.resolve())
@@ -191,7 +191,7 @@ _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={
 
 
 def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
-    """The pictures of a tool's result."""
+    """Return the pictures of a tool's result."""
     blocks = observation.get("content")
     pictures = [
         f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
@@ -202,59 +202,59 @@ def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def with_pictures(text: str, urls: Iterable[str]) -> Message:
-    """A message of the person's with the pictures behind its text."""
+    """Return a message of the user with the pictures after its text."""
     pictures = shown(urls)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
 def shown(urls: Iterable[str]) -> list[dict[str, Any]]:
-    """The pictures a provider takes; a request with any other would be refused as a whole."""
+    """Return the pictures that a provider takes; with any other it would refuse the whole request."""
     return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
 
 MOST_RESOURCES = 10
-"""Resources of one message."""
+"""The most resources of one message."""
 _NO_EYES = "the model takes no images"
 
 
 class Read(Protocol):
-    """What was read."""
+    """A resource that was read, or why it could not be."""
 
     @property
     def name(self) -> str:
-        """As the person wrote it."""
+        """The name as the user wrote it."""
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """The text of the resource."""
 
     @property
     def images(self) -> tuple[str, ...]:
-        """Its images as data URLs."""
+        """The images of the resource as data URLs."""
 
     @property
     def error(self) -> str:
-        """Why there is nothing."""
+        """Why it could not be read; empty if it was."""
 
 
 class ResourceSource(Protocol):
-    """Where resources come from."""
+    """A source of resources that messages mention."""
 
     def is_resource(self, name: str) -> bool:
-        """Whether that names one."""
+        """Return whether the name is that of a resource."""
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Read:
-        """What it holds now."""
+        """Return the present content of a resource."""
 
 
 class PendingResources:
-    """The mentions of messages that no call of the model has held, by the number of the message."""
+    """The mentions of messages that no call of the model has included yet, by the number of the message."""
 
     def __init__(self) -> None:
         self.mentions: dict[int, tuple[str, ...]] = {}
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises."""
+        """Consume the next event; never raises, whatever the order of events is."""
         match event:
             case UserMessage():
                 held = {*(file.path for file in event.attached), *event.image_names}
@@ -274,7 +274,7 @@ def read_all(
     *,
     sees: bool,
 ) -> list[ResourcesRead]:
-    """Read them one after the other; nothing of what was read counts once it is cancelled."""
+    """Read the pending resources one after the other; return no events if `cancel` is set meanwhile."""
     events = []
     for seq, names in pending.items():
         read_texts = []
@@ -293,14 +293,14 @@ def _resource_text(read: Read, sees: bool) -> ResourceText:
 
 
 def resources_message(event: ResourcesRead) -> Message:
-    """What the model gets."""
+    """Return the message to the model with the resources that were read."""
     return with_pictures(
         well_formed(describe_resources(event.resources)), [url for each in event.resources for url in each.images]
     )
 
 
 def describe_resources(resources: Iterable[ResourceText]) -> str:
-    """What the model is told of them."""
+    """Return what to tell the model about these resources."""
     return "\n\n".join(_describe_resource(each) for each in resources)
 
 

@@ -1,4 +1,4 @@
-"""The models that a session may use, and where their keys come from: environment, file or the system's keyring."""
+"""The models that a session may use, and the source of their keys: environment, file or the system's keyring."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from workbench.secrets.names import PASSED_ON
 
 _LONGEST_KEY = 10_000
 _PATIENCE = 60.0
-"""Seconds: the keyring may ask the person for its password."""
+"""Seconds to wait for the keyring, which may ask the user for its password."""
 
 
 def key_in_file(path: str, name: str) -> str:
-    """The first line of a key file; raises ModelError."""
+    """Return the first line of a key file; raises ModelError."""
     where = f"models.{name}.api_key_file in settings.toml"
     try:
         with Path(path).expanduser().open(encoding="utf-8") as file:
@@ -38,7 +38,7 @@ def key_in_file(path: str, name: str) -> str:
 
 
 def key_in_keyring(entry: str, name: str) -> str:
-    """The key that the keyring has under SERVICE/NAME; raises ModelError, never with a word of the key."""
+    """Return the key that the keyring holds under SERVICE/NAME; raises ModelError, which never contains the key."""
     service, _, user = entry.partition("/")
     try:
         key = _from_package(service, user)
@@ -81,7 +81,7 @@ def _from_secret_tool(service: str, user: str, name: str) -> str:
 class SessionModels:
     """The models that a session may use.
 
-    What holds a key by the settings' word leaves the environment, so that no child inherits it.
+    Environment variables that hold keys according to the settings are removed, so that no child process inherits them.
     """
 
     def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
@@ -97,43 +97,46 @@ class SessionModels:
             KNOWN.add(name, key)
         for name, table in settings.models.items():
             if table.get("api_key_file"):
-                with suppress(ModelError):  # it is said when the model is used
+                with suppress(ModelError):  # reported when the model is used
                     KNOWN.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def open(self, name: str | None) -> Model:
-        """The model of that name, to be closed by the caller; raises ModelError that says what to set."""
+        """Return the model of that name, to be closed by the caller; raises ModelError that says what to set."""
         profile = self.profile(name or "")
         key = self._key(profile)
         KNOWN.add(f"key of {profile.name}", key)
         return open_profile(profile, key)
 
     def remember(self, name: str, api_base: str | None) -> None:
-        """Use this address for that model, as the session did before or as a flag says now."""
+        """Use this address for that model, because the session used it before or a flag sets it now."""
         self._addresses[name] = api_base
 
     def address(self, name: str) -> str:
-        """Where the model of that name is asked, when that is not its provider's own address; else empty."""
+        """Return the address of the model of that name if it is not its provider's own; else empty."""
         profile = self.profile(name)
         return other_host(profile.model, profile.api_base)
 
     def profile(self, name: str) -> Profile:
-        """All about a model but its key; the address of the settings goes to models of the same provider only."""
+        """Return everything about a model but its key.
+
+        The settings' address is only for models of the same provider.
+        """
         profile = self.settings.profile(name)
         if name in self._addresses:
             return replace(profile, api_base=self._addresses[name])
         return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
 
     def is_named(self, name: str) -> bool:
-        """Whether the settings have a profile of that name."""
+        """Return whether the settings have a profile of that name."""
         return name in self.settings.models
 
     @property
     def have_windows(self) -> bool:
-        """Whether a profile sets its own window: then each answer tells it, and no setting stands over that."""
+        """Whether a profile sets its own window: then each response reports it, and the settings do not override it."""
         return any("context_window" in table for table in self.settings.models.values())
 
     def _is_meant(self, name: str) -> bool:
-        """Whether address and key that stand in the settings beside a model are for this one too."""
+        """Return whether the address and key in the settings, set beside a model there, are for this model too."""
         chosen = self.settings.model
         if not chosen or self.is_named(chosen) or name in self._addresses:
             return True

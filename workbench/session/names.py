@@ -1,4 +1,4 @@
-"""Names of sessions: readable, unique, and safe as names of files; used by whoever starts or looks up a session."""
+"""Names of sessions: readable, unique, and safe as file names; used wherever a session is started or looked up."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _SLUG_LENGTH = 32
 
 
 def new_id(hint: str, now: datetime | None = None) -> str:
-    """An id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the folder's name."""
+    """Return an id such as `20261121-fix-the-parser-3f2a`; `hint` is the first message or the directory's name."""
     day = (now or datetime.now()).strftime("%Y%m%d")
     return f"{day}-{_slug(hint)}-{secrets.token_hex(2)}"
 
 
 def session_path(locations: Locations, session_id: str) -> Path:
-    """The file of a session; raises UsageError for an id that could not be one of ours."""
+    """Return the file of a session; raises UsageError for an id that cannot be one of ours."""
     if not _ID.fullmatch(session_id):
         raise UsageError(f"{session_id!r} is not the id of a session; `ohw sessions` lists them")
     return locations.sessions / f"{session_id}{SUFFIX}"
 
 
 def state_folder(locations: Locations, session_id: str) -> Path:
-    """Where the tools of a session keep undo copies and full outputs; it outlives the process."""
+    """Return the directory in which tools of a session keep undo copies and full outputs; it outlives the process."""
     return locations.data / "state" / session_path(locations, session_id).stem
 
 
 def unsent_directory(locations: Locations, workspace: Path) -> Path:
-    """Where the screens of a workspace keep what is typed before a session has its first message."""
+    """Return the directory in which screens of a workspace keep text typed before a session has its first message."""
     return locations.data / "unsent" / hashlib.sha256(os.fsencode(workspace)).hexdigest()[:20]
 
 

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _LOCK_TIMEOUT = 3.0
-"""Seconds: an engine that is just ending releases the session, and so does a start that sweeps."""
+"""Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
 OnEvent = Callable[[Event], None]
 OnLive = Callable[[LiveEvent], None]
 
 
 class Listeners(TypedDict):
-    """Who listens to a session; `has_user` says whether somebody can answer, now or later."""
+    """The listeners of a session; `has_user` says whether a user can answer, now or later."""
 
     on_event: OnEvent
     on_live: OnLive
@@ -63,7 +63,7 @@ class Listeners(TypedDict):
 
 @dataclass(frozen=True)
 class ParentSession:
-    """What a sub-agent's session gets of the one that it works for: its models, its budget, and what was refused."""
+    """What a sub-agent's session gets from the session that it works for: models, budget, and what was refused."""
 
     id: str
     models: SessionModels
@@ -82,11 +82,11 @@ class OpenedSession:
     notices: tuple[str, ...]
     """What the user should know from the start, a line each."""
     delegates: Delegates
-    """The sub-agents that work for it."""
+    """The sub-agents that work for the session."""
     servers: SessionServers | None
-    """Its MCP servers, where it has any."""
+    """The session's MCP servers, if any."""
     server_questions: ServerQuestions | None
-    """The questions of its MCP servers, where it has any."""
+    """The questions of its MCP servers, if any."""
     _store: Store
     _resources: ExitStack
 
@@ -101,7 +101,7 @@ class OpenedSession:
 
     @property
     def obstacle(self) -> str:
-        """Why the session cannot be resumed from its file; empty while it can."""
+        """Why the session cannot be resumed from its file; empty if it can."""
         try:
             self._store.check_in_place()
         except StoreError as error:
@@ -117,10 +117,10 @@ class OpenedSession:
             logger.exception("the end of the run could not be written")
 
     def close(self) -> None:
-        """End children, close the file (an empty session is deleted) and release the lock; a second call is allowed."""
+        """Release everything: end children, close the file (deleting an empty session), unlock; may be called twice."""
         try:
             self._resources.close()
-        except OSError:  # the disk failed or is read-only; the caller still has to report what happened before
+        except OSError:  # the disk failed or is read-only; the caller must still be able to report earlier errors
             logger.exception("not everything that the session held could be cleaned up")
 
 
@@ -133,12 +133,12 @@ def start_session(
     parent: ParentSession | None = None,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Start a session in that directory; raises UsageError, ModelError, StoreError or SessionInUse with one line."""
+    """Start a session in `workspace`; raises UsageError, ModelError, StoreError or SessionInUse with one line."""
     directory = checked_workspace(workspace)
     private_directory(locations.sessions)
     path = session_path(locations, session_id)
     models = parent.models if parent else SessionModels(settings)
-    models.open(settings.model).close()  # before the file is made
+    models.open(settings.model).close()  # before the file is created
     profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
@@ -208,7 +208,7 @@ def _session_flags(settings: Settings) -> dict[str, Any]:
 
 
 def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
-    """Remove what killed sessions left, unless a sub-agent is opened; return a notice about it."""
+    """Remove what killed sessions left behind, unless a sub-agent is opened; return a notice about it."""
     removed = sweep(locations) if parent is None else []
     if not removed:
         return ()
@@ -217,7 +217,7 @@ def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...
 
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
-    """Whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
+    """Return whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
     reason = not_ours(path)
     if reason and not settings.accepts_foreign:
         raise UsageError(f"the session file {path.stem} {reason}; `ohw resume {path.stem}` asks whether to open it")
@@ -225,7 +225,7 @@ def _is_foreign(path: Path, settings: Settings) -> bool:
 
 
 def _stored_settings(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
-    """Return how the session is set; one that is not the user's gets mode and model from the settings."""
+    """Return the settings of the session; one that is not the user's gets mode and model from `settings`."""
     if is_foreign:
         mode = Settings().mode if settings.mode == NEVER else settings.mode
         take_powers(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
@@ -236,7 +236,7 @@ def _stored_settings(store: Store, settings: Settings, models: SessionModels, *,
 
 
 def checked_workspace(directory: Path) -> Path:
-    """Return the directory as an absolute path; raises UsageError where no session could work in it."""
+    """Return the directory as an absolute path; raises UsageError if no session could work in it."""
     path = directory.expanduser().absolute()
     if not path.exists():
         raise UsageError(f"the folder {path} does not exist; give another one with --workspace")
@@ -253,7 +253,7 @@ def checked_workspace(directory: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Request:
-    """Which session is opened, for whom."""
+    """Which session to open, and for whom."""
 
     locations: Locations
     settings: Settings
@@ -265,13 +265,16 @@ class _Request:
 class _Builder:
     """Creates the parts of one session in order, each with what it needs.
 
-    What others read of the session is made first, empty: its state, what its run has spent, and what was refused.
+    What others read of the session is created first, empty: its state, what its run has spent, and what was refused.
     """
 
     def __init__(
         self, resources: ExitStack, request: _Request, started: SessionStarted, *, goes_on: bool = False
     ) -> None:
-        """Open the model and the tools; `goes_on`: the session existed before. Raises UsageError, ModelError."""
+        """Open the model and the tools; `goes_on` says that the session existed before.
+
+        Raises UsageError, ModelError.
+        """
         self._resources = resources
         self._request = request
         self._started = started
@@ -371,7 +374,7 @@ def _unreadable(store: Store) -> tuple[str, ...]:
 
 
 def _notices(address: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
-    """Return notices about where the model is asked, tools that were left out, and faults in rule files."""
+    """Return notices about the model's address, tools that were left out, and faults in rule files."""
     where = (f"the model is asked at {address}, which is not its provider's own address",) if address else ()
     return (*where, *toolset.notices, *rules.faults, *rules.strangers(toolset.names))
 
@@ -388,7 +391,7 @@ def _start_child(
     session_id: str,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Open a sub-agent's session, new or that of `session_id`, with the model and the mode that its parent has now."""
+    """Open a sub-agent's session, new or that of `session_id`, with its parent's present model and mode."""
     model, mode = state.model, state.mode
     if session_id:
         same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))

@@ -1,4 +1,4 @@
-"""Repeated behaviour of the agent, followed event by event: loops in its last moves, and tools that fail alike."""
+"""Finds repetition in the agent's behaviour, event by event: loops in its recent moves, and tools that fail alike."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from workbench.tools.tool import ToolDefinition
 
 
 def plain_text(observation: dict[str, Any]) -> str:
-    """The text of a result without the advice that was added to it."""
+    """Return the text of a result without the advice that was added to it."""
     return observed_text(observation).partition(f"\n{ADVICE}")[0]
 
 
 class Failures:
-    """The last failure of each tool since it worked."""
+    """The last failure of each tool since it last worked."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}  # action id -> tool
-        self._last: dict[str, str] = {}  # tool -> its error, canonical
+        self._last: dict[str, str] = {}  # tool -> its error in canonical form
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises."""
+        """Consume the next event; never raises, whatever the order of events is."""
         match event:
             case ModelResponded():
                 self._open = {}
@@ -56,14 +56,14 @@ class Failures:
     def advised(
         self, proposed: ActionProposed, result: ActionObserved, tools: Mapping[str, ToolDefinition]
     ) -> ActionObserved:
-        """The result; with a line of advice when the tool failed in the same way the last time."""
+        """Return the result, with a line of advice if the tool failed in the same way the last time."""
         observation = result.observation
         if not observation.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(observation)):
             return result
         is_tool = proposed.tool in tools
         was_read = bool(proposed.arguments) or not proposed.error
         if is_tool and not was_read and "JSON" not in proposed.error:
-            return result  # it was cut off or refused: that says nothing of its arguments
+            return result  # the call was cut off or refused, which says nothing about its arguments
         line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
         content = [*observation.get("content", ()), {"type": "text", "text": line}]
         return msgspec.structs.replace(result, observation={**observation, "content": content})
@@ -72,35 +72,35 @@ class Failures:
 _MOST_NUDGES = 3
 _CONDENSED = Move("condensed", "condensed")
 _UNSEEN = 50
-"""Of a log that is read again only so many moves at its end are looked at: more than a pattern needs."""
+"""When a log is replayed, only so many moves at its end are looked at: more than a pattern needs."""
 
 _Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
 
 
 class LoopWatch:
-    """Moves since the person spoke last; no event costs more in a longer session, and most cost nothing at all."""
+    """The agent's moves since the user's last message; no event costs more in a longer session, most cost nothing."""
 
     def __init__(self) -> None:
         self._moves: deque[Move] = deque(maxlen=WINDOW)
-        self._steps: deque[_Step] = deque(maxlen=_UNSEEN)  # not looked at yet
+        self._steps: deque[_Step] = deque(maxlen=_UNSEEN)  # not examined yet
         self._batch: dict[str, ActionProposed] = {}
         self._results: dict[str, ActionObserved] = {}
         self._nudged: list[frozenset[str]] = []
 
     @property
     def loop(self) -> Loop | None:
-        """The circle in which the agent goes now."""
+        """The loop in which the agent is now; None if there is none."""
         self._settle()
         while self._steps:
             self._look_at(self._steps.popleft())
         return find_loop(tuple(self._moves))
 
     def was_told(self, loop: Loop) -> bool:
-        """Whether the agent was nudged about this before, or often enough in this run."""
+        """Return whether the agent was nudged about this loop before, or often enough in this run."""
         return loop.key in self._nudged or len(self._nudged) >= _MOST_NUDGES
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises."""
+        """Consume the next event; never raises, whatever the order of events is."""
         match event:
             case UserMessage():
                 self._moves.clear()
@@ -118,7 +118,7 @@ class LoopWatch:
                 self._nudged += [loop.key] if loop else []
 
     def _settle(self) -> None:
-        """Take in the finished batch: in the order of its calls, in whatever order the results came."""
+        """Add the finished batch to the steps in the order of its calls, in whatever order the results came."""
         for action_id, proposed in self._batch.items():
             if action_id in self._results:
                 self._steps.append((proposed, self._results[action_id]))
@@ -143,7 +143,7 @@ class LoopWatch:
             self._moves.append(action_move(proposed.tool, proposed.arguments, text, is_error))
 
     def _join_to_last(self, text: str) -> None:
-        """What a command says later belongs to its own move, and thoughts while it ran say nothing."""
+        """Add later output of a command to the command's own move; drop thoughts in between."""
         last = self._moves.pop()
         if last.kind == "action":
             self._moves.append(replace(last, result=result_key(last.result + text)))
@@ -156,5 +156,5 @@ def _pictures(observation: dict[str, Any]) -> str:
 
 
 def _is_poll(proposed: ActionProposed) -> bool:
-    """Whether the action only waits for a command that runs."""
+    """Return whether the action only waits for a running command."""
     return kind_of(proposed.tool) == "command" and not str(proposed.arguments.get("command", "")).strip()

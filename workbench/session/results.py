@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Recall:
-    """Reads the past of a session once, for the tools that want to know it."""
+    """Gives the past results of a session to the tools that want them."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition]) -> None:
         self._wanted: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -30,7 +30,7 @@ class Recall:
         self._open: dict[str, str] = {}  # action id -> tool
 
     def apply(self, event: Event) -> None:
-        """Take in the next event of the past; a tool that fails at it is logged and goes on without."""
+        """Consume the next event of the past; a tool that fails on it is logged and continues without it."""
         match event:
             case ModelResponded():
                 self._open = {}
@@ -50,18 +50,18 @@ _FILE_TEXTS = ("old_content", "new_content")
 
 
 def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
-    """The result of an action that did not run; the text tells the model why, `refused` that its tool would not."""
+    """Return the result of an action that did not run; `text` tells the model why, `refused` that its tool refused."""
     observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
     return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
 
 
 def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
-    """A result for each action that will not run any more: its own error, or else the text."""
+    """Return a result for each action that will not run any more, with its own error or else the text."""
     return [not_run(action.proposed.action_id, action.proposed.error or text) for action in actions]
 
 
 def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
-    """The result of an action the person refused; `beside` is what else the model is told."""
+    """Return the result of an action that the user refused; `beside` is what else the model is told."""
     reason = (
         f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
     )
@@ -70,16 +70,16 @@ def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
 
 
 def answered(action_id: str, text: str) -> ActionObserved:
-    """The result of a question to the person: their answer."""
+    """Return the result of a question to the user: their answer."""
     return ActionObserved(action_id=action_id, observation=Observation.from_text(text).model_dump(mode="json"))
 
 
 def observed(
     action_id: str, observation: Observation, duration: float, files: tuple[FileDelta, ...], beside: str = ""
 ) -> ActionObserved:
-    """The result of an action that ran; the texts of files it changed are kept once, in `files_changed`.
+    """Return the result of an action that ran; the texts of changed files are kept only in `files_changed`.
 
-    `beside` is what else the model is told when it went well.
+    `beside` is what else the model is told if the action succeeded.
     """
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
     payload = observation.model_dump(mode="json")
@@ -95,7 +95,7 @@ def observed(
 
 
 def with_text(result: ActionObserved, text: str) -> ActionObserved:
-    """The result with one more text for the model."""
+    """Return the result with one more text for the model."""
     content = [*result.observation.get("content", ()), {"type": "text", "text": well_formed(f"[{text}]")}]
     return replace(result, observation={**result.observation, "content": content})
 

@@ -51,20 +51,20 @@ from workbench.tools.tool import ToolDefinition
 __all__ = ["CommandError", "Session"]
 
 EXIT = "/exit"
-"""What a user sends to end the run."""
+"""The message with which a user ends the run."""
 
 
 def _ignore(event: object) -> None:
-    """The listener where nobody listens."""
+    """Do nothing; the default listener."""
 
 
 def _no_address(model: str) -> str:
-    """The address of a model where none is known."""
+    """Return no address; the default of `address_of`."""
     return ""
 
 
 class MessageQueue:
-    """The messages of the user: into the log, and out of it again while no call of the model has included them."""
+    """Adds the user's messages to the log, and withdraws them while no call of the model has included them."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class MessageQueue:
         check_images: Callable[[Sequence[str]], None],
         announce: Callable[[], None],
     ) -> None:
-        """`check_images` raises CommandError where the model takes none; `announce` reports the session's state."""
+        """`check_images` raises CommandError if the model takes none; `announce` reports the session's state."""
         self._log = log
         self._context = context
         self._check_images = check_images
@@ -90,7 +90,7 @@ class MessageQueue:
             self._announce()
 
     def withdraw(self, seq: int) -> None:
-        """Withdraw the message of that event; raises CommandError where it was sent already, or began the run."""
+        """Withdraw the message of event `seq`; raises CommandError if it was sent already, or started the run."""
         state, history = self._log.state, self._context.history
         with self._log.lock:
             self._log.save()
@@ -112,20 +112,20 @@ class SessionOptions:
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
     address_of: Callable[[str], str] = _no_address
-    """Where a model is asked when that is not its provider's own address."""
+    """Returns the address of a model if that is not its provider's own; else empty."""
     resources: ResourceSource | None = None
-    """Where the resources come from that messages mention."""
+    """The source of the resources that messages mention."""
     state_dir: Path | None = None
-    """Where files are kept that survive a restart."""
+    """The directory for files that survive a restart."""
     repository: SnapshotRepository | None = None
-    """Where safety copies are kept, and snapshots where the session `takes_snapshots`."""
+    """Where safety copies are kept, and snapshots if the session `takes_snapshots`."""
     takes_snapshots: bool = True
     changes: Changes = native_changes
     """How changes of files are noticed."""
     state: State = field(default_factory=State)
-    """An empty state that others read too."""
+    """An empty state that other parts read too."""
     tokens: TokenCount = field(default_factory=TokenCount)
-    """An empty count that others read too."""
+    """An empty count that other parts read too."""
     refusals: Refusals | None = None
     """What was refused, read from `state`."""
 
@@ -212,14 +212,14 @@ class Session:
         self._lock = parts.log.lock
         self._workspace = Root.at(parts.log.state.workspace)
         self._workspace_descriptor = self._workspace.hold()
-        self._cancel: Cancel | None = None  # of the unit of work that runs now
+        self._cancel: Cancel | None = None  # of the current unit of work
         self._stop_after: int | None = None  # the last event when the user interrupted the unit
         self._stop_reason = ""
         self._announced: EngineState | None = None
 
     @property
     def state(self) -> EngineState:
-        """What the front ends are told of it now."""
+        """The present state as front ends show it."""
         state = self._log.state
         phase = "acting" if self.user_commands.is_waiting else self.phase
         return EngineState(
@@ -228,7 +228,7 @@ class Session:
 
     @property
     def unsaved(self) -> str:
-        """One line while the log cannot be written, from the first write that fails to the next that succeeds."""
+        """One line from the first failed write of the log to the next that succeeds; otherwise empty."""
         return f"not being saved: {self._log.fault}" if self._log.fault else ""
 
     @property
@@ -244,7 +244,7 @@ class Session:
 
     @property
     def question(self) -> OpenAction | None:
-        """The next action, while it waits for the user's decision or answer; others may wait too."""
+        """The next action, if it waits for the user's decision or answer; others may wait too."""
         with self._lock:
             return self._log.state.next_action if self.phase == "deciding" else None
 
@@ -255,7 +255,7 @@ class Session:
 
     @property
     def workspace_gone(self) -> str:
-        """One line where the directory was moved, deleted or replaced since the session was opened; empty otherwise."""
+        """One line if the workspace was moved, deleted or replaced since the session was opened; else empty."""
         if self._workspace.is_there:
             return ""
         return f"the folder {visible(str(self._workspace.path), lines=False)} was moved, deleted or replaced"
@@ -266,7 +266,10 @@ class Session:
             self._log.commit(*self.user_commands.after_a_stop(), *after_a_stop(self._log.state))
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
-        """Send a message; while the agent works it waits for the next call of the model. It decides no question."""
+        """Send a message; while the agent works, it waits for the next call of the model.
+
+        It never decides a question.
+        """
         if text.strip() == EXIT:
             self.interrupt()
         else:
@@ -297,16 +300,16 @@ class Session:
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
-        """Answer a question of the agent's; raises CommandError."""
+        """Answer a question of the agent; raises CommandError."""
         with self._lock:
             self._log.save()
             self._log.commit(*answer_to(self._log.state.question(action_id), action_id, text))
             self._announce()
 
     def interrupt(self) -> None:
-        """Stop the agent, whatever it does; everything is kept. Does nothing when it is idle.
+        """Stop the agent, whatever it does; everything is kept. Does nothing if it is idle.
 
-        What the user sends before the unit of work has ended is taken up right after it.
+        What the user sends before the unit of work has ended is handled right after it.
         """
         with self._lock:
             if self.user_commands.interrupt() or self.phase == "idle":
@@ -320,7 +323,7 @@ class Session:
         cancel.set()
 
     def stop(self, reason: str) -> None:
-        """End the run before anything else starts, with this reason in the log; what runs now comes to its end.
+        """End the run before anything else starts, with this reason in the log; the unit that runs now is finished.
 
         Takes no lock, so that a listener of events may call it.
         """
@@ -334,7 +337,7 @@ class Session:
             self._announce()
 
     def set(self, **fields: Unpack[SettingFields]) -> None:
-        """Change settings from here on; raises CommandError, ModelError. It never decides an action that waits."""
+        """Change settings from here on; raises CommandError, ModelError. It never decides a waiting action."""
         change = settings_change(fields)
         if change is None:
             return
@@ -348,14 +351,14 @@ class Session:
             self._announce()
 
     def _offer(self, change: str) -> None:
-        """Tell how many of the waiting actions the change would allow."""
+        """Tell the user how many of the waiting actions the change would allow."""
         if notice := self._questions.offer(change):
             self._parts.options.on_live(notice)
 
     def step(self) -> bool:
         """Do one unit of work (a call of the model, or an action); return whether more can be done without the user.
 
-        Where the log cannot be written nothing is done: `unsaved` says why, and the next step tries again.
+        If the log cannot be written, nothing is done: `unsaved` says why, and the next step tries again.
         """
         try:
             with self._lock:
@@ -386,13 +389,13 @@ class Session:
         self._questions.advance(cancel, after_a_run=has_run)
 
     def _give_up(self, reason: str) -> None:
-        """End the run, and run nothing that waits, the user's own commands neither."""
+        """End the run; run nothing that waits, not even the user's own commands."""
         with self._lock:
             self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))
         self.stop(reason)
 
     def _end_unit(self) -> bool:
-        """Carry out an interrupt that came during the unit."""
+        """Carry out an interrupt that came during the unit; return whether more can be done without the user."""
         try:
             with self._lock:
                 if self._stop_after is not None:
@@ -422,7 +425,7 @@ class Session:
         return False
 
     def _announce(self) -> None:
-        """Report the state to the listener when it has changed."""
+        """Report the state to the listener if it has changed."""
         now = self.state
         if now != self._announced:
             self._announced = now

@@ -1,4 +1,4 @@
-"""Where a session stands, derived from its log one event at a time; used by the session to know what comes next."""
+"""The state of a session, derived from its log one event at a time; tells the session what comes next."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class RunningSubAgent:
     agent: str
     session: str
     questions: set[str] = field(default_factory=set)
-    """Its actions that wait for the user."""
+    """Ids of its actions that wait for the user."""
     last_seq: int = 0
-    """The number, in its own log, of the last event that is in this one."""
+    """The number, in the sub-agent's own log, of the last event that is in this one."""
 
     def follow(self, event: Event) -> None:
-        """Consume the next of its events."""
+        """Consume the next of the sub-agent's events."""
         self.last_seq = max(self.last_seq, event.seq)
         match event:
             case ActionAssessed() if event.needs_decision or event.needs_answer:
@@ -69,17 +69,17 @@ class OpenAction:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a person has to decide or to answer."""
+        """Whether the user has to decide or to answer."""
         return bool(self.assessed and (self.assessed.needs_decision or self.asks_person) and self.decided is None)
 
     @property
     def waits_below(self) -> bool:
-        """Whether its sub-agent waits for the person."""
+        """Whether the action's sub-agent waits for the user."""
         return self.sub_agent is not None and bool(self.sub_agent.questions)
 
     @property
     def asks_person(self) -> bool:
-        """Whether it is a question to the person, which their answer settles."""
+        """Whether it is a question to the user, to be settled by their answer."""
         return self.assessed is not None and self.assessed.needs_answer
 
     @property
@@ -94,7 +94,7 @@ class OpenAction:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or the person's edit of them, also while that is asked again."""
+        """The arguments it runs with: the model's, or the user's edit of them, even while that is asked about again."""
         latest = self.decided or self.assessed
         edited = latest.edited if latest else None
         return self.proposed.arguments if edited is None else edited
@@ -102,12 +102,12 @@ class OpenAction:
 
 @dataclass
 class State:
-    """The state of a session; `apply` costs the same at any length of the log."""
+    """The state of a session; `apply` costs the same however long the log is."""
 
     session_id: str = ""
     workspace: str = ""
     version: str = ""
-    """The last version of its files."""
+    """The last snapshot of the session's files."""
     model: str = ""
     mode: Mode = "medium"
     max_steps: int | None = None
@@ -116,32 +116,32 @@ class State:
     turn: int = 0
     is_running: bool = False
     only_condenses: bool = False
-    """The run is there to condense the history: nothing is asked of the agent."""
+    """Whether the run is only to condense the history: the agent has no task."""
     ended: str = ""
     steps: int = 0
-    """Model calls in this run."""
+    """Calls of the model in this run."""
     nudged: set[str] = field(default_factory=set)
-    """Why the agent was nudged since it called a tool or the person spoke."""
+    """Why the agent was nudged since it last called a tool or the user sent a message."""
     unreadable_answers: int = 0
-    """Answers without one readable call, one after the other."""
+    """Consecutive responses without one readable call."""
     unread: list[int] = field(default_factory=list)
-    """Messages of the person's (their seq) that no answer has seen."""
+    """Numbers of the user's messages that no response has seen."""
     call_ids: set[str] = field(default_factory=set)
     writers: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Who wrote a file last, as far as the log knows, and a mark of what it holds since."""
+    """By path: who wrote a file last, as far as the log knows, and a hash of its content since."""
     refused: list[OpenAction] = field(default_factory=list)
-    """What the person or a rule refused in this run."""
+    """What the user or a rule refused in this run."""
     delegated: dict[str, OpenAction] = field(default_factory=dict)
     """Actions of sub-agents without a result."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
     """The actions without a result, in order."""
     own: dict[str, UserCommand] = field(default_factory=dict)
-    """Commands of the person's own without a result, in order."""
+    """Commands of the user without a result, in order."""
     own_started: set[str] = field(default_factory=set)
 
     @property
     def phase(self) -> Phase:
-        """What happens next; "deciding" when that is up to the person."""
+        """What happens next; "deciding" if that is up to the user."""
         if not self.is_running:
             return "idle"
         action = self.next_action
@@ -151,7 +151,7 @@ class State:
 
     @property
     def queued(self) -> int:
-        """How many messages of the person's wait for the agent's next step."""
+        """How many messages of the user wait for the agent's next step."""
         return len(self.unread) if self.is_running else 0
 
     @property
@@ -162,20 +162,20 @@ class State:
 
     @property
     def waiting(self) -> list[OpenAction]:
-        """The actions that wait for the person, in order; a decision on any of them is taken."""
+        """The actions that wait for the user, in order; each of them can be decided."""
         return [action for action in self.batch.values() if action.is_waiting] if self.is_running else []
 
     def question(self, action_id: str) -> OpenAction | None:
-        """The action of that id, if it waits for the person."""
+        """Return the action of that id, if it waits for the user; else None."""
         return next((action for action in self.waiting if action.proposed.action_id == action_id), None)
 
     @property
     def next_action(self) -> OpenAction | None:
-        """The first action without a result."""
+        """The first action without a result; None if there is none."""
         return next(iter(self.batch.values()), None)
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises. What a log has most of comes first."""
+        """Consume the next event; never raises, whatever the order of events is. The most frequent kinds come first."""
         match event:
             case ActionAssessed() | ActionDecided() | ActionStarted():
                 self._apply_progress(event)
@@ -258,13 +258,13 @@ class State:
             self.unreadable_answers = 0
 
     def _apply_beside(self, event: AgentNudged | DelegateStep) -> None:
-        """A word to the agent, or what a sub-agent does: what is refused to that is refused to its parent too."""
+        """Apply a nudge or a step of a sub-agent; what was refused to the sub-agent is refused to its parent too."""
         if isinstance(event, AgentNudged):
             self.nudged.add(event.reason)
             return
         step = event.event
         action = self.batch.get(event.action_id)
-        if action is not None and event.session:  # what a server asks ends with its call
+        if action is not None and event.session:  # a server's question ends with its call
             action.sub_agent = action.sub_agent or RunningSubAgent(event.agent, event.session)
             action.sub_agent.follow(step)
         match step:
@@ -281,7 +281,7 @@ class State:
             self.own_started.update({event.action_id} & self.own.keys())
             return
         match event:
-            case ActionAssessed():  # also a second time, when what was shown has changed: then it is asked again
+            case ActionAssessed():  # even a second time, if what was shown has changed: then it is asked again
                 action.assessed, action.decided = event, None
                 action.was_asked = action.was_asked or event.needs_decision
             case ActionDecided():

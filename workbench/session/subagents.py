@@ -1,7 +1,7 @@
 """Sub-agents: each is a session with its own log, driven inside an action of its parent.
 
-Its steps are also in the parent's log, so that one front end shows both and answers for both. There the ids of its
-actions are `session:action`, which routes a decision back to it.
+Its steps are also in the parent's log, so that one front end shows both and answers for both. There, the ids of its
+actions are `session:action`, by which a decision is routed back to it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from workbench.text import cut_middle
 from workbench.tools.context import Delegated
 
 _MAX_RESULT = 4_000
-"""Characters of a result in the parent's log."""
+"""The most characters of a result in the parent's log."""
 
 
 def delegate_step(call: str, agent: str, session: str, event: Event) -> DelegateStep | None:
@@ -49,7 +49,7 @@ def delegate_step(call: str, agent: str, session: str, event: Event) -> Delegate
     match event:
         case ActionObserved():
             part = replace(event, observation=_short(event.observation))
-        case ModelResponded():  # only for its cost
+        case ModelResponded():  # only for the cost
             part = replace(event, text="", reasoning="", thinking=(), tool_calls=())
         case HistoryCondensed():
             part = replace(event, summary="")
@@ -86,10 +86,10 @@ class OpenedSubSession(Protocol):
     session: Session
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Yield the events of its log."""
+        """Yield the events of the session's log."""
 
     def close(self) -> None:
-        """Release all it holds."""
+        """Release everything that the session holds."""
 
 
 class Starter(Protocol):
@@ -104,7 +104,7 @@ class Starter(Protocol):
         on_event: Callable[[Event], None],
         on_live: Callable[[LiveEvent], None],
     ) -> OpenedSubSession:
-        """Open the session of that id; without an id start a new one, which has no message yet."""
+        """Open the session of that id; without an id, start a new one, which has no message yet."""
 
 
 class SubAgent:
@@ -113,7 +113,7 @@ class SubAgent:
     def __init__(self, agent: str, call: CallContext | None, on_wait: Callable[[], None]) -> None:
         self.agent = agent
         self.before = call.sub_agent if call else None
-        """Its state in the parent's log when the session was opened again."""
+        """The sub-agent's state in the parent's log when the session was opened again; None for a new one."""
         self.id = self.before.session if self.before else ""
         self.session: Session | None = None
         self.is_waiting = False
@@ -128,7 +128,7 @@ class SubAgent:
         self._end: RunEnded | None = None
 
     def begin(self, start: Starter, max_steps: int) -> bool:
-        """Open its session, unless it was stopped or left open before."""
+        """Open the sub-agent's session, unless it was stopped or left open before; return whether it is open."""
         if self._is_stopped or self._is_left_open:
             return False
         opened = self._opened = start(
@@ -140,14 +140,14 @@ class SubAgent:
         return True
 
     def _catch_up(self, opened: OpenedSubSession, last_seq: int) -> None:
-        """Restore the outcome so far from its log, and report to the parent's log what that does not hold yet."""
+        """Restore the outcome so far from the sub-agent's log, and report events that the parent's log lacks."""
         for event in opened.events():
             self._remember(event)
             if event.seq > last_seq:
                 self._report(event)
 
     def work(self, task: str) -> Delegated:
-        """Drive the session until its run has ended; waits for the user in between."""
+        """Drive the session until its run has ended, waiting for the user in between, and return the outcome."""
         session = self.session
         assert session is not None
         if self.before is None:
@@ -174,24 +174,24 @@ class SubAgent:
         self.is_waiting = False
 
     def interrupt(self) -> None:
-        """Stop it, whatever it does."""
+        """Stop the sub-agent, whatever it does."""
         self._is_stopped = True
         self.command(lambda session: session.interrupt())
 
     def stop(self, reason: str) -> None:
-        """End its run before anything else starts, with this reason in its log."""
+        """End the sub-agent's run before anything else starts, with this reason in its log."""
         self._is_stopped = True
         self.command(lambda session: session.stop(reason))
 
     def leave(self) -> None:
-        """Stop driving it; its question stays open in its log, and the parent's call too."""
+        """Stop driving the sub-agent; its question stays open in its log, and so does the parent's call."""
         self._is_left_open = True
         if self._call is not None and (self.id or self.before):
             self._call.is_left_open = True
         self._changed.set()
 
     def command(self, apply: Callable[[Session], None]) -> None:
-        """Apply a command to its session, if that is open, and wake the thread that drives it."""
+        """Apply a command to the sub-agent's session, if that is open, and wake the thread that drives it."""
         try:
             if self.session is not None:
                 apply(self.session)
@@ -199,18 +199,18 @@ class SubAgent:
             self._changed.set()
 
     def close(self) -> None:
-        """End its session's threads and tools."""
+        """End the threads and tools of the session."""
         if self._opened is not None:
             self._opened.close()
 
     def _on_event(self, event: Event) -> None:
-        """Follow an event of its session; those committed while that is opened again come from its log."""
+        """Handle an event of the session; events committed while it is opened again are left to `_catch_up`."""
         if self.session is not None:
             self._remember(event)
             self._report(event)
 
     def _remember(self, event: Event) -> None:
-        """Keep what the outcome is made of."""
+        """Note what the event contributes to the outcome."""
         match event:
             case UserMessage():
                 self._end = None
@@ -258,7 +258,7 @@ class SubAgent:
 _NOT_STARTED = "The sub-agent was not started: the run was stopped."
 _NOT_OPEN_YET = "the sub-agent is only just being opened again; answer once more"
 _OPEN_TIMEOUT = 10.0
-"""Seconds that an answer waits for the sub-agent it is for to be opened."""
+"""Seconds that an answer waits until the sub-agent it is for is open."""
 
 
 class Delegates:
@@ -281,7 +281,7 @@ class Delegates:
         self._listeners.append(listener)
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """Have a sub-agent do the task, or resume it; returns when its run has ended."""
+        """Have a sub-agent do the task, or resume it; return when its run has ended."""
         sub_agent = SubAgent(agent, CURRENT_CALL.get(), self._notify)
         with self._changed:
             self._working.append(sub_agent)
@@ -321,24 +321,24 @@ class Delegates:
         return set(self._state.sub_agents_asking) - self._was_open
 
     def interrupt(self) -> None:
-        """Stop all of them."""
+        """Stop all sub-agents."""
         for sub_agent in self._all():
             sub_agent.interrupt()
 
     def stop(self, reason: str) -> None:
-        """End the runs of all of them, and of those that are about to begin, before anything else starts."""
+        """End the runs of all sub-agents, even of those about to begin, before anything else starts."""
         self._stop_reason = reason
         for sub_agent in self._all():
             sub_agent.stop(reason)
 
     @property
     def waiting(self) -> list[SubAgent]:
-        """Those that wait for the user, when none can go on without them."""
+        """The sub-agents that wait for the user, if all do; else none."""
         working = self._all()
         return working if all(each.is_waiting for each in working) else []
 
     def leave(self) -> bool:
-        """Where all wait for the user: leave their questions and calls open. Return whether they were."""
+        """If all sub-agents wait for the user, leave their questions and calls open; return whether they did."""
         if not self.waiting and not self._expected():
             return False
         with self._changed:
@@ -348,9 +348,9 @@ class Delegates:
         return True
 
     def command(self, action_id: str, apply: Callable[[Session, str], None]) -> bool:
-        """Apply a command to the sub-agent whose action it names; False when there is none. Raises CommandError.
+        """Apply a command to the sub-agent whose action it names; return False if there is none. Raises CommandError.
 
-        An answer may come before the sub-agent of a resumed session is open again: it waits for that.
+        An answer may come before the sub-agent of a resumed session is open again: it waits until then.
         """
         session_id, _, own_id = action_id.partition(":")
         with self._changed:
@@ -363,6 +363,6 @@ class Delegates:
         return False
 
     def set_mode(self, mode: Mode) -> None:
-        """Change the mode of all of them."""
+        """Change the mode of all sub-agents."""
         for sub_agent in self._all():
             sub_agent.command(lambda session: session.set(mode=mode))

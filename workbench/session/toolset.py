@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionLocation:
-    """The session that tools are opened for: its settings, its workspace and where its files are."""
+    """The session that tools are opened for: its settings, its workspace and its directories."""
 
     locations: Locations
     settings: Settings
@@ -50,11 +50,11 @@ class ToolServices:
 
     state: State
     model: Callable[[], Model]
-    """The model that the session asks at that moment."""
+    """Returns the session's present model."""
     delegates: Delegates
     on_live: Callable[[LiveEvent], None]
     has_user: bool
-    """Whether somebody can answer what an MCP server asks."""
+    """Whether a user can answer the questions of an MCP server."""
     is_child: bool
     """Whether the session is a sub-agent's, which has no sub-agents."""
 
@@ -65,13 +65,13 @@ class Toolset:
 
     selection: Selection
     tools: MutableMapping[str, ToolDefinition]
-    """All that may be called; those of MCP servers come and go between calls of the model."""
+    """All tools that may be called; those of MCP servers come and go between calls of the model."""
     servers: SessionServers | None
     server_questions: ServerQuestions | None
-    """The questions of those servers."""
+    """The questions of the MCP servers."""
     skills: Sequence[Skill]
     state_dir: Path
-    """Where tools keep files that survive a restart."""
+    """The directory in which tools keep files that survive a restart."""
 
     @property
     def notices(self) -> Sequence[str]:
@@ -101,7 +101,7 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
         KNOWN.add(name, key)
     tools, servers, questions = dict(selection.tools), None, None
     if configured:
-        # nothing of MCP is loaded where no server is configured
+        # nothing of MCP is loaded if no server is configured
         from workbench.mcp.toolsets import SessionServers
         from workbench.session.actions.server_questions import ServerQuestions
 

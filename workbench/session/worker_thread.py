@@ -1,6 +1,6 @@
 """Threads for calls that may hang, so that an interrupt never waits for them.
 
-A thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
+The thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _Jobs: TypeAlias = "SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]"
 
 
 class CallAbandoned(Exception):
-    """An interrupted call did not come back in time; what becomes of it is not known."""
+    """An interrupted call did not return in time; its outcome is unknown."""
 
 
 class WorkerThread:
-    """Runs one call at a time in its thread."""
+    """Runs one call at a time in a thread of its own."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._jobs: _Jobs | None = None
 
     def start(self, work: Callable[[], T]) -> Future[T]:
-        """Begin the call; its result comes with the future."""
+        """Start the call and return a future of its result."""
         if self._jobs is None:
             self._jobs = SimpleQueue()
             threading.Thread(target=_work, args=(self._jobs,), name=self._name, daemon=True).start()
@@ -41,19 +41,19 @@ class WorkerThread:
         return future
 
     def close(self) -> None:
-        """Let the thread end after the call it runs now."""
+        """Let the thread end after its current call."""
         if self._jobs is not None:
             self._jobs.put(None)
             self._jobs = None
 
 
 def _do_nothing() -> None:
-    """How to stop what ends by itself."""
+    """Do nothing: the way to stop a call that ends by itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Job(Generic[T]):
-    """A call in a lane of its own; `stop` asks it to end and is called in the thread that waits for it."""
+    """A call in a thread of its own; `stop` asks it to end and is called in the thread that waits for it."""
 
     lane: WorkerThread
     work: Callable[[], T]
@@ -61,7 +61,7 @@ class Job(Generic[T]):
 
 
 def run(job: Job[T], cancel: Cancel, grace: float) -> T:
-    """The result (or exception) of one job; raises LeftBehind when it does not end after `cancel` was raised."""
+    """Return the result of one job, or raise its exception; raises CallAbandoned if it ignores `cancel`."""
     (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
     if ended is None:
         raise CallAbandoned
@@ -69,10 +69,10 @@ def run(job: Job[T], cancel: Cancel, grace: float) -> T:
 
 
 def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterator[tuple[Job[T], Future[T] | None]]:
-    """Run the jobs side by side and give each as it ends; the thread that asks waits.
+    """Run the jobs at the same time and yield each as it ends; the calling thread waits.
 
-    After `cancel` was raised each is asked to stop; one that ignores that for `grace` seconds comes without a future
-    and is left behind with its thread.
+    After `cancel` is set, each is asked to stop; a job that ignores that for `grace` seconds is yielded without a
+    future and left behind with its thread.
     """
     ended: SimpleQueue[int | None] = SimpleQueue()
     cancel.on_set(lambda: ended.put(None))
@@ -108,9 +108,9 @@ def _in_time(ended: SimpleQueue[int | None], count: int, grace: float) -> Iterat
 
 
 def _left_behind(job: Job[T], future: Future[T]) -> tuple[Job[T], Future[T] | None]:
-    if future.done():  # at the last moment
+    if future.done():  # it ended at the last moment
         return job, future
-    job.stop()  # the first may have come a moment before the work began
+    job.stop()  # the first call of `stop` may have come just before the work began
     job.lane.close()
     return job, None
 

@@ -51,13 +51,13 @@ from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
 CHANGED = "what was shown has changed since the decision, so it is asked again"
-"""Why it is asked about, whatever the mode is."""
+"""The reason for asking the user, whatever the mode is."""
 _PART_LOST = f"{CHANGED}; choose anew what to take of it"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
 
 class Actions:
-    """The actions of one session; commits nothing that runs without a decision on record."""
+    """The actions of one session; nothing runs without a decision on record."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Actions:
         assessments: Assessments,
         copies: CopyKeeper = NO_COPIES,
     ) -> None:
-        """`writer` writes what the user accepted of a change; `copies` knows what would be deleted without a copy."""
+        """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy."""
         self._log = log
         self._failures = failures
         self.tools = tools
@@ -86,9 +86,9 @@ class Actions:
         self.runner = Runner(on_live, self._report)
 
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
-        """What is to be recorded before the action may run; nothing yet when it has to be prepared first by `advance`.
+        """Return the events to record before the action may run; none if `advance` has to prepare it first.
 
-        It is asked about with `ask` (a reason), or when it waited before; `edited` are the user's own arguments.
+        The user is asked with `ask` (a reason), or if the action waited before; `edited` are the user's own arguments.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
@@ -130,7 +130,7 @@ class Actions:
         return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
 
     def advance(self, cancel: Cancel) -> bool:
-        """Take the next action one step on: prepare, assess, or run it (beside others that may); whether it ran."""
+        """Prepare, assess or run the next action, with others that may run at the same time; return whether any ran."""
         if self._prepares(cancel):
             return False
         self.protection.compare()
@@ -146,14 +146,14 @@ class Actions:
         for run, result in self.runner.results(group, cancel):
             try:
                 self._finish(run, result)
-            except StoreError as error:  # the log keeps the result; the others go on
+            except StoreError as error:  # the log keeps the result; the other actions continue
                 fault = error
         if fault and self._log.has_unsaved:
             raise fault
         return True
 
     def _group(self) -> list[RunningAction]:
-        """The actions that start now, or go on: the next one, and behind it those that may at the same time."""
+        """Return the actions to start or continue now: the next one, and those that may run at the same time."""
         group: list[RunningAction] = []
         for action in list(self._log.state.batch.values())[:MAX_PARALLEL]:
             if group and bool(group[0].sub_agent) != bool(action.sub_agent):
@@ -170,7 +170,7 @@ class Actions:
         return None if action.is_waiting else self._checked(action)
 
     def _beside(self, action: OpenAction) -> PreparedAction | None:
-        """The action ready to run beside the ones before it; None when it has to wait for its turn."""
+        """Return the action ready to run beside the ones before it; None if it has to wait for its turn."""
         tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
@@ -179,7 +179,7 @@ class Actions:
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
-        """Do what takes long before the next action can be shown, without the lock; False when that is nothing."""
+        """Do the slow work before the next action can be shown, without the lock; return False if there is none."""
         with self._log.lock:
             action = self._log.state.next_action
             preparation = self._preparation(action) if action and not action.is_waiting else None
@@ -201,7 +201,7 @@ class Actions:
         return (tool, prepare) if prepare else None
 
     def _checked(self, action: OpenAction) -> PreparedAction | None:
-        """The action ready to run; None when something else had to be recorded first."""
+        """Return the action ready to run; None if something else had to be recorded first."""
         decided = action.decided
         if decided is None or not action.may_run:
             self._log.commit(*self.assessed(action.proposed))
@@ -220,9 +220,10 @@ class Actions:
         return None
 
     def _objection(self, action: OpenAction, decided: ActionDecided, readied: PreparedAction) -> str | None:
-        """Why the decision is not good any more, empty where that goes without saying; None: it is.
+        """Return why the decision is no longer valid, empty if the reason needs no words; None if it is valid.
 
-        The person's holds for what they saw, as dangerous as they saw it; that of a mode or rule while these allow it.
+        The user's decision is valid for the action as they saw it, if it is no more dangerous than it was; that of a
+        mode or rule while it still allows the action.
         """
         is_same = is_same_action(readied.fingerprint, decided.fingerprint)
         if decided.by == "person":
@@ -234,13 +235,13 @@ class Actions:
         return self._no_copy(action) if is_allowed else ""
 
     def _no_copy(self, action: OpenAction) -> str | None:
-        """Why no copy of what it deletes could be made, where it was not asked about with that."""
+        """Return why what the action deletes has no copy; None if it has, or if the user was asked about that."""
         why = self._copies.copy_failure(action.proposed.action_id)
         was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
         return None if was_asked else why or None
 
     def _finish(self, run: RunningAction, result: Result) -> None:
-        """Record the result; a tool that ends the run ends it, unless the person has said something since."""
+        """Record the result; a tool that ends the run ends it, unless the user has sent a message since."""
         proposed = run.proposed
         result, beside = self.protection.ended(run, result)
         with self._log.lock:
@@ -257,12 +258,12 @@ class Actions:
             self._log.commit(*events, happened=True)
 
     def _report(self, event: Event) -> None:
-        """Record what belongs to a running action; where it cannot be written now, it is written with the next."""
+        """Record an event of a running action; if it cannot be written now, it is written with the next one."""
         with suppress(StoreError):
             self._log.commit(event, lasting=False, happened=True)
 
     def close(self) -> None:
-        """Let the threads of the tools end."""
+        """End the threads of the tools."""
         self.runner.close()
 
 
@@ -287,14 +288,17 @@ def _asked_by(
 
 
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
-    """Whether the user decides; a reason to `ask` lifts no denial, unless the question `waited` before."""
+    """Return whether the user decides.
+
+    A question that `waited` before overrides a denial, a reason to `ask` does not.
+    """
     return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
 
 
 def _told(
     why: str, readied: PreparedAction, before: OpenAction | None, edited: dict[str, Any] | None
 ) -> tuple[str, ...]:
-    """Why it is asked about, and which files differ from those that it was asked about `before` with."""
+    """Return the reasons to show: why the user is asked, and which files differ from the question asked `before`."""
     shown = before.assessed if before is not None else None
     is_again = shown is not None and shown.needs_decision and shown.edited == edited
     changed = executed_changes(shown.executes, readied.executes, readied.working_dir) if shown and is_again else ""
@@ -303,7 +307,7 @@ def _told(
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
-    """The decision of a mode or rule, with the result when it is a denial."""
+    """Return the decision of a mode or rule, with the result if it is a denial."""
     decided = ActionDecided(
         action_id=proposed.action_id,
         verdict="rejected" if ruling.verdict == "deny" else "approved",

@@ -38,7 +38,7 @@ _MASKED = (
 
 
 class Preparer:
-    """Makes actions of one session ready with its tools."""
+    """Makes the actions of one session ready with its tools."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition], state: State, assessments: Assessments) -> None:
         self._tools = tools
@@ -52,10 +52,10 @@ class Preparer:
         action_id: str = "",
         stacked_files: Collection[str] | None = None,
     ) -> PreparedAction:
-        """What would run; raises ArgumentError when the tool is gone or does not take these arguments.
+        """Return what would run; raises ArgumentError if the tool does not exist or does not take these arguments.
 
-        An action that is named is shown on top of what the ones before it in its batch will leave; `stacked_files` are
-        the files it was shown so with, where its fingerprint is to be compared.
+        If `action_id` is given, the action is shown on top of what those before it in its batch will leave;
+        `stacked_files` are the files it was shown so with before, if its fingerprint is to be compared.
         """
         tool = self._tools.get(tool_name)
         if tool is None:
@@ -93,9 +93,9 @@ class Preparer:
         before: Mapping[str, str | None],
         executes: Mapping[str, str],
     ) -> str:
-        """Return what differs now from the files that an action was checked to execute, in a line.
+        """Return one line on what differs now from the files that an action was checked to execute.
 
-        `before` holds the files that earlier actions of its batch write.
+        Empty if nothing does. `before` holds the files that earlier actions of its batch write.
         """
         if not executes:
             return ""
@@ -108,7 +108,7 @@ class Preparer:
         return executed_by(rated, tool, arguments, RatingContext(self._state.workspace, directory), before)
 
     def beneath(self, action_id: str) -> dict[str, str | None]:
-        """What files will hold once the actions before this one have run."""
+        """Return what files will hold once the actions before this one have run."""
         return pending_contents(self._state, action_id) if action_id else {}
 
 
@@ -120,12 +120,12 @@ def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
 
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MOST_SEGMENTS = 60
-"""Parts of a command that one event keeps; the most dangerous stay."""
+"""The most parts of a command that one event keeps; the most dangerous ones stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
 _STILL_YOURS = "you were asked about it before, and no mode or rule set since decides it for you"
 _DENIED = "{rule} denies it now, and it still waits for you"
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-"""For what the person has seen; not knowing is no low risk."""
+"""The ratings from the lowest to the highest, as the user sees them: UNKNOWN is no low risk."""
 
 
 class Rater:
@@ -144,13 +144,13 @@ class Rater:
         self._refusals = refusals or Refusals(state)
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
-        """What the analysis here says, whatever the model says."""
+        """Return the rating of our own analysis, whatever the model says."""
         return self._assessments.of(tool, proposed.arguments)
 
     def ruling(
         self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None
     ) -> tuple[Risk, Ruling]:
-        """The effective risk, and what the rules and the mode that are set now make of it."""
+        """Return the effective risk, and the verdict of the present rules and mode."""
         local = local or self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
         rules, subject = self._rules.rules(self._state.rules), self._subject(proposed, local)
@@ -174,24 +174,27 @@ class Rater:
         return risk, ruling
 
     def waited(self, action_id: str, ruling: Ruling) -> str:
-        """Why the user decides it and not the ruling, because it waited for them once; empty where it never did."""
+        """Return why the user decides in spite of the ruling: the action waited for them once.
+
+        Empty if it never did.
+        """
         action = self._state.batch.get(action_id)
         if action is None or not action.was_asked or ruling.verdict == "ask":
             return ""
         return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
 
     def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
-        """What mode and rules make of it now, with the user's own arguments where they are `edited`."""
+        """Return the present verdict of mode and rules, with the user's own arguments if they are `edited`."""
         arguments = action.arguments if edited is None else edited
         return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
     def strictest(
         self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
     ) -> tuple[Assessment, Risk, Ruling]:
-        """The rating and ruling by the path that is ruled, or by the file that was shown for it if that is stricter.
+        """Return the rating and ruling for the given path, or for the file that was shown if those are stricter.
 
-        They differ where the path is a link. A link can change between two looks at it, the path that was shown cannot.
-        One that leads out of the workspace is asked about in every mode.
+        They differ if the path is a link. A link can change between two looks at it, the path that was shown cannot.
+        The user is asked in every mode about a link that leads out of the workspace.
         """
         ruled = self._ruled(proposed, tool)
         path = proposed.arguments.get("path")
@@ -211,16 +214,16 @@ class Rater:
         return local, *self.ruling(proposed, tool, local)
 
     def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
-        """A protected path that it changes and no rule of the user names; empty when there is none."""
+        """Return a protected path that the action changes and no rule of the user names; empty if there is none."""
         return guarded_by(self._rules.rules(self._state.rules), self._subject(proposed, local))
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
-        """Why the person's decision on it would be another one now, though it reads as it did; empty when nothing is.
+        """Return why the user might decide otherwise now, though the action is the same; empty if there is no reason.
 
-        What ran since may have made it more dangerous, or they may have refused since what it does.
+        Something that ran since may have made it more dangerous, or the user may have refused its effect since.
         """
         if action.started:
-            return ""  # a sub-agent works for it already, and goes on
+            return ""  # a sub-agent works for it already, and continues
         proposed = replace(action.proposed, arguments=action.arguments)
         local = self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
@@ -231,11 +234,11 @@ class Rater:
         return repeats(self._subject(proposed, local), self._refusals.effects(since=action.decided.at))
 
     def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
-        """The rule that would let this action run from now on, in one line; empty where there is none."""
+        """Return the rule, in one line, that would let this action run from now on; empty if there is none."""
         subject = self._subject(proposed, local)
         rule = rule_for(subject, risk) if self._state.mode not in ("ask", "plan") else None
         if rule is None or deciding((*self._rules.rules(self._state.rules), rule), subject) != rule:
-            return ""  # another rule asks about it anyway
+            return ""  # another rule would still ask about it
         return rule.text
 
     def _subject(self, proposed: ActionProposed, local: Assessment) -> Subject:
@@ -243,7 +246,7 @@ class Rater:
 
 
 def _effective(model: Risk, local: Assessment) -> Risk:
-    """The higher of both ratings; what was looked at here and not understood is not LOW because the model says so."""
+    """Return the higher of both ratings, but at least MEDIUM if our analysis did not understand a part."""
     risk = effective(model, local.risk)
     is_unknown = local.risk == "UNKNOWN" and any(part.risk == "UNKNOWN" for part in local.parts)
     return "MEDIUM" if risk == "LOW" and is_unknown else risk
@@ -257,17 +260,17 @@ def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
 
 
 def is_riskier(risk: Risk, previous: Risk) -> bool:
-    """Whether what is rated so is more dangerous than what was shown."""
+    """Return whether a risk is higher than the one that was shown."""
     return _HEIGHT.index(risk) > _HEIGHT.index(previous)
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
-    """Why the analysis rates it so, where no parts tell; that a diff changes a file goes without saying."""
+    """Return the reasons of the rating, unless its parts show them; a diff shows by itself that it changes a file."""
     return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
 
 
 def segments(local: Assessment) -> tuple[Segment, ...]:
-    """The parts of an assessment with more than one, in the order of the command."""
+    """Return the parts of an assessment with more than one, in the order of the command; else none."""
     if len(local.parts) < 2:
         return ()
     chosen = list(range(len(local.parts)))

@@ -1,4 +1,4 @@
-"""Turns decisions, answers and settings of the user into events; raises CommandError for what does not fit."""
+"""Turns decisions, answers and settings of the user into events; raises CommandError if they do not fit."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
 EDITED = "you changed what the agent proposed"
-"""Why it is asked about, whatever the mode is."""
+"""The reason for asking the user, whatever the mode is."""
 
 
 class DecisionFields(TypedDict, total=False):
-    """A note, and how what the person approves differs from the proposal: as in ActionDecided."""
+    """A note, and how the approved action differs from the proposal: the fields are those of ActionDecided."""
 
     note: str
     edited: dict[str, Any] | None
@@ -45,11 +45,11 @@ class DecisionFields(TypedDict, total=False):
 
 
 class CommandError(WorkbenchError):
-    """A command does not fit the state of the session; one line for the person."""
+    """A command does not fit the state of the session; the message is one line for the user."""
 
 
 def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
-    """The events of a decision; raises CommandError when it does not fit the question that is open."""
+    """Return the events of a decision; raises CommandError if it does not fit the open question."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
         raise CommandError("this action does not wait for a decision any more")
     if waiting.asks_person:
@@ -68,7 +68,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
-    """Raise CommandError for an approval of what a mode or rule has come to deny while the action waited."""
+    """Raise CommandError for the approval of an action that a mode or rule denies by now."""
     tool = actions.tools.get(waiting.proposed.tool)
     ruling = actions.rater.verdict(waiting, tool, decided.edited) if tool else None
     if ruling is not None and ruling.verdict == "deny":
@@ -76,7 +76,7 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
 
 
 def _as_shown(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
-    """Approved as it was asked, which may be with arguments the person had changed before."""
+    """Return the approval of the action as it was shown, maybe with arguments that the user had changed before."""
     verdict = "approved" if assessed.edited is None else "edited"
     return msgspec.structs.replace(decided, verdict=verdict, edited=assessed.edited, hunks=None, written=None)
 
@@ -89,7 +89,10 @@ def _rejected(decided: ActionDecided, assessed: ActionAssessed) -> list[Event]:
 
 
 def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions) -> list[Event]:
-    """The approval of a part; one of everything or nothing is a plain approval or a rejection."""
+    """Return the events of an approval in part.
+
+    If it takes everything or nothing, those of an approval or a rejection.
+    """
     if decided.edited is not None:
         raise CommandError("an action is approved with other arguments or in part, not both at once")
     try:
@@ -113,7 +116,10 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
-    """The events of an answer, which is the action's result; raises CommandError when that question is not open."""
+    """Return the events of an answer, which is the action's result.
+
+    Raises CommandError if that question is not open.
+    """
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
         raise CommandError("this question does not wait for an answer any more")
     if not waiting.asks_person:
@@ -129,9 +135,9 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
 
 
 def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssessed, actions: Actions) -> list[Event]:
-    """The approval bound to the person's own version of the arguments, or the question about what those would do.
+    """Return the approval with the user's own arguments, or a question that shows first what those would do.
 
-    They are rated like any others: what is riskier than what was shown, or HIGH, or writes files, is shown first.
+    They are rated like any others: they are shown first if they are riskier than what was shown, HIGH, or write files.
     """
     if decided.edited is None:
         raise CommandError("the edited arguments are missing")
@@ -151,7 +157,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssesse
 
 
 class SettingFields(TypedDict, total=False):
-    """What the person can set while a session is open, as in SettingsChanged."""
+    """What the user can set while a session is open; the fields are those of SettingsChanged."""
 
     model: str | None
     mode: Mode | None
@@ -162,7 +168,7 @@ class SettingFields(TypedDict, total=False):
 
 
 def settings_change(fields: SettingFields) -> SettingsChanged | None:
-    """Return the event that changes these, None without a change; raises CommandError for an invalid limit or rule."""
+    """Return the event that changes these settings, None if there is none; raises CommandError for invalid ones."""
     if all(value is None for value in fields.values()):
         return None
     max_steps, rule = fields.get("max_steps"), fields.get("rule")
@@ -179,14 +185,17 @@ Scope: TypeAlias = Literal["session", "folder", "person"]
 
 
 class AlwaysRule(NamedTuple):
-    """A rule in one line, and where it is to be kept."""
+    """A rule in one line, and where to keep it."""
 
     rule: str
     scope: Scope
 
 
 def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
-    """Save the rule; the events to commit, with the decision itself. Raises CommandError, and then nothing is saved."""
+    """Save the rule and return the events to commit, the decision among them.
+
+    Raises CommandError and saves nothing then.
+    """
     rule_text = waiting.assessed.always if waiting and waiting.assessed else ""
     if not rule_text or always.rule != rule_text:
         raise CommandError("that is not the rule that was shown with this action; look at it again")

@@ -31,10 +31,11 @@ def fingerprint(
     *,
     executes: Mapping[str, str] | None = None,
 ) -> str:
-    """A hash of tool, canonical arguments, working directory (its path and which directory that is), each file shown:
-    what it is, holds and would hold, and each file that it executes.
+    """Return a hash of everything that an approval is bound to.
 
-    Of those in `stacked`, which an earlier action writes first, only where they are, and the text before and after.
+    That is the tool, its canonical arguments, the working directory (path and identity), each file shown (identity,
+    content now, text before and after) and each file that it executes. Of files in `stacked`, which an earlier action
+    writes first, only the path and the text before and after count.
     """
     states = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
     where = [working_dir, *_identity(working_dir)]
@@ -45,19 +46,19 @@ def fingerprint(
 
 
 def shown_as(print_: str, risk: Risk) -> str:
-    """The fingerprint of a question: the action's own, and how dangerous it was shown to be."""
+    """Return the fingerprint of a question: that of the action, and the risk with which it was shown."""
     return f"{print_}:{risk}"
 
 
 def is_same_action(one: str, other: str) -> bool:
-    """Whether two fingerprints are of the same action, as whatever risk it was shown; older logs name no risk."""
+    """Return whether two fingerprints are of the same action, whatever the risk shown; older logs name no risk."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 
 def executed_changes(before: Mapping[str, str], after: Mapping[str, str], directory: str) -> str:
-    """What differs between the files that an action was shown to execute and those it would execute now, in a line.
+    """Return one line on what differs between the files that an action was shown to execute and those now.
 
-    Empty where nothing does. Paths below `directory` are relative to it.
+    Empty if nothing differs. Paths below `directory` are relative to it.
     """
     differ = [path for path in after if path in before and before[path] != after[path]]
     lines = [f"{_short(path, directory)} {_difference(before[path], after[path])}" for path in differ]

@@ -1,7 +1,8 @@
-"""Compares the protected files before and after each action; held by the actions of a session.
+"""Compares the protected files before and after each action of a session.
 
-What an action changed without having been shown is put back where it lies in the workspace. Everything else, and all
-that lies outside, is never written: it is said, and the next action is asked about in every mode.
+Protected files in the workspace that an action changed without having shown it are put back. Everything else, including
+what lies outside the workspace, is never written: the change is reported, and the next action is asked about in every
+mode.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from workbench.text import counted, visible
 from workbench.tools.tool import ToolDefinition
 
 MOST_PUT_BACK: Final = 20
-"""Files that are put back after one action; where more have changed, the user is asked about all of them."""
+"""The most files that are put back after one action; if more have changed, the user is asked about all of them."""
 _NAMED: Final = 4
 _TREE_VERBS: Final = frozenset(
     {
@@ -44,7 +45,7 @@ _TREE_VERBS: Final = frozenset(
         *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
     }
 )
-"""Commands of git that check out files of other versions: putting some of these back would tear the checkout apart."""
+"""Git subcommands that check out files of other versions: putting some of these back would leave a mixed checkout."""
 _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
     "Do not try it in another way."
@@ -56,16 +57,16 @@ class Permit:
     """What one action may change because it was shown and approved, by absolute path."""
 
     folders: frozenset[str] = frozenset()
-    """Protected paths, with everything below."""
+    """Protected paths that may change, with everything below."""
     files: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
-    """Paths that it names as deleted, with everything below."""
+    """Paths that the action names as deleted, with everything below."""
     everything: bool = False
     checks_out: bool = False
-    """Whether it is a command of git that checks out files of other versions."""
+    """Whether the action is a git command that checks out files of other versions."""
 
     def allows(self, change: PathChange) -> bool:
-        """Whether the change was shown."""
+        """Return whether the change was shown."""
         paths = [change.path]
         if change.is_behind_link:
             paths.append(os.path.realpath(change.path))
@@ -81,21 +82,21 @@ ALL_CHANGES: Final = Permit(everything=True)
 
 @dataclass(frozen=True)
 class Intrusion:
-    """Protected files that changed without having been shown, and what was done about it; maybe none."""
+    """Protected files that changed without having been shown (maybe none), and what was done about it."""
 
     paths: tuple[str, ...] = ()
     notice: str = ""
-    """For the user."""
+    """The message to the user."""
     model_note: str = ""
 
     def event(self, action_id: str = "") -> VersionTaken:
-        """The event for the log and the screens."""
+        """Return the event for the log and the screens."""
         return VersionTaken(action_id=action_id, notice=self.notice, guarded=self.paths)
 
 
 @dataclass
 class _Shared:
-    """What all sessions of this process know of the protected files of one workspace."""
+    """What all sessions of this process know about the protected files of one workspace."""
 
     files: ProtectedFiles
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -113,12 +114,12 @@ class IntegrityGuard:
     """Compares the protected files while the actions of one session run; sub-agents share its baseline."""
 
     def __init__(self, workspace: str, state: Path | None = None) -> None:
-        """What is put back is kept in `state`; without it nothing is put back, only asked about."""
+        """What changed files hold is moved to `state` before they are put back; without it, nothing is put back."""
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
-        # a workspace around the home directory holds files that are more than a project's
+        # in a workspace around the home directory, protected files do not belong to a project alone
         self._aside = state / "put-back" if state and not within(os.path.realpath(home), self._workspace) else None
         with _WORKSPACES_LOCK:
             key = (self._workspace, home, config, *settings)
@@ -128,7 +129,7 @@ class IntegrityGuard:
 
     @property
     def question(self) -> str:
-        """Why the next action is asked about; empty while no change waits for the user."""
+        """Why the user must be asked about the next action; empty while no change waits for the user."""
         with self._shared.lock:
             pending = sorted(self._shared.pending)
         if not pending:
@@ -138,13 +139,14 @@ class IntegrityGuard:
         return f"protected files changed without being shown: {names}{more}"
 
     def accept(self) -> None:
-        """Note that the user was asked about the changes and goes on."""
+        """Note that the user was asked about the changes and continues."""
         with self._shared.lock:
             self._shared.pending.clear()
 
     def compare(self) -> Intrusion:
-        """Compare with the last scan, between two actions. What changed may be the user's own work: it is not put back,
-        and the next action is asked about.
+        """Compare with the last scan, between two actions, and return what changed.
+
+        A change may be the user's own work: it is not put back, but the next action is asked about.
         """
         with self._shared.lock:
             changes = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
@@ -158,14 +160,14 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in changes), notice)
 
     def begin(self, permit: Permit) -> None:
-        """An action starts that may change this."""
+        """Note that an action starts that may change what `permit` allows."""
         with self._shared.lock:
             if self._shared.baseline is None:
                 self._shared.baseline = self._shared.files.scan()
             self._shared.running.append(permit)
 
     def end(self, permit: Permit) -> Intrusion:
-        """The action has ended: put back what it changed without having shown it."""
+        """Note that the action has ended, put back what it changed without showing it, and return what was found."""
         with self._shared.lock:
             if permit in self._shared.running:
                 self._shared.running.remove(permit)
@@ -184,8 +186,9 @@ class IntegrityGuard:
         return self._intrusion(undone, remaining, aside)
 
     def end_own(self, permit: Permit) -> Intrusion:
-        """A command of the user's has ended: what changed stays, and is said where the command did not name it, since a
-        process that an action left running may have written it.
+        """Note that a command of the user has ended, and return what changed that the command did not name.
+
+        Such changes stay, but are reported, since a process that an action left running may have made them.
         """
         with self._shared.lock:
             self._shared.running.remove(ALL_CHANGES)
@@ -196,7 +199,7 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in unnamed), notice)
 
     def _changed(self, permit: Permit) -> list[PathChange]:
-        """What differs from the baseline and is shown by no action that runs; the scan is the new baseline."""
+        """Return the changes since the baseline that no permit allows; the scan becomes the new baseline."""
         before, now = self._shared.baseline, self._shared.files.scan()
         self._shared.baseline = now
         permits = (permit, *self._shared.running)
@@ -212,14 +215,14 @@ class IntegrityGuard:
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
 
     def _ask_about(self, changes: Iterable[PathChange]) -> None:
-        """Ask about these before the next action, as changes of what was there when it was last right."""
+        """Ask about these changes before the next action, as changes from the content before the first of them."""
         pending = self._shared.pending
         for change in changes:
             first = pending.get(change.path, change)
             pending[change.path] = change._replace(before=first.before)
 
     def _is_undone(self, change: PathChange) -> bool:
-        """Whether a file that waits for a question is as it was, so that none is needed any more."""
+        """Return whether a changed file that waits for the user is as it was before; if so, stop asking about it."""
         first = self._shared.pending.get(change.path)
         if first is None or not _is_equal(first.before, change.after):
             return False
@@ -264,7 +267,7 @@ class IntegrityGuard:
 
 
 def _named_settings(locations: Locations) -> tuple[str, ...]:
-    """Files that the environment names in the place of usual ones, and what the user has trusted."""
+    """Return the settings files that environment variables name, and the file of what the user has trusted."""
     named = [str(locations.data / "trusted.json"), os.environ.get("GIT_CONFIG_GLOBAL", "")]
     zsh = os.environ.get("ZDOTDIR", "")
     named += [f"{zsh}/{name}" for name in sorted(ZSH) if zsh]
@@ -276,8 +279,8 @@ def permit_of(
 ) -> Permit:
     """Return what an action may change.
 
-    That is the files of its preview, and the protected paths that its question named, where the user approved it, or
-    that a rule names.
+    That is the files of its preview, and the protected paths that its question named, if the user approved it, or that
+    a rule names.
     """
     parts = assessment.parts
     protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()
@@ -296,7 +299,7 @@ def permit_of(
 
 
 def _real(paths: Iterable[str]) -> frozenset[str]:
-    """The paths as they are written, and without the links on the way and at the end."""
+    """Return the paths as written, with their directory's links resolved, and with all links resolved."""
     normal = [os.path.normpath(path) for path in paths]
     return frozenset(each for path in normal for each in (path, os.path.realpath(path), _in_real_folder(path)))
 
@@ -330,14 +333,14 @@ def _kind(change: PathChange) -> str:
 
 
 def put_back(change: PathChange, root: Root, aside: Path) -> bool:
-    """Restore a file or link below `root`, the workspace; False where that is not possible, and then nothing is lost.
+    """Restore a file or link below `root`, the workspace; return False if that is not possible.
 
-    Nothing outside `root` is touched: the path is walked one directory at a time beneath its descriptor, and no link on
-    the way is followed. What the path holds now is moved to `aside`, never deleted, and only while it is what was found
-    there.
+    Even then nothing is lost. Nothing outside `root` is touched: the path is walked one directory at a time, each
+    opened relative to the one above, and links on the way are not followed. What is at the path now is moved to
+    `aside`, never deleted, and only if it is still what was found there.
     """
     path = Path(change.path)
-    # a root without an identity stands for a workspace that was not there
+    # a root without an identity stands for a workspace that did not exist
     if root.identity is None or ".." in path.parts or not root.holds(path) or not _is_restorable(change):
         return False
     try:
@@ -354,8 +357,10 @@ def put_back(change: PathChange, root: Root, aside: Path) -> bool:
 
 
 def _is_restorable(change: PathChange) -> bool:
-    """Whether both sides are files or links of known content, and not the same link; a repository that is gone is not
-    made up again.
+    """Return whether the change can be restored.
+
+    Both sides must be files or links of known content, not reached through a link; a git repository that no longer
+    exists is not created again.
     """
     if change.is_behind_link:
         return False
@@ -366,7 +371,7 @@ def _is_restorable(change: PathChange) -> bool:
 
 
 def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
-    """Whether the path still holds what was found there."""
+    """Return whether the path still holds what was found there."""
     try:
         info = entry.stat()
     except FileNotFoundError:
@@ -375,7 +380,7 @@ def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
 
 
 def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
-    """Move what the path holds to another destination, across file systems too; raises OSError and leaves it then."""
+    """Move what is at the path to `aside`, even on another file system; if that raises OSError, it stays."""
     destination = Root(aside.parent)
     with destination.entry(aside) as target:
         try:
@@ -389,7 +394,7 @@ def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
 
 
 def _restore(entry: AnchoredEntry, state: PathState) -> None:
-    """Make the file or link; raises FileExistsError where there is something."""
+    """Create the file or link; raises FileExistsError if something is there."""
     content = state.content or b""
     if state.kind == "link":
         entry.symlink_to(os.fsdecode(content))
@@ -403,24 +408,27 @@ class Protection:
     """The integrity guard of one session, and what its running actions may change."""
 
     def __init__(self, log: Log, rater: Rater, state: Path | None) -> None:
-        """What is put back is kept in `state`; without it nothing is put back, only asked about."""
+        """What changed files hold is moved to `state` before they are put back; without it, nothing is put back."""
         self._log = log
         self._rater = rater
         self._permits: dict[str, Permit] = {}
         self.guard = IntegrityGuard(log.state.workspace, state)
 
     def compare(self) -> None:
-        """Record, and say, which protected files have changed since the last action; raises StoreError."""
+        """Record and report which protected files have changed since the last action; raises StoreError."""
         intrusion = self.guard.compare()
         if intrusion.paths:
             self._log.commit(intrusion.event(), happened=True)
 
     def doubt(self, tool: ToolDefinition) -> str:
-        """Why a call of this tool is asked about because of protected files that have changed; empty otherwise."""
+        """Return why changed protected files require asking about a call of this tool; empty if they do not."""
         return self.guard.question if may_change(tool) else ""
 
     def objection(self, action: OpenAction, tool: ToolDefinition) -> str | None:
-        """The doubt, where the user has not approved the action with it; what they have approved is settled."""
+        """Return the doubt about the action; None if there is none or the user approved the action with it.
+
+        That approval settles the changes.
+        """
         doubt = self.doubt(tool)
         decided, assessed = action.decided, action.assessed
         if not doubt:
@@ -431,7 +439,7 @@ class Protection:
         return None
 
     def begin(self, run: RunningAction) -> None:
-        """Note what an action that starts may change of the protected files."""
+        """Note which protected files an action that starts may change."""
         tool = run.readied.tool
         if not may_change(tool):
             return
@@ -451,7 +459,7 @@ class Protection:
 
     @contextmanager
     def user_command(self, run: RunningAction | None) -> Iterator[None]:
-        """Guard a command of the user: it may change anything; what it does not name is reported afterwards."""
+        """Guard a command of the user: it may change anything, but changes that it does not name are reported."""
         if run is None:
             yield
             return
@@ -466,7 +474,7 @@ class Protection:
             self._log.commit(intrusion.event(run.proposed.action_id), happened=True)
 
     def ended(self, run: RunningAction, result: Result) -> tuple[Result, Sequence[Event]]:
-        """The result with what the model is told of protected files that the action changed unshown, and the event."""
+        """Return the result and events; both report protected files that the action changed without showing it."""
         permit = self._permits.pop(run.proposed.action_id, None)
         intrusion = self.guard.end(permit) if permit is not None else None
         if intrusion is None or not intrusion.paths:
@@ -477,5 +485,5 @@ class Protection:
 
 
 def may_change(tool: ToolDefinition) -> bool:
-    """Whether calls of the tool may change files; what a server says of its own tools is not relied upon."""
+    """Return whether calls of the tool may change files; what a server says about its own tools is not trusted."""
     return tool.is_remote or not (tool.is_read_only or tool.ends_run or tool.asks_person)

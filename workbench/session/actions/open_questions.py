@@ -1,6 +1,7 @@
-"""Questions of one answer that are open together: asked ahead of their turn, and kept true; driven by the session.
+"""Questions of one model response that are open together: asked ahead of their turn and kept up to date.
 
-Nothing runs ahead. What a mode or a rule allows, denies, or finds unreadable is looked at when its turn comes.
+Nothing runs ahead of its turn. An action that a mode or rule allows or denies, or that is invalid, is handled in its
+turn.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ class OpenQuestions:
         self._actions = actions
 
     def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
-        """After each unit of work: look at the open questions again if something ran, and ahead; raises StoreError."""
+        """Renew the open questions after a unit of work (all if something ran) and ask ahead; raises StoreError."""
         self._renew(cancel, only_stacked=not after_a_run)
         self._look(cancel)
 
     def _look(self, cancel: Cancel) -> None:
-        """Where a question is open, ask those behind it too.
+        """If a question is open, ask the user about the actions behind it too.
 
-        Not behind a question of the agent's to the person, nor behind what ends the run: what comes after may be moot.
+        Stop at a question of the agent to the user and at an action that ends the run: what comes after may not be
+        needed.
         """
         for action in self._behind():
             with self._log.lock:
@@ -48,7 +50,7 @@ class OpenQuestions:
                     self._log.commit(*events)
 
     def _behind(self) -> list[OpenAction]:
-        """Those that nothing was said of yet, in order."""
+        """Return, in order, the actions to ask about ahead of their turn: those neither decided nor waiting."""
         with self._log.lock:
             batch = list(self._log.state.batch.values())
         actions = []
@@ -67,7 +69,7 @@ class OpenQuestions:
         return is_open and state.phase == "deciding" and first is not action
 
     def _renew(self, cancel: Cancel, *, only_stacked: bool) -> None:
-        """Ask anew what is not any more as its question shows it; a decision changes what is shown on top of others."""
+        """Ask again about actions that are no longer as shown, for example after a decision on an earlier one."""
         with self._log.lock:
             waiting = self._log.state.waiting
         for action in waiting:
@@ -79,7 +81,7 @@ class OpenQuestions:
                 self._log.commit(*self._anew(action))
 
     def offer(self, what: str) -> Notice | None:
-        """A line on how many of the waiting actions `what` would let run, None for none; it decides none of them."""
+        """Return a notice of how many waiting actions `what` would let run, None if none; it decides none of them."""
         rater, state = self._actions.rater, self._log.state
         with self._log.lock:
             waiting = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
@@ -101,7 +103,7 @@ class OpenQuestions:
         events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)
         if events and isinstance(events[0], ActionAssessed):
             return events
-        # it would fail now, or is not known: its turn will show
+        # it would fail now, or its effect is not known yet: its turn will show
         return [ActionAssessed(action_id=assessed.action_id, risk=assessed.risk, needs_decision=False)]
 
     def _is_as_shown(self, action: OpenAction, assessed: ActionAssessed) -> bool:
@@ -112,7 +114,7 @@ class OpenQuestions:
         return self._actions.rater.ruling(proposed, tool)[0] == assessed.risk
 
     def _fingerprint(self, proposed: ActionProposed, assessed: ActionAssessed) -> str:
-        """What a decision on it would be bound to now; empty when it could not run."""
+        """Return the fingerprint that a decision on the action would have now; empty if the action could not run."""
         try:
             arguments = (proposed.tool, proposed.arguments, proposed.action_id, assessed.stacked)
             return self._actions.ready(*arguments).fingerprint

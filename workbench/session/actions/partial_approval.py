@@ -1,4 +1,4 @@
-"""The approval of a part of a change: which hunks are written, and what the model is told of each. Pure functions."""
+"""Approval of a part of a change: which hunks are written, and what the model is told of each. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from workbench.tools.str_replace_editor.view import show_change
 
 
 class InvalidPart(Exception):
-    """The decision does not fit the files that were shown; one line for the person."""
+    """The decision does not fit the files that were shown; the message is one line for the user."""
 
 
 @dataclass(frozen=True)
 class FilePart:
-    """One file of the preview: the proposal, which hunks were taken (some with other text), and what it shall hold."""
+    """One file of the preview: the proposal, the hunks that were taken (some with other text), and its new content."""
 
     proposal: FileDiff
     taken: frozenset[int]
@@ -32,17 +32,17 @@ class FilePart:
 
     @property
     def before(self) -> str | None:
-        """What it held when it was shown."""
+        """The content of the file when it was shown."""
         return self.proposal.before
 
     @property
     def delta(self) -> FileDelta:
-        """What is written."""
+        """The change that is written."""
         return FileDelta(path=self.path, before=self.before, after=self.text)
 
 
 def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[FilePart, ...]:
-    """What the decision makes of each file that was shown; raises NoPart."""
+    """Return what the decision makes of each file that was shown; raises InvalidPart."""
     if not preview:
         raise InvalidPart("this action shows no files; it can be approved or rejected only as a whole")
     diffs = [compare(file.path, file.before, file.after) for file in preview]
@@ -57,17 +57,17 @@ def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[File
 
 
 def is_nothing(parts: Sequence[FilePart]) -> bool:
-    """Whether every file stays as it is."""
+    """Return whether every file stays as it is."""
     return all(part.text == part.before for part in parts)
 
 
 def is_everything(parts: Sequence[FilePart]) -> bool:
-    """Whether every file gets what was proposed."""
+    """Return whether every file gets what was proposed."""
     return all(part.text == part.proposal.after for part in parts)
 
 
 def as_written(parts: Sequence[FilePart]) -> tuple[FileText, ...]:
-    """The texts as the decision keeps them."""
+    """Return the texts in the form in which the decision keeps them."""
     return tuple(FileText(path=part.path, text=part.text) for part in parts)
 
 
@@ -87,7 +87,7 @@ def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None
 
 
 def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
-    """The hunks of the proposal that are in the text just as they were proposed."""
+    """Return the hunks of the proposal that are in the text exactly as proposed."""
     if text == diff.after:
         return frozenset(range(len(diff.hunks)))
     change = compare(diff.path, diff.before, text)
@@ -100,12 +100,12 @@ def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
 
 
 _QUOTED = 2_000
-"""Characters of one hunk that are quoted."""
+"""The most characters of one hunk that are quoted."""
 _HEAD = "The person took only a part of this change, or changed it. The files hold exactly what is said here."
 
 
 def partial_result(parts: Sequence[FilePart], note: str) -> str:
-    """The result of the action for the model."""
+    """Return the result of the action for the model."""
     note_line = f"\nThe person's note: {note.strip()}" if note.strip() else ""
     return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + note_line
 
@@ -135,7 +135,7 @@ def _outcome(part: FilePart) -> str:
 
 
 def _hunks(part: FilePart) -> Iterator[str]:
-    """Each hunk of the proposal in turn, then what the person changed beside them."""
+    """Yield each hunk of the proposal in turn, then what the user changed elsewhere."""
     diff = part.proposal
     mine = compare(part.path, content_with(diff, part.taken), part.text)
     remaining = list(mine.hunks)
@@ -156,7 +156,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
 
 
 def _place(hunk: Hunk) -> str:
-    """Where it stood in the file as it was."""
+    """Return the lines of the original file that the hunk replaces, in words."""
     if hunk.old == hunk.old_end:
         return f"new lines after line {hunk.old}"
     return f"line {hunk.old + 1}" if hunk.old_end == hunk.old + 1 else f"lines {hunk.old + 1} to {hunk.old_end}"

@@ -44,33 +44,33 @@ from workbench.tools.tool import ToolDefinition
 
 
 class CopyKeeper(Protocol):
-    """Knows what is lost with an action."""
+    """Knows what would be lost with an action."""
 
     def explain(self, assessment: Assessment) -> Explained:
-        """The rating with what would be taken away in its reasons, and why it is asked about for that alone."""
+        """Return the rating with what would be deleted in its reasons, and why that alone requires asking the user."""
 
     def copy_failure(self, action_id: str) -> str:
-        """Why there is no copy of what this action, which is about to start, takes away; empty where none is needed."""
+        """Return why there is no copy of what this action, about to start, deletes; empty if none is needed."""
 
 
 class _NoCopies:
-    """Nothing is known, and nothing kept."""
+    """Knows nothing and keeps no copies."""
 
     def explain(self, assessment: Assessment) -> Explained:
-        """The rating as it is."""
+        """Return the rating as it is."""
         return Explained(assessment)
 
     def copy_failure(self, action_id: str) -> str:
-        """Nothing is asked for."""
+        """Return `""`: no copy is needed."""
         return ""
 
 
 NO_COPIES: Final[CopyKeeper] = _NoCopies()
-"""Below actions whose files nobody keeps."""
+"""The copy keeper of actions whose files nobody keeps."""
 
 
 MAX_PARALLEL = 4
-"""How many actions may run side by side."""
+"""How many actions may run at the same time."""
 _GRACE = 1.0
 _NO_STOP = "it was interrupted and did not stop in time"
 _CHANGED = (
@@ -82,9 +82,9 @@ _NOT_BEGUN = "This action was not run: the person interrupted."
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
 _Seen: TypeAlias = tuple[Observation, float] | str | None
-"""What a call returned and how long it took; or why it did not run, or None where the user interrupted before."""
+"""What a call returned and how long it took; why it did not run; or None if the user interrupted before."""
 Preparation: TypeAlias = Callable[[], Observation | None]
-"""Done before an action can be shown; gives back why it cannot be run, or None."""
+"""Work to be done before an action can be shown; returns why the action cannot be run, or None."""
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,16 @@ class PreparedAction:
     fingerprint: str
     preparation: Preparation | None = None
     instead: Callable[[], Observation] | None = None
-    """What is done in the place of the tool, where the person took only a part of what it would write."""
+    """What to do in place of the tool, if the user accepted only a part of what it would write."""
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
     """Files shown as earlier actions of the batch will leave them."""
     beside: tuple[str, ...] = ()
-    """What is to be said of files that earlier actions write too."""
+    """Notes on files that earlier actions write too."""
     executes: Mapping[str, str] = field(default_factory=dict)
-    """The files that it runs or reads as code, each with a hash of what it holds."""
+    """The files that the action runs or reads as code, each with a hash of its content."""
     difference: Callable[[], str] | None = None
-    """Compares these files once more, and returns what differs in a line; None where there are none."""
+    """Compares these files once more and returns one line on what differs; None if there are no such files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,30 +117,30 @@ class RunningAction:
     proposed: ActionProposed
     readied: PreparedAction
     sub_agent: RunningSubAgent | None = None
-    """Who works for it already: it was begun before the session was opened, and goes on."""
+    """The sub-agent that works for the action already: it was started before the session was opened, and continues."""
 
 
 class LeftOpen(Exception):
-    """A call ended without a result: it waits for a person who is not there, and goes on when the log is opened."""
+    """A call ended without a result: it waits for a user who is absent, and continues when the log is opened again."""
 
 
 @dataclass
 class CallContext:
-    """The call that runs in this thread: its action, and the way of what belongs to it into the log and to screens."""
+    """The call that runs in this thread: its action, and where its events and live output go."""
 
     action_id: str
     report: _Report
     show: Callable[[LiveEvent], None]
     sub_agent: RunningSubAgent | None = None
     is_left_open: bool = False
-    """Whether it is left open: what the tool gives back is then no result."""
+    """Whether the call is left open: what the tool returns is then not a result."""
 
 
 CURRENT_CALL: ContextVar[CallContext | None] = ContextVar("CURRENT_CALL", default=None)
 
 
 def record_model_call(response: ModelResponse) -> None:
-    """Record what an answer of the model cost, for the action that runs or is prepared in this thread."""
+    """Record what a response of the model cost, for the action that runs or is prepared in this thread."""
     call = CURRENT_CALL.get()
     if call is not None:
         usage = Usage(**asdict(response.usage))
@@ -149,7 +149,7 @@ def record_model_call(response: ModelResponse) -> None:
 
 
 class Runner:
-    """The threads in which the tools of a session work; a single action always runs in the same one."""
+    """The threads in which the tools of a session run; a single action always runs in the first of them."""
 
     def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
         self._on_live = on_live
@@ -158,7 +158,10 @@ class Runner:
         self._lanes = [WorkerThread(f"session-tools-{number}") for number in range(MAX_PARALLEL)]
 
     def results(self, group: Sequence[RunningAction], cancel: Cancel) -> Iterator[tuple[RunningAction, Result]]:
-        """Run all at once (at most AT_ONCE) and give each result as it comes; a call that is left open has none."""
+        """Run all actions at once (at most MAX_PARALLEL) and yield each result as it comes.
+
+        A call left open has none.
+        """
         runs = {
             Job(thread, partial(self._called, run, cancel), run.readied.tool.interrupt): run
             for thread, run in zip(self._lanes, group, strict=False)
@@ -177,7 +180,10 @@ class Runner:
     def prepare(
         self, action_id: str, tool: ToolDefinition, preparation: Preparation, cancel: Cancel
     ) -> Observation | None:
-        """Do it where the tool runs; None also when it was interrupted."""
+        """Do the preparation in the thread of the tools.
+
+        Return why the action cannot run, or None (also if interrupted).
+        """
         job = Job(self._lanes[0], partial(self._prepared, action_id, preparation, cancel), tool.interrupt)
         try:
             return run_alone(job, cancel, _GRACE)
@@ -189,7 +195,7 @@ class Runner:
         return None if cancel.is_set else preparation()
 
     def _listen(self, group: Sequence[RunningAction]) -> None:
-        """Show output live; where two calls of one tool run at once nobody could tell whose it is."""
+        """Show output live, except of calls that share one tool: nobody could tell which call it belongs to."""
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:
@@ -215,7 +221,7 @@ class Runner:
         return outcome, time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
-        """Pass on what holds no secret; the last word waits for what follows it."""
+        """Pass on text with secrets masked; the last word waits for what follows it."""
         hiding = self._hiding.get(action_id)
         self._give(action_id, hiding.feed(text) if hiding else KNOWN.masked(text))
 
@@ -228,13 +234,13 @@ class Runner:
             self._on_live(ToolOutput(action_id=action_id, text=text))
 
     def close(self) -> None:
-        """Let the threads end."""
+        """End the threads."""
         for thread in self._lanes:
             thread.close()
 
 
 def runs_beside(tool: ToolDefinition) -> bool:
-    """Whether calls of the tool may run beside other such calls."""
+    """Return whether calls of the tool may run beside other such calls."""
     may = tool.executor is not None and tool.executor.side_by_side
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
 
@@ -252,29 +258,29 @@ def _result(run: RunningAction, future: Future[_Seen] | None) -> Result:
 
 
 class CannotWrite(Exception):
-    """A file cannot hold what it shall, or not what was shown; one line. Nothing was written."""
+    """A file cannot hold its new content, or is not as shown; the message is one line. Nothing was written."""
 
 
 class PartialWriter:
-    """Writes for one session; shares the folder in which the editor keeps what it knows."""
+    """Writes files for one session; shares the directory in which the editor keeps what it knows."""
 
     def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
         self.state_dir = state_dir
-        """Where the session keeps files, if it does."""
+        """The directory in which the session keeps files; None if it keeps none."""
         self._files = Files(workspace, state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:
-        """Raise CannotWrite when the files could not be written as the person wants them."""
+        """Raise CannotWrite if the files could not be written as the user wants them."""
         self._plans(parts)
 
     def in_part(self, readied: PreparedAction, decided: ActionDecided) -> PreparedAction:
-        """What runs when the person took a part: not the tool, but the writing of what they chose."""
+        """Return the action for an approval in part: it writes what the user chose instead of calling the tool."""
         parts = parts_of(readied.files, decided)
         files = tuple(part.delta for part in parts)
         return replace(readied, files=files, instead=partial(self.carry_out, parts, decided.note))
 
     def carry_out(self, parts: Sequence[FilePart], note: str) -> Observation:
-        """Write all files or none; what the model is told of it."""
+        """Write all files or none; return what to tell the model."""
         try:
             self._write(self._plans(parts))
         except CannotWrite as error:
@@ -282,7 +288,7 @@ class PartialWriter:
         return Observation.from_text(well_formed(partial_result(parts, note)))
 
     def _plans(self, parts: Sequence[FilePart]) -> list[Plan]:
-        """What is to be done, deletions last; raises CannotWrite."""
+        """Return the planned writes, deletions last; raises CannotWrite."""
         plans = []
         for part in parts:
             try:

@@ -1,7 +1,7 @@
-"""What MCP servers ask in the middle of a call: each question is in the log as a step of that call, with its decision.
+"""Questions of MCP servers during a call: each is recorded in the log as a step of that call, with its decision.
 
-The step looks like one of a sub-agent, so that it is asked, left for later and answered where those are. It is told who
-asks; an answer finds its way back by the id of the question.
+The step looks like one of a sub-agent, so that it is asked, left open and answered in the same way. It names the server
+that asks; an answer is matched to its question by the question's id.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _REJECTED = "The person rejected this."
 
 
 class ServerQuestions:
-    """The open questions of one session's servers; commands come from any thread."""
+    """The open questions of one session's servers; its methods may be called from any thread."""
 
     def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
-        """`mode` returns the mode set now; `has_user` says whether somebody can answer, now or later."""
+        """`mode` returns the present mode; `has_user` says whether a user can answer, now or later."""
         self.complete = complete
         self.mode = mode
         self.has_user = has_user
@@ -51,12 +51,12 @@ class ServerQuestions:
         self._open: dict[str, ServerQuestion] = {}
 
     def asker(self, server: str) -> CallAsker | None:
-        """Who answers for the call that runs in this thread; None outside of one."""
+        """Return what answers the server's questions for the call that runs in this thread; None outside of a call."""
         call = CURRENT_CALL.get()
         return CallAsker(self, server, call) if call is not None else None
 
     def command(self, action_id: str, apply: Callable[[ServerQuestion, str], None]) -> bool:
-        """Give a command to the question it is for; False where that is none of these. Raises CommandError."""
+        """Apply a command to the question it is for; return False if it is for none of these. Raises CommandError."""
         with self._lock:
             question = self._open.get(action_id)
         if question is None:
@@ -65,12 +65,12 @@ class ServerQuestions:
         return True
 
     def open(self, question: ServerQuestion) -> None:
-        """It waits for the person."""
+        """Note that the question waits for the user."""
         with self._lock:
             self._open[question.action_id] = question
 
     def closed(self, question: ServerQuestion) -> None:
-        """It waits no more."""
+        """Note that the question does not wait any more."""
         with self._lock:
             self._open.pop(question.action_id, None)
 
@@ -86,7 +86,7 @@ class ServerQuestion:
         self._done = threading.Event()
 
     def answer(self, action_id: str, text: str) -> None:
-        """The person's answer; raises CommandError."""
+        """Take the user's answer; raises CommandError."""
         if not self._takes_text:
             raise CommandError("this waits for a decision, not for an answer")
         if not text.strip():
@@ -95,7 +95,7 @@ class ServerQuestion:
         self._done.set()
 
     def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **fields: Any) -> None:
-        """The person's decision; raises CommandError."""
+        """Take the user's decision; raises CommandError."""
         if self._takes_text:
             raise CommandError("this is a question of a server's; it takes an answer, not a decision")
         if verdict == "edited" or fields.get("always") is not None:
@@ -104,11 +104,11 @@ class ServerQuestion:
         self._done.set()
 
     def wait(self, seconds: float) -> None:
-        """Until it is settled or withdrawn, or the time is over."""
+        """Wait until the question is settled or withdrawn, or `seconds` are over."""
         self._done.wait(seconds)
 
     def withdraw(self) -> None:
-        """Nobody waits for it any more."""
+        """End the wait: the answer is not needed any more."""
         self._done.set()
 
 
@@ -126,7 +126,7 @@ class CallAsker:
         self._question: ServerQuestion | None = None
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
-        """The person's answer; None when none came. Raises WorkbenchError where nobody is there."""
+        """Return the user's answer, None if none came in time; raises WorkbenchError if there is no user to answer."""
         action_id = self._propose(ASK_USER, {"question": text, "options": list(options)})
         if not self._asks.has_user:
             self._refuse(action_id)
@@ -142,11 +142,11 @@ class CallAsker:
         return question.text
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
-        """What the model says, once it is approved; raises WorkbenchError."""
+        """Return the response of the model, if the request is approved; raises WorkbenchError."""
         action_id = self._propose(SAMPLING, request.fields)
         self._approve(action_id, seconds)
         self._tell(ActionStarted(action_id=action_id))
-        token = CURRENT_CALL.set(self._call)  # what it costs is the call's
+        token = CURRENT_CALL.set(self._call)  # so that the cost is recorded for the call
         try:
             response = self._asks.complete.respond(_request(request), self._cancel)
         except WorkbenchError as error:
@@ -158,7 +158,7 @@ class CallAsker:
         return Sample(response.text, response.model, response.finish_reason)
 
     def _approve(self, action_id: str, seconds: float) -> None:
-        """Have it decided by mode or person; raises NotAllowed."""
+        """Have the request decided by the mode or the user; raises NotAllowed."""
         ruling = rule_on(self._asks.mode(), "MEDIUM", False, SAMPLING)
         reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
         asks = ruling.verdict == "ask"
@@ -190,11 +190,11 @@ class CallAsker:
         return verdict
 
     def refused(self, why: str) -> None:
-        """The server wanted something it may not have: the person hears of it."""
+        """Tell the user that the server wanted something that it may not have."""
         self._call.show(Notice(text=why))
 
     def withdraw(self) -> None:
-        """The call is over, or the server does not wait any more."""
+        """End what still waits: the call is over, or the server does not wait any more."""
         self._cancel.set()
         question = self._question
         if question is not None:
@@ -215,7 +215,7 @@ class CallAsker:
 
     def _waited(self, question: ServerQuestion, assessed: ActionAssessed, seconds: float) -> ServerQuestion:
         self._question = question
-        self._asks.open(question)  # before it is shown: an answer may come as soon as it is
+        self._asks.open(question)  # before it is shown, as the answer may come immediately
         try:
             self._tell(assessed)
             if not self._cancel.is_set:

@@ -1,4 +1,4 @@
-"""Files that changed since the agent read them, or that earlier actions of the same answer write too."""
+"""Files that changed since the agent read them, or that earlier actions of the same model response write too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.tools.executor import FileChange
 
 
 def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
-    """What files will hold when the actions of the batch before this one have run as they are shown, or were taken."""
+    """Return what files will hold once the actions before this one have run as shown, or as approved in part."""
     contents: dict[str, str | None] = {}
     for name, action in state.batch.items():
         if name == action_id:
@@ -29,12 +29,12 @@ def _left_by(action: OpenAction) -> dict[str, str | None]:
 
 
 def stacked(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The files of a preview that was made on top of earlier actions; not every tool knows how to."""
+    """Return the files of a preview that was made on top of earlier actions; not every tool can do that."""
     return tuple(change.path for change in changes if change.path in pending and change.before == pending[change.path])
 
 
 def stacking_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
-    """A line for each file that an earlier action writes too."""
+    """Return a line for each file that an earlier action writes too."""
     both = [change for change in changes if change.path in pending]
     on_top = stacked(both, pending)
     return tuple(_said(PurePath(change.path).name, change.path, on_top) for change in both)
@@ -57,7 +57,7 @@ NOT_MERGED = "a file has changed since the agent read it, and the two changes do
 
 
 def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]]) -> tuple[StaleFile, ...]:
-    """The files of a preview that are not as the agent saw them; `who` says who wrote a file last."""
+    """Return the files of a preview that are not as the agent saw them; `who` names the last writer by path."""
     return tuple(
         StaleFile(
             path=change.path,
@@ -78,12 +78,12 @@ def _writer(change: FileChange, who: Mapping[str, tuple[str, int]]) -> str:
 
 
 def has_conflicts(files: Iterable[StaleFile]) -> bool:
-    """Whether somebody has to look: the changes meet, or could not be merged."""
+    """Return whether the user has to look: changes overlap, or could not be merged."""
     return any(file.conflicts != 0 for file in files)
 
 
 def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
-    """A line for each file, for the question."""
+    """Return a line for each file, to show with the question."""
     return tuple(f"{_since(file, PurePath(file.path).name, 'the agent read it')}; {_outcome(file)}" for file in files)
 
 
@@ -103,12 +103,12 @@ def _outcome(file: StaleFile) -> str:
 
 
 def stale_note(files: Sequence[StaleFile]) -> str:
-    """What stands behind the result of an action that wrote such files."""
+    """Return the note to append to the result of an action that wrote such files."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. {_done(file)}]\n{_lines(file)}" for file in files)
 
 
 def refused_stale_note(files: Sequence[StaleFile]) -> str:
-    """What stands behind the result of an action that was rejected."""
+    """Return the note to append to the result of an action that was rejected."""
     return "\n".join(f"[{_since(file, file.path, 'you last saw it')}. View it before you edit it.]" for file in files)
 
 

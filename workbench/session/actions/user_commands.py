@@ -20,14 +20,14 @@ _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it wa
 
 
 def _nothing(command: UserCommand, cancel: Cancel) -> None:
-    """Where nothing is to be done before."""
+    """Do nothing before a command."""
 
 
 class UserCommands:
-    """Those that wait, in order; nobody is asked about them, for the person wrote them."""
+    """The user's commands that wait, in order; they need no approval, because the user wrote them."""
 
     def __init__(self, log: Log, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing) -> None:
-        """`prepare` is done before each."""
+        """`prepare` is called before each command."""
         self._prepare = prepare
         self._log = log
         self._actions = actions
@@ -35,11 +35,11 @@ class UserCommands:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether one waits or runs."""
+        """Whether a command waits or runs."""
         return bool(self._log.state.own)
 
     def add(self, command: str) -> None:
-        """Let it run as soon as no action runs; raises Refused where there is no shell."""
+        """Add a command that runs as soon as no action runs; raises CommandError if there is no shell."""
         if not command.strip():
             raise CommandError("there is no command to run")
         try:
@@ -49,7 +49,7 @@ class UserCommands:
         self._log.commit(UserCommand(action_id=f"own_{uuid4().hex[:12]}", command=command))
 
     def advance(self, cancel: Cancel) -> bool:
-        """Run the next one; False when there is none. Raises StoreError."""
+        """Run the next command; return False if there is none. Raises StoreError."""
         if not self.is_waiting:
             return False
         with self._log.lock:
@@ -80,14 +80,14 @@ class UserCommands:
         return RunningAction(proposed, readied)
 
     def interrupt(self) -> bool:
-        """End the one that runs; False when none does."""
+        """Interrupt the running command; return False if none runs."""
         cancel = self._cancel
         if cancel is not None:
             cancel.set()
         return cancel is not None
 
     def after_a_stop(self) -> list[Event]:
-        """The events that close those which were left: none is run by itself, none a second time."""
+        """Return the events that close commands left by a stop: none is run by itself, and none a second time."""
         state = self._log.state
         return [
             ActionAbandoned(action_id=name, reason=_UNKNOWN) if name in state.own_started else not_run(name, _NOT_BEGUN)

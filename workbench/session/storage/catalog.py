@@ -1,4 +1,4 @@
-"""The session files of the user: listed, searched, renamed and deleted without opening a session."""
+"""The session files of the user: lists, searches, renames and deletes sessions without opening them."""
 
 from __future__ import annotations
 
@@ -55,12 +55,13 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True)
 class SessionSummary:
-    """One line of the list; `cost` is None when a price is unknown, `ended` "" while a run is open, `damaged` a reason.
+    """One line of the list of sessions.
 
-    `parent` is the session whose sub-agent worked in it; that one's cost holds this one's.
-    `title` is what the person calls it, or said first. It, `workspace` and `model` are as they were written: make them
-    visible before they are shown; `said` is what was said first where the title is another one. `actions` are counted
-    as the timeline numbers them, `waiting` are those that somebody has to answer.
+    `title` is the name that the user gave the session, or the first message; `said` is the first message if the title
+    is another one. `title`, `workspace` and `model` are as written: make them visible before showing them. `actions`
+    are counted as the timeline numbers them; `waiting` are those that the user has to answer. `cost` is None if a price
+    is unknown, `ended` is empty while a run is open, `damaged` is the reason or empty. `parent` is the session whose
+    sub-agent worked in this one; its cost includes this one's.
     """
 
     id: str
@@ -80,13 +81,13 @@ class SessionSummary:
 
 
 def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionSummary]:
-    """All sessions, the last used first; with `check` every event is read, and one that was changed makes `damaged`."""
+    """Return all sessions, last used first; with `check`, read every event, to set `damaged` if one was changed."""
     summaries = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
     return sorted(summaries, key=lambda summary: summary.updated, reverse=True)
 
 
 def newest_first(locations: Locations) -> Iterator[SessionSummary]:
-    """All sessions one by one, those whose files changed last before the others: the first is there at once."""
+    """Yield all sessions, those whose files changed last first; each is read only when it is asked for."""
     for path in recent_paths(locations):
         summary = _summary(path)
         if summary is not None:
@@ -94,15 +95,15 @@ def newest_first(locations: Locations) -> Iterator[SessionSummary]:
 
 
 def recent_paths(locations: Locations) -> list[Path]:
-    """The session files, the one that changed last first."""
+    """Return the session files, the one that changed last first."""
     times: dict[str, float] = {}
     with suppress(FileNotFoundError), _scanned(locations.sessions) as entries:
         for entry in entries:
-            name = entry.name.removesuffix("-wal")  # what was written last may not be in the file itself yet
+            name = entry.name.removesuffix("-wal")  # the last events may not be in the file itself yet
             if name.endswith(SUFFIX):
                 with suppress(OSError):
                     info = entry.stat()
-                    if info.st_size or name == entry.name:  # reading alone leaves an empty log beside a file
+                    if info.st_size or name == entry.name:  # merely reading leaves an empty log beside a file
                         times[name] = max(times.get(name, 0.0), info.st_mtime)
     return [locations.sessions / name for name in sorted(times, key=lambda name: (times[name], name), reverse=True)]
 
@@ -126,7 +127,7 @@ def _paths(locations: Locations) -> list[Path]:
 
 
 def find_session(locations: Locations, name: str) -> SessionSummary:
-    """The session of that id, or of that only one that begins with it; raises UsageError."""
+    """Return the session with that id, or the only one whose id begins so; raises UsageError."""
     paths = _paths(locations)
     exact = [path for path in paths if path.stem == name]
     matches = exact or [path for path in paths if name and path.stem.startswith(name)]
@@ -139,7 +140,7 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
-    """The session used last (in that folder), leaving out damaged ones and those of sub-agents."""
+    """Return the session used last (in that workspace), without damaged ones and those of sub-agents."""
     for entry in list_sessions(locations):
         if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
             return entry
@@ -163,7 +164,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
             db.close()
     except (sqlite3.Error, StoreError, ValueError, TypeError, LookupError) as error:
         if never_began(path):
-            return None  # killed while it was made; the next start removes it
+            return None  # killed while it was created; the next start removes it
         reason = error.reason if isinstance(error, DamagedFile) else first_line(str(error)) or type(error).__name__
         return SessionSummary(path.stem, started=changed, updated=changed, damaged=reason)
 
@@ -200,7 +201,7 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """How many actions of the last answer were asked about, and are not settled: all of earlier ones are."""
+    """Return how many actions of the last response wait for the user; those of earlier responses are all settled."""
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)
@@ -212,7 +213,7 @@ def _waiting(db: sqlite3.Connection, answered: int) -> int:
 
 
 def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
-    """What it is called, and what was first first where that is something else."""
+    """Return the title, and the first message if that is something else."""
     named = db.execute(_TITLE).fetchone()
     first = _said(path, seq)
     title = first_line(str(named[0])) if named and named[0] else first
@@ -229,13 +230,13 @@ def _said(path: Path, seq: int | None) -> str:
 
 
 _AROUND = 40
-"""Characters before a word that was found."""
+"""Characters shown before a word that was found."""
 _LONGEST = 240
 
 
 @dataclass(frozen=True)
 class SearchMatch:
-    """An event that holds all words: `snippet` is one line around the first of them, safe to show."""
+    """An event that holds all words; `snippet` is one line around the first of them, safe to show."""
 
     session: str
     seq: int
@@ -246,9 +247,9 @@ class SearchMatch:
 def search_all(
     locations: Locations, text: str, stopped: Callable[[], bool] = lambda: False, most: int = 3
 ) -> Iterator[SearchMatch]:
-    """The newest events of each session that hold all words, at most `most` of one; the last used session first.
+    """Yield the newest events that hold all words, at most `most` of each session, last used session first.
 
-    Files that cannot be read are passed over. Between two files it asks whether it is stopped.
+    Files that cannot be read are skipped. `stopped` is called before each file.
     """
     words = words_of(text)
     if not words:
@@ -269,7 +270,7 @@ def _search(path: Path, text: str, words: list[str], most: int) -> list[SearchMa
 
 
 def snippet(text: str, words: list[str]) -> str:
-    """One line of the text around the first of the words, safe to show."""
+    """Return one line of the text around the first of the words found, safe to show."""
     match = re.search("|".join(rf"\b{re.escape(word)}" for word in words), text, re.IGNORECASE)
     at = max(0, match.start() - _AROUND) if match else 0
     line = re.sub(r"\s+", " ", text[at : at + _LONGEST]).strip()
@@ -277,7 +278,7 @@ def snippet(text: str, words: list[str]) -> str:
 
 
 def rename(locations: Locations, session_id: str, title: str) -> None:
-    """Give a session that nobody works in a title; raises SessionInUse, StoreError."""
+    """Set the title of a session that is not in use; raises SessionInUse, StoreError."""
     path = session_path(locations, session_id)
     lock = SessionLock.take(path)
     try:
@@ -288,12 +289,12 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 
 
 def delete(locations: Locations, session_id: str) -> None:
-    """Delete a session that nobody works in, and what its tools kept; raises SessionInUse, WorkbenchError."""
+    """Delete a session that is not in use, and what its tools kept; raises SessionInUse, WorkbenchError."""
     path = session_path(locations, session_id)
     lock = SessionLock.take(path)
     try:
         delete_file(path)
-        for damaged in path.parent.glob(f"{path.name}.damaged*"):  # what a repair kept
+        for damaged in path.parent.glob(f"{path.name}.damaged*"):  # kept by a repair
             damaged.unlink(missing_ok=True)
         shutil.rmtree(state_folder(locations, session_id), ignore_errors=True)
     except OSError as error:

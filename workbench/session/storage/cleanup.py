@@ -1,7 +1,7 @@
-"""What is swept at a start: what killed sessions left behind, and old files that the tools of closed sessions kept.
+"""Cleans up at a start: leftovers of killed sessions, and old files that the tools of closed sessions kept.
 
-A session that ends in order deletes its lock file, so those whose lock file is there and free were killed. While one is
-swept its lock is held. Nothing that holds an event, and no file of the user's, is deleted.
+A session that ends in order deletes its lock file, so a lock file that exists and is free belongs to a killed session.
+Its lock is held during the clean-up. Nothing that holds an event, and no file of the user, is deleted.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from workbench.session.storage.store import APPLICATION_ID, delete_file
 logger = logging.getLogger(__name__)
 KEPT_DAYS: Final = 30
 KEPT_BYTES: Final = 2_000_000_000
-"""What the tools of all sessions keep together: full outputs, plots, pages, pictures, undo and shown copies."""
+"""The most bytes that the tools of all sessions keep together: full outputs, plots, pages, pictures, undo copies."""
 _PRUNE_EVERY: Final = 3_600.0
-"""Seconds between two looks at what is kept."""
+"""Seconds between two checks of what is kept."""
 _UNFINISHED = ("*.tmp", "undo/*/*.tmp", "shown/*.tmp", "seen/*.tmp")
 
 _LAST_SHOWN = """
@@ -42,15 +42,15 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
 
 
 def sweep(locations: Locations) -> list[str]:
-    """Delete what killed sessions left; the ids of those that had never begun and are gone now."""
+    """Delete what killed sessions left behind; return the ids of the deleted ones, which had no events."""
     removed = []
-    # folders of temporary files may be large
+    # directories of temporary files may be large
     threading.Thread(target=_sweep_folders, args=(locations,), name="session-leftovers", daemon=True).start()
     for path in _killed(locations):
         try:
             lock = SessionLock.take(path)
         except WorkbenchError:
-            continue  # it lives
+            continue  # it is running
         try:
             if _swept(locations, path):
                 removed.append(path.stem)
@@ -68,7 +68,7 @@ def _sweep_folders(locations: Locations) -> None:
         if time.time() - mark.stat().st_mtime < _PRUNE_EVERY:
             return
     except OSError:
-        pass  # never looked
+        pass  # never done before
     with suppress(OSError):
         mark.touch(mode=0o600)
         prune_kept(locations)
@@ -76,7 +76,7 @@ def _sweep_folders(locations: Locations) -> None:
 
 @dataclass(frozen=True, order=True)
 class _KeptFile:
-    """A file that a tool kept: when it was written, its bytes, and where it is."""
+    """A file that a tool kept: when it was written, its size in bytes, and its path."""
 
     time: float
     size: int
@@ -84,9 +84,9 @@ class _KeptFile:
 
 
 def prune_kept(locations: Locations) -> None:
-    """Delete what tools kept more than 30 days ago, and the oldest until all of it is at most 2 GB.
+    """Delete what tools kept more than 30 days ago, then the oldest files until the rest takes at most 2 GB.
 
-    Nothing of a session that is open is deleted. What cannot be deleted stays.
+    Nothing of an open session is deleted. Files that cannot be deleted stay.
     """
     files: dict[Path, list[_KeptFile]] = {}
     with suppress(OSError), os.scandir(locations.data / "state") as entries:
@@ -108,7 +108,7 @@ def _session_of(locations: Locations, directory: Path) -> Path:
 
 
 def _files_in(directory: str) -> list[_KeptFile]:
-    """The files below a folder; links are not followed."""
+    """Return the files below a directory; links are not followed."""
     files = []
     for place, _, names in os.walk(directory):
         for name in names:
@@ -120,7 +120,7 @@ def _files_in(directory: str) -> list[_KeptFile]:
 
 
 def _delete_kept(locations: Locations, directory: Path, files: list[_KeptFile]) -> None:
-    """Delete files of a session while nobody can open it, and the folders that are empty then."""
+    """Delete files of a session while nobody can open it, and the directories that are empty then."""
     try:
         lock = SessionLock.take(_session_of(locations, directory))
     except WorkbenchError:
@@ -142,7 +142,7 @@ def _killed(locations: Locations) -> Iterator[Path]:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Whether the session had never begun."""
+    """Delete what a killed session left behind; return whether the session itself is deleted, as it had no events."""
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
         if path.exists() and never_began(path):
@@ -153,7 +153,7 @@ def _swept(locations: Locations, path: Path) -> bool:
 
 
 def sweep_unfinished(locations: Locations, session_id: str) -> None:
-    """Delete the unfinished files of a session; only the holder of its lock may."""
+    """Delete the unfinished files of a session; only the holder of its lock may call this."""
     for directory in _edited_folders(session_path(locations, session_id)):
         sweep_edited(directory)
     state = locations.data / "state" / session_id
@@ -167,7 +167,7 @@ def sweep_unfinished(locations: Locations, session_id: str) -> None:
 
 
 def _edited_folders(path: Path) -> set[Path]:
-    """Where the last actions of a session wrote files that were shown."""
+    """Return the directories in which the last actions of a session wrote files that were shown."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
             rows = db.execute(_LAST_SHOWN).fetchall()
@@ -177,7 +177,7 @@ def _edited_folders(path: Path) -> set[Path]:
 
 
 def never_began(path: Path) -> bool:
-    """Whether the file is a session without any event: its process was killed while it was made."""
+    """Return whether the file is a session without any event: its process was killed while creating it."""
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
@@ -187,7 +187,7 @@ def never_began(path: Path) -> bool:
                     return False
                 if db.execute("SELECT count(*) FROM events").fetchone()[0]:
                     return False
-            # A damaged page can say that it holds nothing.
+            # A damaged page may look empty.
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except (sqlite3.Error, OSError):
-        return False  # damaged: it is listed as such
+        return False  # damaged: it is listed as damaged

@@ -33,15 +33,15 @@ _OUTSIDE = "it lies outside the workspace of an imported session, or is protecte
 
 
 def export_lines(store: Store) -> Iterator[str]:
-    """Every event as it is in the log, also those of a kind this version does not know."""
+    """Yield every event as it is in the log, even those of a kind that this version does not know."""
     return (line for _, line in store.lines())
 
 
 def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) -> Store:
-    """A new session file from exported lines; raises StoreError naming the first bad line, and leaves no file then.
+    """Create a session file from exported lines; raises StoreError naming the first bad line, and leaves no file then.
 
-    A session from elsewhere is history and brings no powers: it gets this model and mode, no address, limit or rule,
-    and whatever was open in it is closed, decided actions too.
+    An imported session is history and brings no permissions: it gets this model and mode, and no address, limit or
+    rule. Whatever was open in it is closed, even actions that were decided.
     """
     store = Store.create(path)
     try:
@@ -64,7 +64,7 @@ def _harmless(events: Iterable[Event], model: str, mode: Mode) -> Iterator[Event
 
 
 def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Event:
-    """The same event, as far as it does not say what the session may do, or with which model."""
+    """Return a copy of the event without anything that sets the session's permissions or model."""
     if isinstance(event, SessionStarted):
         set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
         return replace(event, **set_here)
@@ -80,9 +80,9 @@ def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Even
 
 
 def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ...]:
-    """The same changes; of a file outside the workspace, or a protected one, without the texts.
+    """Return the changes, without the texts of files that are outside the workspace or protected.
 
-    Without a text nothing can be reverted, so that a forged log cannot have such a file written.
+    A file without a text cannot be reverted, so a forged log cannot have such a file written.
     """
     resolver = Places(workspace or os.devnull, str(Path.home()))
     return tuple(file if _may_be_reverted(file.path, resolver) else _without_texts(file) for file in files)
@@ -98,7 +98,7 @@ def _without_texts(file: FileDelta) -> FileDelta:
 
 
 def close_what_is_open(store: Store) -> None:
-    """End a run that is open, with every action of it: what was decided elsewhere never runs here."""
+    """End an open run with all its actions: what was decided elsewhere never runs here."""
     state = State()
     for event in store.events():
         state.apply(event)
@@ -108,7 +108,7 @@ def close_what_is_open(store: Store) -> None:
 
 
 def take_powers(store: Store, model: str, mode: Mode, max_steps: int) -> None:
-    """Have a session file that is not the user's go on with these settings, without rules or anything open."""
+    """Continue a session file that is not the user's with these settings, without its rules and with nothing open."""
     state = State()
     for event in store.events():
         state.apply(event)

@@ -1,4 +1,4 @@
-"""One process at a time writes a session: a flock on a file beside it, free at once when its holder dies."""
+"""Lets only one process at a time write a session: a flock on a file beside it, free at once when its holder dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 
 
 class SessionInUse(WorkbenchError):
-    """Another process holds the session; `pid` names it (0 when it did not say)."""
+    """Another process holds the session; `pid` is its process id (0 if unknown)."""
 
     def __init__(self, name: str, pid: int) -> None:
         holder_name = f"process {pid}" if pid else "another process"
@@ -26,7 +26,7 @@ class SessionInUse(WorkbenchError):
 
 
 class SessionLock:
-    """Held from `take` to `release`; the file holds the pid of the holder."""
+    """A lock held from `take` to `release`; its file holds the pid of the holder."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
@@ -34,13 +34,13 @@ class SessionLock:
 
     @classmethod
     def take(cls, session: Path, wait: float = 0.0) -> SessionLock:
-        """Lock the session file; tries for `wait` seconds, then raises SessionInUse."""
+        """Lock the session file; try for `wait` seconds, then raise SessionInUse."""
         path = lock_path(session)
         until = time.monotonic() + wait
         while True:
             descriptor = _try(path)
             if descriptor is not None:
-                with suppress(OSError):  # a full disk: the lock holds, only its holder is not named
+                with suppress(OSError):  # a full disk: the lock holds, but its holder is not named
                     os.ftruncate(descriptor, 0)
                     os.write(descriptor, f"{os.getpid()}\n".encode())
                 return cls(path, descriptor)
@@ -49,21 +49,21 @@ class SessionLock:
             time.sleep(_POLL)
 
     def release(self) -> None:
-        """Give the session free; a second call does nothing."""
+        """Release the session; a second call does nothing."""
         if self._descriptor < 0:
             return
-        discard_file(self._path)  # while still held: whoever waits sees that its file is gone and tries again
+        discard_file(self._path)  # while still held: a waiting process sees that the file is gone and tries again
         os.close(self._descriptor)
         self._descriptor = -1
 
 
 def lock_path(session: Path) -> Path:
-    """The lock file beside a session file."""
+    """Return the lock file beside a session file."""
     return session.with_suffix(".lock")
 
 
 def holder(session: Path) -> int | None:
-    """The pid of the process that holds the session (0 when unknown), or None when it is free."""
+    """Return the pid of the process that holds the session (0 if unknown), or None if it is free."""
     path = lock_path(session)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
 """Reads a long log in parts, the end first, with a digest of what comes before the part.
 
-A part begins where no action and no waiting message reaches across the cut, so that each can be shown by itself.
+A part begins where no action and no waiting message extends across the cut, so that each part can be shown by itself.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.session.storage.store import Store
 from workbench.tools.task_tracker import NAME as PLAN_TOOL
 
 WINDOW: Final = 3_000
-"""Events of one part, at least."""
+"""The fewest events of one part."""
 _CALM: Final = 3
-"""Answers in a row with no message of the person's: what was queued has been read by then."""
+"""Responses in a row without a message of the user: any message that was queued has been read by then."""
 _ENDS: Final = "SELECT seq, kind, json_extract(json, '$.action_id') FROM events WHERE seq < ? ORDER BY seq DESC"
 
 
 def part_start(store: Store, end: int, least: int = WINDOW) -> int:
-    """The first event of the part that ends before event `end`, and has at least so many of them.
+    """Return the first event of the part that ends before event `end` and has at least `least` events.
 
-    A short rest is part of it: then it begins with event 1. Raises StoreError.
+    The part begins with event 1 if only a short rest would remain. Raises StoreError.
     """
     cut = _cut(store, end, least) if end > least + least // 3 else 1
     return cut if cut > least // 3 else 1
@@ -49,7 +49,7 @@ def _cut(store: Store, end: int, least: int) -> int:
 
 
 def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
-    """`untold` are the actions of which something was met, and not yet, going back, how they began."""
+    """Update `untold`, the actions of which a later event was seen, but, going backwards, not yet their beginning."""
     if kind in ("action_proposed", "person_command"):
         untold.discard(action_id or "")
     elif action_id:
@@ -57,7 +57,7 @@ def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
 
 
 def part(store: Store, start: int, end: int) -> Iterator[Event]:
-    """The events from `start` on, before `end`."""
+    """Yield the events from `start` on, before `end`."""
     for event in store.events(start - 1):
         if event.seq >= end:
             return
@@ -89,7 +89,7 @@ SELECT
   max(CASE kind WHEN 'model_responded' THEN seq END),
   group_concat(CASE WHEN {_PLAN} THEN seq END),
   group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
-"""All of it in one go through the rows: to go through them is what takes long."""
+"""All values in one pass over the rows, since the pass is what takes long."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is no step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
@@ -104,7 +104,7 @@ SELECT seq FROM events WHERE seq > ? AND kind = 'action_observed' AND json_extra
 
 @dataclass(frozen=True)
 class DigestStep:
-    """Action `number` began to run with event `seq`."""
+    """Records that action `number` started to run with event `seq`."""
 
     seq: int
     number: int
@@ -113,21 +113,21 @@ class DigestStep:
 
 @dataclass(frozen=True)
 class Digest:
-    """What came before event `start`: how many `actions`, what the calls of models took, and what still matters.
+    """What came before event `start`: the number of `actions`, the cost of model calls, and what still matters.
 
-    `told` are events and steps in order: settings, plans, files; a message of the person's is in it without its text.
+    `told` are events and steps in order: settings, plans, files, and messages of the user without their texts.
     """
 
     start: int
     actions: int
     cost: float | None
-    """US dollars; `None` where one price is unknown."""
+    """US dollars; `None` if one price is unknown."""
     tokens: int
     told: tuple[Event | DigestStep, ...]
 
 
 def digest(store: Store, start: int) -> Digest:
-    """What came before that event. Raises StoreError."""
+    """Return what came before event `start`; raises StoreError."""
     (looked,) = store.query(_LOOK, start)
     calls, actions, relevant, answer, plans, messages = looked
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
@@ -144,7 +144,7 @@ def digest(store: Store, start: int) -> Digest:
 
 
 def _numbers(listed: object) -> set[int]:
-    """What SQLite has put together with commas, or a single one; None where there was nothing."""
+    """Return the numbers that SQLite joined with commas, or the single one; an empty set for None."""
     return set() if listed is None else set(map(int, str(listed).split(",")))
 
 
@@ -153,7 +153,7 @@ def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
 
 
 def _result(store: Store, plan: Event) -> Iterator[int]:
-    """The event that tells what came of a plan, if there is one."""
+    """Yield the number of the event with the result of a plan, if there is one."""
     assert isinstance(plan, ActionProposed)
     return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
 

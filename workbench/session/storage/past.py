@@ -1,4 +1,4 @@
-"""What a session file says when it is opened and closed: how it was set last, and whether anybody spoke in it."""
+"""Reads from a session file, on opening and closing, its last settings and whether the user said anything in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from workbench.session.storage.store import Store, StoreError, delete_file
 
 
 def not_ours(path: Path) -> str:
-    """Why a session file may be somebody else's, in words that follow its name; empty where nothing says so."""
+    """Return why a session file may be somebody else's, in words that follow its name.
+
+    Empty if there is no sign of it.
+    """
     info = path.lstat()
     if info.st_uid != os.getuid():
         return f"belongs to another user ({info.st_uid})"
@@ -31,15 +34,15 @@ def not_ours(path: Path) -> str:
 
 
 def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
-    """Return how the session was started, and the same with the model that was set last. Raises StoreError.
+    """Return how the session was started, and the same with the model that was set last; raises StoreError.
 
-    The address of the first is only for the model it started with.
+    The API address in the first is only for the model with which it started.
     """
     first: SessionStarted | None = None
     now: SessionStarted | None = None
     for seq, line in store.lines():
         if seq > 1 and '"settings_changed"' not in line:
-            continue  # a long log is not read twice
+            continue  # do not parse a long log twice
         try:
             event = event_from_json(line)
         except ValueError:
@@ -54,7 +57,7 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
 
 
 def remove_if_empty(store: Store, folder: Path) -> None:
-    """A session in which nobody said anything is not worth a line in the list; one that cannot be read whole stays."""
+    """Delete a session in which the user said nothing; one that cannot be read completely stays."""
     has_words = any(isinstance(event, UserMessage) for event in store.events())
     if store.readonly or has_words or store.gaps:
         return

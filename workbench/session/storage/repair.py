@@ -1,6 +1,6 @@
-"""A damaged session file made whole: what can be read goes into a new file, what is lost is named in it.
+"""Repairs a damaged session file: what can be read goes into a new file, which names what is lost.
 
-Events keep their numbers, as others name them. The damaged file is kept, byte for byte, under another name.
+Events keep their numbers, since others refer to them. The damaged file is kept unchanged under another name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_GAP: Final = 1_000_000
 
 @dataclass(frozen=True)
 class LostSettings:
-    """How a session goes on whose own settings may be among what is lost."""
+    """The settings with which a session continues, since its own may be lost."""
 
     workspace: Path
     model: str
@@ -43,9 +43,9 @@ class LostSettings:
 
 @dataclass(frozen=True)
 class RepairResult:
-    """What came of a repair: how many events were saved, which are lost (in words), where the damaged file is now.
+    """The result of a repair: how many events were saved, which are lost (in words), and where the damaged file is now.
 
-    `kept` is None where nothing was damaged. `has_beginning` is false where the folder of the session was lost.
+    `kept` is None if nothing was damaged. `has_beginning` is false if the workspace of the session was lost.
     """
 
     saved: int
@@ -62,7 +62,7 @@ class _Found:
     texts: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> dict[int, str]:
-        """The JSON of the events in order; what follows an absurdly long gap has a number that cannot be true."""
+        """Return the JSON of the events in order; stop at an absurdly long gap, after which numbers cannot be right."""
         lines: dict[int, str] = {}
         last = 0
         for seq in sorted(self.rows):
@@ -74,7 +74,7 @@ class _Found:
         return lines
 
     def line(self, seq: int) -> str | None:
-        """The JSON of an event; None where it, or a long string of it, is lost."""
+        """Return the JSON of an event; None if it, or one of its long strings, is lost."""
         row = self.rows.get(seq)
         if row is None or row[4] is None:
             return None if row is None else row[3]
@@ -85,10 +85,10 @@ class _Found:
 
 
 def repair(path: Path, beginning: LostSettings) -> RepairResult:
-    """Save what can be read of a damaged session. Raises SessionInUse, or StoreError where nothing can be saved.
+    """Save what can be read of a damaged session; raises SessionInUse, or StoreError if nothing can be saved.
 
-    Nothing of a whole session is changed. At no moment is the damaged file gone: it has its new name before the old one
-    leads to the repaired session.
+    An undamaged session is not changed. The damaged file exists at every moment: it has its new name before its old
+    name leads to the repaired session.
     """
     lock = SessionLock.take(path)
     try:
@@ -128,7 +128,7 @@ def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
 
 
 def _search(path: Path) -> _Found:
-    """All rows that are as they were written, wherever they are in the file and its log."""
+    """Return all rows that are as they were written, wherever they are in the file and its log."""
     rows = _Found()
     for pages in read_pages(path):
         for row in _rows(pages):
@@ -151,7 +151,7 @@ def _rows(pages: Pages) -> Iterator[Row]:
 
 
 def _is_event(row: tuple[object, ...]) -> bool:
-    """Whether a row without a checksum is an event of that number, kind and time."""
+    """Return whether a row without a checksum is an event of its number and kind."""
     try:
         data = json.loads(str(row[3]))
         return isinstance(data, dict) and (data.get("seq"), data.get("kind")) == (row[0], row[1])
@@ -160,7 +160,7 @@ def _is_event(row: tuple[object, ...]) -> bool:
 
 
 def _missing(lines: dict[int, str], last: int) -> list[tuple[int, int]]:
-    """The first and the last number of each gap."""
+    """Return the first and the last number of each gap."""
     gaps, expected = [], 1
     for seq in (*lines, last + 1):
         if seq > expected:
@@ -178,7 +178,7 @@ def _in_words(lost: list[tuple[int, int]], last: int) -> str:
 
 
 def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: LostSettings) -> None:
-    """The new file, closed with what makes its conversation whole; all of it has reached the disk."""
+    """Write and close the new file, with events that make its conversation complete; all of it reaches the disk."""
     state, last = State(), max(lines)
     first = SessionStarted(
         id=name,
@@ -209,9 +209,9 @@ def _followed(entries: Iterator[Event | str], state: State) -> Iterator[Event | 
 
 
 def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionStarted) -> Iterator[Event | str]:
-    """The events in order; as JSON those of a kind that this version does not know.
+    """Yield the events in order; those of an unknown kind as JSON.
 
-    In the place of each lost one is an event that changes nothing.
+    In place of each lost event comes one that changes nothing.
     """
     begins = {gap[0]: gap for gap in lost}
     for seq in range(1, max(lines) + 1):
@@ -234,13 +234,13 @@ def _in_place_of(seq: int, gap: tuple[int, int] | None) -> Event:
 
 
 def _exchange(path: Path, repaired: Path) -> Path:
-    """Give the damaged file its new name, and the repaired one the old; returns where the damaged one is."""
+    """Rename the damaged file, and the repaired one to the old name; return where the damaged one is."""
     kept = _free_name(path)
     _copy(path, kept)
     log = Path(f"{path}-wal")
-    if log.exists() and log.stat().st_size:  # reading alone leaves an empty one
+    if log.exists() and log.stat().st_size:  # merely reading leaves an empty log
         _copy(log, Path(f"{kept}-wal"))
-    # The log of the damaged file must be gone before the repaired one has its name: SQLite would read it as its own.
+    # The log of the damaged file must be deleted before the repaired one is renamed: SQLite would take it for its log.
     for end in ("-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
     repaired.replace(path)

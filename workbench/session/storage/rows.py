@@ -1,4 +1,4 @@
-"""Rows of the event table: how an event is written and read, also from a damaged file; used by the store."""
+"""Rows of the event table: how an event is written and read, even from a damaged file; used by the store."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from workbench.protocol.codec import encode, without_surrogates
 from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded, SessionStarted, UserMessage
 
 LIMIT = 16_000
-"""Strings of more characters than this are kept apart."""
+"""Strings with more characters than this are stored apart."""
 
 Path: TypeAlias = list[str | int]
 Parts: TypeAlias = list[tuple[Path, str]]
 
 
 def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
-    """Replace every long string of the payload by None; returns where they stood, and the texts by hash."""
+    """Replace every long string of the payload by None; return the places of the strings, and the strings by hash."""
     parts: Parts = []
     strings: dict[str, str] = {}
     for path, text in list(_long_strings(payload, [])):
@@ -37,7 +37,7 @@ def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
 
 
 def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
-    """The JSON of a row with its long strings in their places; `text_of` raises KeyError for a missing one."""
+    """Return the JSON of a row with its long strings put back; `text_of` raises KeyError for a missing one."""
     payload = json.loads(row)
     for path, name in json.loads(parts):
         _put(payload, path, text_of(name))
@@ -45,7 +45,7 @@ def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
 
 
 def is_named(text: object, name: object) -> bool:
-    """Whether the text is the one that was stored under that hash."""
+    """Return whether the text is the one that was stored under that hash."""
     return isinstance(text, str) and _name_of(text) == name
 
 
@@ -73,9 +73,9 @@ def _put(payload: Any, path: Path, value: str | None) -> None:
 
 _BATCH = 1_000
 _HOPELESS = 5_000
-"""So many unreadable rows in a row, with no known end: the rest of the file is given up."""
+"""After this many unreadable rows one after another, with no known end, the rest of the file is given up."""
 UNCHECKED = -1
-"""The checksum of a row from a version that wrote none; no single flipped bit of a checksum gives it."""
+"""The checksum of a row from a version that wrote none; flipping one bit of a checksum never yields it."""
 CHANGED = "its checksum differs: it was changed after it was written"
 Unsigned: TypeAlias = tuple[int, str, str, str, str | None]
 """seq, kind, at, json, parts: a row without its checksum."""
@@ -88,7 +88,7 @@ _SEQ = re.compile(r'\{"seq": ?(\d+),')
 
 @dataclass(frozen=True)
 class Gap:
-    """Events `first`..`last` of a log cannot be shown; `reason` is one line."""
+    """Events `first` to `last` of a log cannot be shown; `reason` is one line."""
 
     first: int
     last: int
@@ -96,14 +96,14 @@ class Gap:
 
 
 def write_row(db: sqlite3.Connection, event: Event) -> Event:
-    """Insert a numbered event in the open transaction; returns it as it will be read back."""
+    """Insert a numbered event in the open transaction; return it as it will be read back."""
     event, line = _as_json(event)
     write_line(db, event.seq, event.kind, event.at.isoformat(), line)
     return event
 
 
 def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) -> None:
-    """Insert the JSON of an event in the open transaction, its long strings apart."""
+    """Insert the JSON of an event in the open transaction, with its long strings stored apart."""
     parts: str | None = None
     if len(line) > LIMIT:
         payload = json.loads(line)
@@ -120,14 +120,14 @@ def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
 
 
 def checksum(row: Unsigned) -> int:
-    """The CRC-32 of everything a row holds; it finds every single flipped bit (the long strings have a SHA-256)."""
+    """Return the CRC-32 of a whole row, which detects every single flipped bit (the long strings have a SHA-256)."""
     seq, kind, at, line, parts = row
     head = f"{seq}\0{kind}\0{at}\0{parts or ''}\0"
     return zlib.crc32(line.encode(), zlib.crc32(head.encode()))
 
 
 def is_intact(row: Row) -> bool:
-    """Whether a row is as it was written; of an unchecked one that is known only of its number."""
+    """Return whether a row is as it was written; if it has no checksum, only its number can be checked."""
     seq, kind, at, line, parts, crc = row
     if not (isinstance(kind, str) and isinstance(at, str) and isinstance(line, str)):
         return False
@@ -140,9 +140,9 @@ def is_intact(row: Row) -> bool:
 
 
 def find_damage(db: sqlite3.Connection, crc: str) -> str:
-    """Name the first row or long string that is not as it was written; empty where all are. Raises sqlite3.Error.
+    """Return a description of the first row or long string that is not as it was written; empty if all are.
 
-    `crc` is the column of the checksums, or what stands for it in a file without.
+    `crc` is the column of the checksums, or its stand-in in a file without them. Raises sqlite3.Error.
     """
     for row in db.execute(_ROWS.format(crc=crc), (-(2**63), -1)):
         if not is_intact(row):
@@ -167,7 +167,7 @@ def _as_json(event: Event) -> tuple[Event, str]:
 def read_rows(
     db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """(seq, JSON) in order, and a Gap for what cannot be read or was changed; locks for one batch at a time."""
+    """Yield (seq, JSON) in order, and a Gap for what cannot be read or was changed; lock for one batch at a time."""
     remaining = limit if limit is not None else -1
     while remaining != 0:
         size = min(_BATCH, remaining) if remaining > 0 else _BATCH
@@ -207,7 +207,7 @@ def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int
 def _one_by_one(
     db: sqlite3.Connection, lock: threading.RLock, after: int, remaining: int, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """The readable rows of a damaged file, found by asking for each number."""
+    """Yield the readable rows of a damaged file, found by asking for each number."""
     seq, bad_from = after, 0
     while remaining != 0 and not (bad_from and seq - bad_from > _HOPELESS):
         seq += 1
@@ -229,18 +229,18 @@ def _one_by_one(
 
 
 _LONGEST = 4_000
-"""Characters of one event that are indexed."""
+"""The most characters of one event that are indexed."""
 
 
 def index_words(db: sqlite3.Connection, event: Event) -> None:
-    """Add the words of one event, in the open transaction."""
+    """Add the words of one event to the index, in the open transaction."""
     text = text_of(event)
     if text:
         db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (event.seq, text[:_LONGEST]))
 
 
 def text_of(event: Event) -> str:
-    """What can be found of an event."""
+    """Return the text by which an event can be found."""
     match event:
         case UserMessage(text=text) | ModelResponded(text=text):
             return text
@@ -252,7 +252,7 @@ def text_of(event: Event) -> str:
 
 
 def observed_text(observation: dict[str, object]) -> str:
-    """All text blocks of a dumped observation, one below the other."""
+    """Return all text blocks of a dumped observation, each on lines of its own."""
     blocks = observation.get("content")
     if not isinstance(blocks, list | tuple):
         return ""
@@ -261,12 +261,12 @@ def observed_text(observation: dict[str, object]) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a query."""
+    """Return the words of a query."""
     return re.findall(r"\w+", text)
 
 
 def find_words(db: sqlite3.Connection, text: str, limit: int) -> list[int]:
-    """The newest events that hold every word of the text."""
+    """Return the numbers of the newest events that hold every word of the text."""
     words = words_of(text)
     if not words:
         return []

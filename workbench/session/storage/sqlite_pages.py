@@ -1,7 +1,7 @@
-"""Rows read from the bytes of a SQLite file and its log, without SQLite: also from one that is cut or overwritten.
+"""Reads rows from the bytes of a SQLite file and its log, without SQLite, even from a cut or overwritten file.
 
 The formats are those of https://www.sqlite.org/fileformat2.html. Nothing is trusted: every number is checked against
-the size of what is there, and whoever calls checks what a row says by its checksum.
+the size of the data, and the caller checks the content of a row by its checksum.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_COLUMNS: Final = 16
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of a file at one moment: those of the log where it has them, else those of the file itself."""
+    """The pages of a file at one moment: from the log if it has them, else from the file itself."""
 
     size: int
     file: bytes
@@ -37,11 +37,11 @@ class Pages:
         return self.file[(number - 1) * self.size : number * self.size] if page is None else page
 
     def numbers(self) -> Iterator[int]:
-        """The pages there are; one that was cut is among them."""
+        """Yield the numbers of all pages, even of one that was cut."""
         yield from range(1, max(-(-len(self.file) // self.size), *self.log, 0) + 1)
 
     def records(self, *, with_rowid: bool) -> Iterator[Record]:
-        """The rows of all tables of that kind, in no order, whole as far as their bytes are there."""
+        """Yield the rows of all tables of that kind, in no order; long ones are complete if all their pages exist."""
         for number in self.numbers():
             page = self[number]
             if page:
@@ -49,7 +49,7 @@ class Pages:
 
     def _records(self, page: bytes, start: int, with_rowid: bool) -> Iterator[Record]:
         # The type of a page and the count of its cells may be damaged, so neither is read: each pointer is followed up
-        # to the first cell, and what is no row fails its checksum.
+        # to the first cell, and anything that is not a row fails its checksum.
         headers = (8,) if with_rowid else (8, 12)
         for header in headers:
             pointer, first = start + header, len(page)
@@ -70,12 +70,12 @@ class Pages:
         if not 0 < length <= len(self.file) + self.size * len(self.log):
             return None
         if _announced(page[at:]) != length:
-            return None  # no record; its overflow pages would lead anywhere
+            return None  # not a record; its overflow pages would lead anywhere
         columns = _columns(self._payload(page, at, length, with_rowid))
         return None if columns is None else (rowid, columns)
 
     def _payload(self, page: bytes, at: int, length: int, with_rowid: bool) -> bytes:
-        """The bytes of a cell, with those on its overflow pages; fewer where these end too early."""
+        """Return the bytes of a cell with those on its overflow pages; fewer if these end too early."""
         most = self.size - 35 if with_rowid else (self.size - 12) * 64 // 255 - 23
         if length <= most:
             return page[at : at + length]
@@ -93,9 +93,10 @@ class Pages:
 
 
 def read_pages(path: Path) -> list[Pages]:
-    """The states of a file to look for rows in, the most trustworthy first. Raises OSError.
+    """Return the states of a file in which to look for rows, the most trustworthy first; raises OSError.
 
-    First with the whole commits of its log; then, where the log is damaged, with those behind the damage; then without.
+    The first has the complete commits of the log; then, if the log is damaged, also those after the damage; the last
+    has none.
     """
     file, log_path = path.read_bytes(), Path(f"{path}-wal")
     log = log_path.read_bytes() if log_path.is_file() else b""
@@ -109,10 +110,10 @@ def read_pages(path: Path) -> list[Pages]:
 
 
 def is_log_damaged(path: Path) -> bool:
-    """Whether the log of a file, which no process writes now, has commits that SQLite would pass over without a word.
+    """Return whether the log of a file, which no process is writing, has commits that SQLite would silently ignore.
 
-    SQLite ends at the first frame whose checksum differs. After a kill that is in the last commit. A commit behind it,
-    or a seal, was written only when that one was whole. Raises OSError.
+    SQLite stops at the first frame whose checksum differs. After a kill, that frame is in the last commit. A later
+    commit or seal means that the frame's commit was complete once. Raises OSError.
     """
     log_path = Path(f"{path}-wal")
     log = log_path.read_bytes() if log_path.is_file() else b""
@@ -120,16 +121,16 @@ def is_log_damaged(path: Path) -> bool:
     bad = next((at for at, frame in enumerate(frames) if not frame.is_whole), len(frames))
     if any(frame.is_seal for frame in frames[bad + 1 :]):
         return True
-    # A power failure may tear a seal together with the commit behind it, which had not reached the disk either.
+    # A power failure may tear a seal together with the commit after it, which had not reached the disk either.
     commits = sum(frame.commits and not frame.is_seal for frame in frames[bad:])
     return commits > (1 if bad else 0)
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """A page in a log; `is_whole` says that its checksum holds, with those of all before it.
+    """A page in a log; `is_whole` says that its checksum is right, and those of all pages before it.
 
-    Frames with `is_current` false are of an older generation of the log, or damaged.
+    Frames whose `is_current` is false are of an older generation of the log, or damaged.
     """
 
     number: int
@@ -145,12 +146,12 @@ class _Frame:
 
     @property
     def is_seal(self) -> bool:
-        """Whether this is a commit of the first page alone: pages are in order, and those of events come later."""
+        """Whether this is a commit of the first page alone; other commits also hold later pages, with events."""
         return self.commits and self.number == 1
 
 
 def _frames(log: bytes, size: int) -> Iterator[_Frame]:
-    """The frames of a log; what older generations of it held, with other salts, is in the file itself."""
+    """Yield the frames of a log; content of older generations, which have other salts, is in the file itself."""
     order = ">" if log[3:4] == b"\x83" else "<"
     sums = _sum(log[:24], (0, 0), order)
     is_whole = len(log) >= _WAL_HEADER and sums == struct.unpack(">II", log[24:32])
@@ -165,7 +166,10 @@ def _frames(log: bytes, size: int) -> Iterator[_Frame]:
 
 
 def _committed(log: bytes, size: int, *, strict: bool) -> dict[int, bytes]:
-    """The pages of a log up to its last commit; not `strict` also behind a frame whose checksum differs."""
+    """Return the pages of a log up to its last commit.
+
+    Unless `strict`, also those after a frame with a wrong checksum.
+    """
     pages: dict[int, bytes] = {}
     waiting: dict[int, bytes] = {}
     for frame in _frames(log, size):
@@ -187,7 +191,7 @@ def _page_size(stored: bytes) -> int:
 
 
 def _sum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
-    """The checksum of a log: two running sums over pairs of 32-bit words."""
+    """Return the checksum of a log: two running sums over pairs of 32-bit words."""
     first, second = sums
     words = struct.unpack(f"{order}{len(data) // 4}I", data[: len(data) // 4 * 4])
     for even, odd in zip(words[::2], words[1::2], strict=False):
@@ -197,7 +201,7 @@ def _sum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins there, and where it ends; 0 behind the end."""
+    """Return the number that begins at `at`, and its end; bytes after the end of the data count as 0."""
     value = 0
     for count in range(9):
         byte = data[at + count] if at + count < len(data) else 0
@@ -214,7 +218,7 @@ def _signed(value: int) -> int:
 
 
 def _types(payload: bytes) -> list[int]:
-    """The serial types of the columns of a record, and last where they end; nothing where it is none."""
+    """Return the serial types of the columns of a record, and last their end; an empty list if it is not a record."""
     end, at = _varint(payload, 0)
     if not 1 < end <= min(len(payload), 1 + 9 * _MOST_COLUMNS):
         return []
@@ -226,14 +230,14 @@ def _types(payload: bytes) -> list[int]:
 
 
 def _announced(payload: bytes) -> int:
-    """How many bytes a record has, as its first ones say; 0 where it is none."""
+    """Return how many bytes a record has according to its header; 0 if it is not a record."""
     *types, at = _types(payload[: 10 * _MOST_COLUMNS]) or [0]
     lengths = [_length(kind) for kind in types]
     return at + sum(lengths) if lengths and min(lengths) >= 0 else 0
 
 
 def _columns(payload: bytes) -> list[Value] | None:
-    """The columns of a record; None where it is none."""
+    """Return the columns of a record; None if it is not a record."""
     *types, at = _types(payload) or [0]
     if not types:
         return None

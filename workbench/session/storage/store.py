@@ -31,9 +31,9 @@ from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731
 SCHEMA_VERSION = 2
-"""Version 2 has a checksum for each event; older programs open it for reading only."""
+"""Version 2 has a checksum for each event; programs that only know version 1 open it for reading only."""
 REPAIR: Final = "`ohw sessions repair {}` saves what can be read"
-"""What to do about a damaged file; the name of the session stands in it."""
+"""The advice for a damaged file; the name of the session is filled in."""
 _QUERY_ROWS = 1_000
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
@@ -50,7 +50,7 @@ _ADD_CHECKSUMS = f"ALTER TABLE events ADD COLUMN crc INTEGER NOT NULL DEFAULT {U
 
 
 class StoreError(WorkbenchError):
-    """A session file cannot be read or written; the message says which, why and what to do."""
+    """A session file cannot be read or written; the message says which one, why, and what to do."""
 
 
 class DamagedFile(StoreError):
@@ -63,7 +63,7 @@ class DamagedFile(StoreError):
 
 
 class Store:
-    """One session file. `gaps` lists what reading had to leave out; `readonly` is also true for newer files."""
+    """One session file. `gaps` lists what could not be read; `readonly` is also true for files of newer versions."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, *, readonly: bool) -> None:
         self.path = path
@@ -79,7 +79,7 @@ class Store:
 
     @classmethod
     def create(cls, path: Path) -> Store:
-        """A new, empty file with mode 0600; raises StoreError where one exists or the place cannot be written."""
+        """Create an empty file with mode 0600; raises StoreError if it exists already or cannot be written."""
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError as error:
@@ -94,7 +94,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, readonly: bool = False) -> Store:
-        """An existing file. A damaged one opens for reading only when asked so (`readonly`), and has `gaps`."""
+        """Open an existing file; raises StoreError. A damaged file opens only with `readonly`, and then has `gaps`."""
         if not path.is_file():
             raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
         try:
@@ -104,7 +104,7 @@ class Store:
 
     @classmethod
     def _open_to_write(cls, path: Path) -> Store:
-        db = _opened(path, readonly=True)  # looks before anything could be written: a damaged file stays as it is
+        db = _opened(path, readonly=True)  # check before anything could be written: a damaged file stays as it is
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] > SCHEMA_VERSION:
                 return cls(path, db, readonly=True)
@@ -120,10 +120,10 @@ class Store:
         return cls(path, _opened(path, readonly=False), readonly=False)
 
     def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
-        """Number the events and commit them together.
+        """Number the events, commit them together and return them as stored.
 
-        The commit has reached the disk on return; with `lasting` false it survives a crash of the process but perhaps
-        not of the machine. Raises StoreError, then nothing of them is in the file.
+        On return the commit has reached the disk; if `lasting` is false, it survives a crash of the process but perhaps
+        not of the machine. Raises StoreError, and then none of the events is in the file.
         """
         with self._lock:
             if self.readonly:
@@ -140,9 +140,9 @@ class Store:
             return written
 
     def restore(self, entries: Iterable[Event | str]) -> None:
-        """Write events with the numbers they have, all or none; as JSON those of a kind that is not known here.
+        """Write events with the numbers they have, all or none; raises StoreError.
 
-        Raises StoreError.
+        Events of an unknown kind are given as JSON.
         """
         with self._lock:
             try:
@@ -159,9 +159,9 @@ class Store:
             self.last_seq = _last_seq(self._db)
 
     def check_in_place(self) -> None:
-        """Raise StoreError where the path leads to another file than the one that is open, or to none.
+        """Raise StoreError if the path leads to another file than the open one, or to none.
 
-        SQLite goes on writing to a file that was deleted or moved; nobody would find there what it wrote.
+        SQLite keeps writing to a file that was deleted or moved, where nobody would find what it wrote.
         """
         is_here = _identity_of(self.path) == self._identity and self._identity is not None
         if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
@@ -186,18 +186,19 @@ class Store:
         return written
 
     def _seal(self) -> None:
-        """Put a commit of one page, with nothing new in it, behind the last one.
+        """Append a commit of one page that changes nothing.
 
-        SQLite takes a last commit whose checksum differs for one that was never finished, and passes over it without a
-        word; a seal behind it proves that it was whole (see `pages.is_log_damaged`). It may reach the disk later.
+        If the checksum of the last commit is wrong, SQLite takes that commit for unfinished and silently ignores it; a
+        seal after it proves that it was complete (see `sqlite_pages.is_log_damaged`). The seal may reach the disk
+        later.
         """
-        # a full disk: the events are written, and the next commit says so
+        # a full disk: the events are written, and the next commit reports the error
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
-        """(seq, JSON) of the events behind `after`, at most `limit`; damaged rows are left out and noted in `gaps`."""
+        """Yield (seq, JSON) of at most `limit` events after `after`; damaged rows are left out and noted in `gaps`."""
         for row in read_rows(self._db, self._lock, after, limit, self._crc):
             if isinstance(row, Gap):
                 self._note(row)
@@ -205,7 +206,7 @@ class Store:
                 yield row
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """The events behind `after`; those of unknown kind or wrong shape are left out and noted in `gaps`."""
+        """Yield the events after `after`; those of unknown kind or wrong shape are left out and noted in `gaps`."""
         for seq, line in self.lines(after, limit):
             try:
                 yield event_from_json(line)
@@ -217,7 +218,7 @@ class Store:
             self.gaps.append(gap)
 
     def search(self, text: str, limit: int = 100) -> list[int]:
-        """The newest events (their seq) that hold all words of the text."""
+        """Return the numbers of the newest events that hold all words of the text."""
         with self._lock:
             try:
                 return find_words(self._db, text, limit)
@@ -225,7 +226,7 @@ class Store:
                 raise _said(self.path, error) from error
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Rows of a SELECT, a batch at a time; for what reads a long log without its payloads. Raises StoreError."""
+        """Yield the rows of a SELECT, a batch at a time, to read a long log without its payloads. Raises StoreError."""
         try:
             with self._lock:
                 cursor = self._db.execute(sql, values)
@@ -238,13 +239,13 @@ class Store:
             raise StoreError(f"the session file {self.path} cannot be searched ({first_line(str(error))})") from error
 
     def refresh(self) -> int:
-        """Look how far another process has written; returns and sets `last_seq`."""
+        """Find out how far another process has written; set and return `last_seq`."""
         with self._lock:
             self.last_seq = max(self.last_seq, _last_seq(self._db))
             return self.last_seq
 
     def close(self) -> None:
-        """Leave the file; closing twice is fine."""
+        """Close the file; closing it twice is allowed."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -258,12 +259,12 @@ class Store:
 
 
 def _wal_of(path: Path) -> Path:
-    """Where SQLite keeps what is not in the file itself yet."""
+    """Return the path of the log in which SQLite keeps what is not in the file itself yet."""
     return Path(f"{path}-wal")
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Device and inode; None where there is nothing."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -272,7 +273,7 @@ def _identity_of(path: Path) -> tuple[int, int] | None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete a session file and what SQLite keeps beside it."""
+    """Delete a session file and the files that SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
@@ -293,7 +294,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
-    """A connection that has proven to be a session; raises StoreError or sqlite3.Error."""
+    """Return a connection to a file, if it is a session file; raises StoreError or sqlite3.Error."""
     db = _connect(path, "ro" if readonly else "rw")
     try:
         db.execute("PRAGMA trusted_schema = OFF")
@@ -308,7 +309,7 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
 
 
 def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
-    """The column of the checksums, or what stands for it in a file of version 1. Raises StoreError, sqlite3.Error."""
+    """Return the column of the checksums, or its stand-in in a file of version 1; raises StoreError, sqlite3.Error."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if any(column[1] == "crc" for column in db.execute("PRAGMA table_info(events)")):
         return "crc"
@@ -318,7 +319,7 @@ def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
 
 
 def check_whole(path: Path, db: sqlite3.Connection) -> None:
-    """Raise StoreError where SQLite finds a fault, or a checksum differs. Raises sqlite3.Error where it cannot look."""
+    """Raise StoreError if the file is damaged or a checksum differs, sqlite3.Error if it cannot be checked."""
     damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise DamagedFile(path, first_line(str(damage)))
@@ -331,7 +332,7 @@ def check_whole(path: Path, db: sqlite3.Connection) -> None:
 
 
 def check_log(path: Path) -> None:
-    """Raise StoreError where the log beside a file that no process writes now is damaged. Raises OSError."""
+    """Raise DamagedFile if the log beside a file that no process is writing is damaged; may raise OSError."""
     if is_log_damaged(path):
         raise DamagedFile(path, "what was written last, beside it, cannot be read")
 
@@ -340,7 +341,7 @@ def _last_seq(db: sqlite3.Connection) -> int:
     try:
         return int(db.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0])
     except sqlite3.DatabaseError:
-        return 0  # the last page is damaged; reading goes on row by row
+        return 0  # the last page is damaged; reading continues row by row
 
 
 _ADVICE = {
@@ -359,7 +360,7 @@ def _said(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     for start, advice in _ADVICE.items():
         if name.startswith(start):
-            is_of_disk = advice.startswith("the disk")  # first what to do: a line may be cut behind it
+            is_of_disk = advice.startswith("the disk")  # the advice comes first, as the end of the line may be cut
             return StoreError(f"{advice} (session file {path})" if is_of_disk else f"the session file {path}: {advice}")
     if name == "SQLITE_NOTADB":
         return StoreError(f"{path} is not a session file, or its beginning is damaged; {REPAIR.format(path.stem)}")

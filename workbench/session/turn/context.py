@@ -1,7 +1,7 @@
 """The conversation with the model: its messages, how much of the context window they take, and condensing them.
 
-Condensing replaces the middle of the messages by a summary that the model writes; the log keeps everything. It is done
-in place of one ordinary call of the model.
+Condensing replaces the middle of the messages by a summary that the model writes; the log keeps everything. It takes
+the place of one ordinary call of the model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ContextWindow:
         """Whether the history was condensed for a full window since the last message of the user."""
         self._requests: set[str] = set()  # open calls of the tool that requests condensing
         self._is_requested_by_agent = False
-        # no answer of the model cancels what the user requested
+        # no response of the model cancels what the user requested
         self._is_requested_by_user = False
         self._is_fresh = False
         # the user undid a condensing: no limit of the settings may repeat it
@@ -61,15 +61,15 @@ class ContextWindow:
 
     @property
     def tokens(self) -> int:
-        """An estimate of what the next request takes; 0 before the first answer."""
+        """An estimate of the tokens of the next request; 0 before the first response."""
         return self._tokens + self._characters // CHARACTERS_PER_TOKEN if self._tokens else 0
 
     def size(self, limits: Limits) -> int | None:
-        """Return the size of the window in tokens: the one set, else the one that the last answer reported."""
+        """Return the size of the window in tokens: from the limits, else as last reported; None if unknown."""
         return limits.context_window or self._reported_size
 
     def reason(self, limits: Limits, length: int) -> Reason | None:
-        """Return why a history of `length` messages has to be condensed before the next call, None if it has not."""
+        """Return why a history of `length` messages must be condensed before the next call; None if it need not be."""
         if self._is_requested_by_user:
             return "person"
         if self._is_fresh:
@@ -108,7 +108,7 @@ class ContextWindow:
             self._was_undone, self._is_fresh, self.was_too_full = True, False, False
             return
         self._is_requested_by_agent = self._is_requested_by_user = self._was_undone = False
-        # the size of what is left is reported with the next answer
+        # the size of what remains is reported with the next response
         self._is_fresh, self._tokens = True, 0
         self.was_too_full |= event.reason == "overflow"
 
@@ -121,7 +121,7 @@ class ContextWindow:
 
 
 class PartCount:
-    """Characters of the messages and of the results of tools; each is measured once, when it is added."""
+    """Counts the characters of messages and of tool results; each is measured once, when it is added."""
 
     def __init__(self, max_observe: int) -> None:
         self._max_observe = max_observe
@@ -143,7 +143,7 @@ class PartCount:
                 self._results += min(self._max_observe, len(observed_text(event.observation)))
 
     def recount(self, messages: Iterable[Message]) -> None:
-        """Measure all messages again, after a part of them was replaced by a summary."""
+        """Measure all messages again, after some were replaced by a summary."""
         sizes = {"messages": 0, "results": 0}
         for message in messages:
             sizes["results" if message["role"] == "tool" else "messages"] += _size(message)
@@ -152,7 +152,8 @@ class PartCount:
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
         """Return the tokens of each part of a request.
 
-        `standing` are the characters of the instructions and of the tools, `tokens` what the provider counted in all.
+        `standing` holds the characters of the instructions and of the tool descriptions; `tokens` is the provider's
+        total.
         """
         characters = (*standing, self._messages, self._results)
         share = tokens / max(1, sum(characters)) if tokens is not None else 1 / CHARACTERS_PER_TOKEN
@@ -173,7 +174,7 @@ class ModelContext:
     """What is sent to the model: the messages, how full the window is, and the resources still to be read."""
 
     def __init__(self, max_observe: int) -> None:
-        """At most `max_observe` characters of one result are sent."""
+        """`max_observe` is the most characters of one result that are sent."""
         self.history = MessageHistory(max_observe)
         self.window = ContextWindow()
         self.pending = PendingResources()
@@ -191,14 +192,14 @@ class ModelContext:
             self._sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
-        """Return what each part of the next request takes: see PartCount."""
+        """Return what each part of the next request takes; see PartCount."""
         return self._sizes.parts(standing, tokens)
 
 
 GRACE = 0.5
 """Seconds that an interrupted call of a model may take to end."""
 _LONGEST_RECORDS = (200_000, 60_000, 15_000)
-"""Characters of the record to sum up; the next shorter one is tried where the longer does not fit."""
+"""Characters of the record to summarise; if one length does not fit, the next shorter one is tried."""
 NOTHING_TO_CONDENSE = "there is nothing to condense yet: the history is short"
 NOTHING_TO_UNDO = "there is no condensing to undo"
 _NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
@@ -209,7 +210,7 @@ _STILL_FULL = (
 
 
 class Condenser:
-    """Condenses one conversation; raises ModelError when the model fails, CallAbandoned when a call hangs."""
+    """Condenses one conversation; raises ModelError if the model fails, CallAbandoned if a call hangs."""
 
     def __init__(
         self,
@@ -232,7 +233,7 @@ class Condenser:
         return reason is not None and self._condense(model, reason, cancel)
 
     def after_overflow(self, model: Model, cancel: Cancel) -> bool:
-        """Condense because the request did not fit, at most once until the user speaks; return whether it was possible.
+        """Condense because the request did not fit, at most once per user message; return whether it was possible.
 
         Raises ContextOverflow the second time.
         """

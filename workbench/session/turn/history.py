@@ -47,7 +47,7 @@ _INTRODUCTION = (
 
 @dataclass(frozen=True)
 class CondensableMessages:
-    """Messages that a summary can stand for, with the numbers of the first and the last event they come from."""
+    """Messages that a summary can replace, with the numbers of the first and the last event they come from."""
 
     first: int
     last: int
@@ -56,7 +56,7 @@ class CondensableMessages:
 
 @dataclass(frozen=True)
 class Tagged:
-    """Messages with the events they come from, side by side."""
+    """Messages and, in parallel, the numbers of the events they come from."""
 
     messages: list[Message]
     seqs: list[int]
@@ -64,7 +64,7 @@ class Tagged:
 
 @dataclass(frozen=True)
 class LastCondensing:
-    """A condensing that can be taken back: its event, what it stood for, and the messages that were there before."""
+    """A condensing that can be undone: its event, the events it replaced, and the messages before it."""
 
     seq: int
     first: int
@@ -74,21 +74,21 @@ class LastCondensing:
     """How many messages there were right after it."""
 
     def undone(self, now: Tagged, model_since: int) -> Tagged:
-        """The messages as they would stand without it; a model set since then has signed none of the old ones."""
+        """Return the messages as they would be without it, unsigned if the model was changed since."""
         since = slice(self.length, None)
         before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
         return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
 
 
 def find_condensable(history: Tagged) -> CondensableMessages | None:
-    """What lies between the first messages and the recent half; None where that is not worth a summary."""
+    """Return what lies between the first messages and the recent half; None if that is not worth a summary."""
     count = len(history.messages)
     cuts = [cut for cut in _cuts(history) if KEPT_FIRST <= cut < count]
     if not cuts:
         return None
     begin, half = cuts[0], count - count // 2
     end = max((cut for cut in cuts if cut <= half), default=begin)
-    if end == begin:  # one long batch reaches over the half
+    if end == begin:  # one long batch extends across the middle
         end = next((cut for cut in cuts if cut > half), begin)
     if end - begin < _FEWEST:
         return None
@@ -97,7 +97,7 @@ def find_condensable(history: Tagged) -> CondensableMessages | None:
 
 
 def _cuts(history: Tagged) -> list[int]:
-    """The places where everything before comes from earlier events than everything behind, and no batch is parted."""
+    """Return the indexes where everything before comes from earlier events than everything after, outside batches."""
     before = list(accumulate(history.seqs, max))
     behind = list(accumulate(reversed(history.seqs), min))[::-1]
     return [
@@ -108,7 +108,10 @@ def _cuts(history: Tagged) -> list[int]:
 
 
 def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
-    """The messages with the summary in place of all that come from these events; a batch goes whole or not at all."""
+    """Return the messages with the summary in place of those from these events.
+
+    A batch is replaced whole or not at all.
+    """
     after = Tagged([], [])
     index: int | None = None
     for begin, end in _units(history.messages):
@@ -124,7 +127,7 @@ def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
 
 
 def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """An answer with its results is one unit, any other message is one by itself."""
+    """Return the start and end of each unit: a response with its results, or any other single message."""
     begins = [index for index, message in enumerate(messages) if message["role"] != "tool"]
     return list(pairwise([*begins, len(messages)]))
 
@@ -133,7 +136,7 @@ _LONGEST = 2_000_000
 
 
 def arguments_text(text: str) -> str:
-    """JSON text of an object: what the model wrote, or (when that is none) an object that shows it."""
+    """Return the JSON text of an object: what the model wrote, or, if that is not one, an object that shows it."""
     try:
         value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
@@ -152,20 +155,20 @@ _NAMED = 10
 
 
 def decision_said(event: ActionDecided) -> str:
-    """What stands before the result of an action that ran: the person's arguments for it, and their note."""
+    """Return what to put before the result of an action that ran: the user's arguments for it, and their note."""
     if event.by != "person":
         return ""
     note = []
     if event.edited is not None:
         arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
         note.append(f"[The person changed the arguments before it ran: {arguments}]")
-    if event.note.strip() and event.written is None:  # a result that tells of a part has the note itself
+    if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
         note.append(f"[The person's note: {well_formed(event.note.strip())}]")
     return "\n".join(note)
 
 
 def taken_back_message(event: FilesChanged) -> Message:
-    """That the person changed files: what is in them now, the agent reads when it needs it."""
+    """Return a message that the user reverted files; the agent reads their content when it needs it."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     note = f"[The person took back changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
@@ -186,7 +189,7 @@ _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
-    """The messages that follow from these events."""
+    """Return the messages that follow from these events."""
     history = MessageHistory()
     for event in events:
         history.apply(event)
@@ -194,27 +197,27 @@ def messages(events: Iterable[Event]) -> list[Message]:
 
 
 class MessageHistory:
-    """The messages of a session, kept up event by event; no call costs more in a longer session."""
+    """The messages of a session, updated event by event; no event costs more in a longer session."""
 
     def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
         self.last_seq = 0
         self._max_observe = max_observe
         self._settled = Tagged([], [])
         self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
-        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last answer
+        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last response
         self._ids: set[str] = set()
         self._response: ModelResponded | None = None
-        self._answer: Message | None = None  # may still get calls: only results stand behind it
+        self._answer: Message | None = None  # may still get calls: only results come after it
         self._answer_id = ""
-        self._own: dict[str, str] = {}  # commands of the person's own that have no result yet
-        self.unsent: list[tuple[int, Message]] = []  # what follows once every call has its result
-        self._said: dict[str, str] = {}  # action id -> what its decision has to say to the model
+        self._own: dict[str, str] = {}  # commands of the user that have no result yet
+        self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
+        self._said: dict[str, str] = {}  # action id -> what its decision tells the model
         self._nudge = 0
         self._model, self._model_since = "", 0
         self.last_condensing: LastCondensing | None = None
 
     def request(self) -> list[Message]:
-        """All messages, ready to send. The list is the history's own and grows: read it, do not change it."""
+        """Return all messages, ready to send. The list is the history's own and grows: do not change it."""
         self._close_calls()
         self._settle(None)
         if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
@@ -229,16 +232,16 @@ class MessageHistory:
 
     @property
     def sent(self) -> Sequence[Message]:
-        """The messages as they stand, calls without a result among them."""
+        """The present messages, including calls without a result."""
         return self._settled.messages
 
     @property
     def condensable(self) -> CondensableMessages | None:
-        """The part of the messages that a summary can replace."""
+        """The part of the messages that a summary can replace; None if there is none."""
         return find_condensable(self._settled)
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; total: no order of events raises."""
+        """Consume the next event; never raises, whatever the order of events is."""
         self.last_seq = max(self.last_seq, event.seq)
         if isinstance(event, _OfAction):
             self._apply_action(event)
@@ -254,12 +257,12 @@ class MessageHistory:
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
-            case RunEnded() | MessageWithdrawn():  # nobody waits for an answer to a nudge any more
+            case RunEnded() | MessageWithdrawn():  # a nudge needs no answer any more
                 gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
     def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
-        """What the workbench itself says to the model; what other programs change in files it finds when it looks."""
+        """Add what the workbench itself tells the model; it finds changes by other programs when it looks at files."""
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif not isinstance(event, FilesChanged) or event.by == "person":
@@ -267,12 +270,12 @@ class MessageHistory:
             self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
     def _apply_action(self, event: _OfAction) -> None:
-        """Most events of a log are of actions; to the model nothing is said of how one was rated, or that it began."""
+        """Apply an event of an action; the model is not told how an action was rated, or that it started."""
         match event:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
-                self._said[event.action_id] = decision_said(event)  # asked again, it may run as the model wanted it
+                self._said[event.action_id] = decision_said(event)  # asked again, it may run as the model proposed it
             case ActionObserved():
                 self._apply_result(event)
             case ActionAbandoned():
@@ -291,25 +294,25 @@ class MessageHistory:
             self._add(self._answer, event.seq)
 
     def _signed(self, answer: Message, response_id: str | None = None) -> Message:
-        """The message of the last answer with the reasoning that its provider wants back."""
+        """Return the message of the last response with the reasoning that its provider wants back."""
         note = self._response
         if note and note.thinking and response_id in (None, note.response_id) and self._is_own(note):
             answer[BLOCKS] = [dict(block) for block in note.thinking]
         return answer
 
     def _is_own(self, answer: ModelResponded) -> bool:
-        """Whether the model set now has given the answer, and not the one before it."""
+        """Return whether the present model gave the response, and not an earlier one."""
         return answer.seen is None or answer.seen >= self._model_since
 
     def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
-        """Another model cannot read what this one signed; a call that still runs may hold the old list."""
+        """Switch models: another model cannot read what this one signed. A running call keeps the old list."""
         if event.model and event.model != self._model:
             self._model, self._model_since = event.model, event.seq
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
             self._answer = None
 
     def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
-        """Put the summary in its place, or take it away, in a list of its own: a call may still hold the old one."""
+        """Insert or remove a summary in a new list, since a running call may still hold the old one."""
         if isinstance(event, CondensingUndone):
             if self.last_condensing and self.last_condensing.seq == event.condensed:
                 self._settled = self.last_condensing.undone(self._settled, self._model_since)
@@ -338,7 +341,7 @@ class MessageHistory:
         answer["tool_calls"].append(call)
 
     def _answer_for(self, event: ActionProposed) -> Message:
-        """The assistant message the call belongs to; only results may stand behind it."""
+        """Return the assistant message to which the call belongs; only results may come after it."""
         answer = self._answer
         if answer is None or self._answer_id != event.response_id:
             answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
@@ -371,7 +374,7 @@ class MessageHistory:
         at = self.length
         mine = self._places.get(call_id, -1)
         while at and self._places.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
-            at -= 1  # results come as they end and are sent in the order of their calls
+            at -= 1  # results arrive as they end and are sent in the order of their calls
         self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
         return True
 
@@ -387,7 +390,7 @@ class MessageHistory:
             self._add_result(action_id, _LOST, self.last_seq)
 
     def _settle(self, last_seen: int | None) -> None:
-        """Put what waited behind the results in its place; what came after `last_seen` goes on waiting."""
+        """Move waiting messages behind the results; those from events after `last_seen` keep waiting."""
         now = [entry for entry in self.unsent if last_seen is None or entry[0] <= last_seen]
         self.unsent = [entry for entry in self.unsent if last_seen is not None and entry[0] > last_seen]
         self._answer = None if now else self._answer

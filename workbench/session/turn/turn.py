@@ -1,4 +1,4 @@
-"""One call of the model: sends the messages of the log, records the answer and the actions it proposes."""
+"""One call of the model: sends the messages of the log, records the response and the actions it proposes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Responder(Protocol):
 
     @property
     def standing(self) -> tuple[int, int]:
-        """Characters of what goes with every request: the instructions, and the descriptions of the tools."""
+        """Characters that go with every request: those of the instructions, and of the tool descriptions."""
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Return the model's next answer, or the part that came before `cancel` was set. Raises ModelError."""
+        """Return the model's next response, or the part that came before `cancel` was set; raises ModelError."""
 
 
 class ModelTurn:
@@ -76,7 +76,7 @@ class ModelTurn:
         self._condenser = Condenser(log, context, limits, self._thread, on_live)
 
     def advance(self, cancel: Cancel) -> None:
-        """Call the model once and record its answer, or condense the history; a limit or a failure ends the run."""
+        """Call the model once and record its response, or condense the history; a limit or failure ends the run."""
         log, state = self._log, self._log.state
         with log.lock:
             if not state.only_condenses:
@@ -112,7 +112,7 @@ class ModelTurn:
         self._log.commit(*read)
 
     def _call(self, messages: list[Message], cancel: Cancel) -> ModelResponse | None:
-        """Return the model's answer; None when the history was condensed instead, so that it has to be called again."""
+        """Return the model's response; None if the history was condensed instead, so that another call is needed."""
         model = self._agent.model
         if self._condenser.before_call(model, cancel):
             return None
@@ -131,7 +131,7 @@ class ModelTurn:
             self._open_model(name).close()
 
     def check_images(self, names: Sequence[str]) -> None:
-        """Raise CommandError for images where the model set now is known to take none."""
+        """Raise CommandError for images if the present model is known to take none."""
         name = self._log.state.model
         if not names or (name != self._model and self._open_model is None):
             return
@@ -152,7 +152,7 @@ class ModelTurn:
             nonlocal shows_status
             if cancel.is_set:
                 return
-            # the first piece of the answer clears the line about a wait
+            # the first piece of the response clears the line about a wait
             if shows_status or delta.kind == "status":
                 shows_status = delta.kind == "status"
                 self._show(delta.text if shows_status else "")

@@ -1,4 +1,4 @@
-"""The safety net below commands and cells: what they take away and no version holds is copied before; for `files`."""
+"""Keeps copies of files that commands and cells delete or overwrite and no version holds; used by `workspace.files`."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
 FOR_GOOD = "what it deletes could not be brought back"
-"""Why it is asked about, whatever mode and rules say."""
+"""The reason for asking the user, whatever the mode and the rules say."""
 _LOOK_LIMIT = 2.0
 
 
 class Explained(NamedTuple):
-    """A rating with what is deleted in its reasons; `doubt`: why it is asked about whatever the mode is."""
+    """A rating whose reasons name what is deleted; `doubt`, if any, says why to ask the user in every mode."""
 
     found: Assessment
     doubt: str = ""
 
 
 class DeletionSurvey:
-    """What commands take away in one workspace."""
+    """Finds what commands would delete or overwrite in one workspace."""
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
         self.copies = SafetyCopies(repository)
 
     def explain(self, assessment: Assessment) -> Explained:
-        """The same rating, with what is deleted in its reasons."""
+        """Return the rating with what would be deleted in its reasons."""
         deletions = self._found(assessment)
         lost: dict[Part, list[Deletion]] = {}
         for loss in deletions:
@@ -68,7 +68,7 @@ class DeletionSurvey:
         return Explained(assessment._replace(parts=parts, reasons=reasons), doubt)
 
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
-        """Keep a copy of what the command takes away; None where there is nothing. Raises SnapshotError."""
+        """Keep a copy of what the command deletes or overwrites; None if there is nothing. Raises SnapshotError."""
         deletions = self._found(assessment)
         failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
         if failed:
@@ -85,19 +85,19 @@ class DeletionSurvey:
         return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
     def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
-        """Keep files that `version` holds and a command has deleted unforeseen; raises SnapshotError."""
+        """Keep files that `version` holds and a command deleted unexpectedly; raises SnapshotError."""
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
     def _found(self, assessment: Assessment) -> list[Deletion]:
-        """What each part takes away; where that cannot be looked up, each says why."""
+        """Return what each part deletes or overwrites; if that cannot be found out, each deletion holds the reason."""
         there = touched(assessment.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
         inside = [one for one in there if not (one.is_outside or self._is_held_surely(one))]
         try:
             if inside:
-                self._repository.prepare()  # the first version may not have begun
+                self._repository.prepare()  # the first version may not have been started
             paths = [self._relative(one.place) for one in inside if not one.is_any]
             held = self._repository.held(paths, timeout=_LOOK_LIMIT) if paths else set()
             return [*outside, *(self._loose(one) if one.is_any else self._loss(one, held) for one in inside)]
@@ -105,7 +105,7 @@ class DeletionSurvey:
             return [*outside, *(_not_looked_up(one, str(error)) for one in inside)]
 
     def _is_held_surely(self, one: Touched) -> bool:
-        """Whether git need not be asked of a file that the command only names: most of them are of the project."""
+        """Return whether git need not be asked: the command only names files, and all are as they were recorded."""
         return one.is_maybe and all(self._repository.is_as_recorded(self._relative(path)) for path in one.below.sizes)
 
     def _relative(self, path: str | Path) -> str:
@@ -130,7 +130,7 @@ class DeletionSurvey:
         return replace(loss, held=in_snapshot, is_maybe=one.is_maybe)
 
     def _loose(self, one: Touched) -> Deletion:
-        """All that no version holds there, as far as a copy may be: the smallest first; not what is made again."""
+        """Return the files there that no version holds, without generated ones; only the smallest go into a copy."""
         root = self._repository.workspace
         counted_files = Below()
         for name in self._not_held(one):
@@ -152,7 +152,7 @@ class DeletionSurvey:
 
 
 def _said(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
-    """The reason of a part with what it takes away; where it only may, behind the reason that it has."""
+    """Return a part's reason with what it deletes; if it only may delete that, its own reason comes first."""
     what = describe(deletions, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
 
@@ -187,7 +187,7 @@ def _not_looked_up(one: Touched, why: str) -> Deletion:
 
 
 def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
-    """As many of the files as one copy may hold, and their size."""
+    """Return as many of the files, smallest first, as one copy may hold, and their total size."""
     chosen: set[Path] = set()
     total = 0
     for path in sorted(sizes, key=sizes.__getitem__)[:MOST_FILES]:
@@ -200,12 +200,12 @@ def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
 
 logger = logging.getLogger(__name__)
 WATCHED: Final[frozenset[ToolKind]] = frozenset({"command", "code"})
-"""Kinds of tools that may take away files without naming them in a preview."""
+"""Kinds of tools that may delete files without naming them in a preview."""
 _STEP = 0.02
 
 
 class CopyRecorder:
-    """Keeps copies and brings them back, in threads of its own: an interrupt and a screen wait for none of it."""
+    """Keeps and restores copies in threads of its own, so that neither an interrupt nor the screen waits for them."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class CopyRecorder:
         self._kept: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
 
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
-        """Keep a copy of what this call takes away, and say so; returns early when it is cancelled."""
+        """Keep a copy of what this call deletes or overwrites, and report it; return early if the call is cancelled."""
         self._failed.pop(action_id, None)
         assessment = self.assess(tool, arguments)
         if assessment.risk == "LOW":
@@ -245,7 +245,7 @@ class CopyRecorder:
         return safety_copy
 
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
-        """Keep what an action has deleted beside what was foreseen; the id of its copy that was not told yet."""
+        """Keep what an action deleted unforeseen; return the id of its copy if the user does not know it yet, or ""."""
         copy, foreseen = self._kept.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
         untold = copy.id if copy is not None and not copy.copied else ""
@@ -259,18 +259,18 @@ class CopyRecorder:
         return safety_copy.id if copy is None else untold
 
     def failure(self, action_id: str) -> str:
-        """Why no copy could be made before this action, which is about to start; empty where none was wanted."""
+        """Return why no copy could be made before this action, which is about to start; empty if none was needed."""
         return self._failed.get(action_id, "")
 
     def assess(self, name: str, arguments: Mapping[str, Any]) -> Assessment:
-        """The rating of a call that would start now."""
+        """Return the rating of a call as it is now; LOW for tools that are not watched."""
         tool = self._tools.get(name)
         if tool is None or kind_of(name) not in WATCHED:
             return Assessment("LOW")
         return self._assessments.of(tool, arguments)
 
     def restore(self, copy_id: str) -> None:
-        """Bring a copy back; what came of it is reported."""
+        """Restore a copy in another thread; the result is reported as an event."""
         threading.Thread(target=self._restored, args=(copy_id,), name="session-restoring", daemon=True).start()
 
     def _restored(self, copy_id: str) -> None:
@@ -282,7 +282,7 @@ class CopyRecorder:
 
 
 def _command_of(state: State, action_id: str) -> str:
-    """What the action ran, or else the tool it called."""
+    """Return the command that the action ran, or else the name of the tool it called."""
     own, action = state.own.get(action_id), state.batch.get(action_id)
     if own is not None:
         return own.command
@@ -292,7 +292,7 @@ def _command_of(state: State, action_id: str) -> str:
 
 
 def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy | SnapshotError | None:
-    """What `keep` gives, or why it failed; None also after an interrupt, which leaves it to itself."""
+    """Return what `keep` returns, or its error; None also after an interrupt, which leaves `keep` running."""
     results: list[SafetyCopy | SnapshotError | None] = []
 
     def work() -> None:
@@ -300,7 +300,7 @@ def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy 
             results.append(keep())
         except SnapshotError as error:
             results.append(error)
-        except (OSError, ValueError) as error:  # whatever stops it, the person is told that there is no copy
+        except (OSError, ValueError) as error:  # whatever the error, the user must learn that there is no copy
             results.append(SnapshotError(str(error)))
 
     thread = threading.Thread(target=work, name="session-copy", daemon=True)

@@ -1,4 +1,4 @@
-"""The workspace files of a session: snapshots around the actions, safety copies, and reverting what the user undoes."""
+"""The workspace files of a session: snapshots around the actions, safety copies, and reverting changes for the user."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
 _PATIENCE = 2.0
-"""Seconds that an action waits at most for the snapshot before it …"""
+"""The most seconds that an action waits for the snapshot before it …"""
 _SHORT_PATIENCE = 0.1
-"""… and the actions after one that has waited in vain."""
+"""… and that it waits after an action that waited in vain."""
 
 
 class WorkspaceFiles:
@@ -53,10 +53,10 @@ class WorkspaceFiles:
         takes_snapshots: bool,
         changes: Changes = native_changes,
     ) -> None:
-        """Listen to the log from here on.
+        """Follow the log from here on.
 
-        Safety copies are kept in the repository, if there is one, and snapshots too where the session takes them; a
-        sub-agent leaves those to its parent.
+        Safety copies are kept if there is a repository, snapshots only if the session takes them as well; a sub-agent
+        leaves snapshots to its parent.
         """
         self._log = log
         self._tools = tools
@@ -82,7 +82,7 @@ class WorkspaceFiles:
     def _follow(self, event: Event) -> None:
         """Request the snapshots that an event calls for."""
         match event:
-            # a decision is the first event where a session goes on with an open question
+            # a decision is the first event if a session continues with an open question
             case UserMessage() | UserCommand() | ActionDecided():
                 self._begin()
             case ActionStarted() if self._may_write(event.action_id):
@@ -116,7 +116,7 @@ class WorkspaceFiles:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
-        """Do the same before a command of the user."""
+        """Wait for the snapshot and keep safety copies in the same way before a command of the user."""
         arguments = {"command": command.command}
         if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)
@@ -141,7 +141,7 @@ class WorkspaceFiles:
         return self._copies.survey.explain(assessment) if self._copies is not None else Explained(assessment)
 
     def copy_failure(self, action_id: str) -> str:
-        """Return why what this action, which is about to start, deletes has no copy; empty where none is needed."""
+        """Return why there is no copy of what this action, about to start, deletes; empty if none is needed."""
         return self._copies.failure(action_id) if self._copies is not None else ""
 
     def _copy_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
@@ -192,12 +192,12 @@ class WorkspaceFiles:
             self._log.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
 
     def _report(self, events: Sequence[Event]) -> None:
-        """Record events from other threads; what cannot be written now is written with the next."""
+        """Record events from other threads; what cannot be written now is written with the next events."""
         with suppress(StoreError):
             self._log.commit(*events, lasting=False, happened=True)
 
     def _may_write(self, action_id: str) -> bool:
-        """Whether an action may change a file of a snapshot: a command that is rated LOW only reads."""
+        """Return whether an action may change a file of a snapshot: a command that is rated LOW only reads."""
         state = self._log.state
         action = state.batch.get(action_id)
         if action is None:

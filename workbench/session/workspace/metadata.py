@@ -1,6 +1,6 @@
-"""What a git tree does not hold of a folder: exact permissions, and empty directories; stored in the tree as one file.
+"""What a git tree does not hold of a directory: exact permissions and empty directories, kept as one file in the tree.
 
-Used by `repository`, which hides that file again, and by `restoring`.
+Used by `repository`, which hides that file, and by `restore`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 METADATA: Final = ".ohw-metadata.json"
-"""The path in a version under which its metadata is stored; a file of the folder with this name is in no version."""
+"""The path in a version of the file with its metadata; a workspace file of this name is in no version."""
 _FILE, _EXECUTABLE, _DIRECTORY = 0o644, 0o755, 0o755
 
 
@@ -29,21 +29,21 @@ class Metadata:
     directory: int = _DIRECTORY
     modes: Mapping[str, int] = field(default_factory=dict)
     directories: Mapping[str, int] = field(default_factory=dict)
-    """Path -> permissions of directories that are empty, or have unusual permissions."""
+    """Permissions by path, of directories that are empty or have unusual permissions."""
 
     def permissions(self, path: str, git_mode: str) -> int:
-        """The permission bits that a file had; `git_mode` as a tree has it, such as 100755."""
+        """Return the permission bits that a file had; `git_mode` is its mode in a git tree, such as 100755."""
         return self.modes.get(path, self.executable if git_mode == "100755" else self.file)
 
     def only(self, paths: Collection[str]) -> Metadata:
-        """The metadata of these files alone, and of the directories above them."""
+        """Return the metadata of these files alone, and of the directories above them."""
         above = {str(directory) for path in paths for directory in PurePath(path).parents}
         modes = {path: mode for path, mode in self.modes.items() if path in paths}
         directories = {path: mode for path, mode in self.directories.items() if path in above}
         return replace(self, modes=modes, directories=directories)
 
     def to_bytes(self) -> bytes:
-        """As it is stored; empty where a git tree alone says all."""
+        """Return the metadata in the form in which it is stored; empty if a git tree alone says everything."""
         if self == Metadata():
             return b""
         names = ("file", "executable", "directory", "modes", "directories")
@@ -51,15 +51,15 @@ class Metadata:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Metadata:
-        """As it was stored; raises ValueError, TypeError for anything else."""
+        """Return the metadata from its stored form; raises ValueError or TypeError for anything else."""
         return cls(**json.loads(raw)) if raw else cls()
 
 
 class MetadataTracker:
-    """Keeps the metadata of one folder as it is now, from what the repository looks at anyway."""
+    """Keeps the metadata of one directory up to date, from what the repository looks at anyway."""
 
     def __init__(self, root: Path, is_left_out: Callable[[str], bool]) -> None:
-        """`is_left_out` says by its relative path whether nothing below a directory belongs to a version."""
+        """`is_left_out` says, by the relative path of a directory, whether versions hold nothing below it."""
         self._root = root
         self._is_left_out = is_left_out
         self._file, self._executable, self._directory = _FILE, _EXECUTABLE, _DIRECTORY
@@ -68,16 +68,16 @@ class MetadataTracker:
 
     @property
     def now(self) -> Metadata:
-        """The metadata of the last look."""
+        """The metadata as last noted."""
         return Metadata(self._file, self._executable, self._directory, dict(self._modes), dict(self._directories))
 
     def load(self, stored: Metadata) -> None:
-        """Go on from a version that was stored before."""
+        """Continue from the metadata of an earlier version."""
         self._file, self._executable, self._directory = stored.file, stored.executable, stored.directory
         self._modes, self._directories = dict(stored.modes), dict(stored.directories)
 
     def begin(self, modes: Mapping[str, int]) -> None:
-        """Take what most files have as the usual permissions, so that only the others are stored."""
+        """Take the permissions that most files have as the usual ones, so that only other ones are stored."""
         counts = Counter(stat.S_IMODE(mode) for mode in modes.values() if stat.S_ISREG(mode))
         plain = [mode for mode, _ in counts.most_common() if not mode & 0o100]
         executable = [mode for mode, _ in counts.most_common() if mode & 0o100]
@@ -85,7 +85,7 @@ class MetadataTracker:
         self._executable = executable[0] if executable else _EXECUTABLE
 
     def note_files(self, modes: Mapping[str, int], gone: Iterable[str]) -> None:
-        """Files with their modes (as `stat` has them), and files that are no longer there."""
+        """Note the modes of files (as `stat` gives them), and files that no longer exist."""
         for path in gone:
             self._modes.pop(path, None)
         for path, mode in modes.items():
@@ -97,7 +97,7 @@ class MetadataTracker:
                 self._modes[path] = bits
 
     def note_directories(self, paths: Iterable[str] | None) -> None:
-        """Look at these directories and at those above the other paths; at all of the folder where None is given."""
+        """Look at those paths that are directories, and at the directories above; at all directories for None."""
         if paths is None:
             permissions = directories_below(self._root, self._root, self._is_left_out)
             self._directories, self._directory = permissions
@@ -112,7 +112,7 @@ class MetadataTracker:
 
 
 def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Metadata:
-    """The metadata of these files, and of the directories at and below these places."""
+    """Return the metadata of these files, and of the directories at and below `starts`."""
     modes: dict[str, int] = {}
     for path in paths:
         with suppress(OSError):
@@ -129,8 +129,10 @@ def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Meta
 def directories_below(
     start: Path, root: Path, is_left_out: Callable[[str], bool], usual: int | None = None
 ) -> tuple[dict[str, int], int]:
-    """The directories at and below a place that metadata has to name (path in `root` -> permissions), and the usual
-    permissions: those given, else those that most of them have."""
+    """Return the permissions, by path in `root`, of the directories at and below `start` that metadata must name.
+
+    Also return the usual permissions: those given, otherwise those of most of the directories.
+    """
     permissions: dict[str, tuple[int, bool]] = {}
     for directory, subdirectories, names in os.walk(start):
         path = os.path.relpath(directory, root)
@@ -149,7 +151,7 @@ def directories_below(
 
 
 def _permissions(path: Path) -> int | None:
-    """The permissions of a directory; None for what is none."""
+    """Return the permissions of a directory; None if the path is not a directory."""
     try:
         mode = path.lstat().st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""Snapshots in a git repository of our own, and what the user's repository keeps or ignores.
+"""Snapshots ("versions") of a workspace in a git repository of our own, and which files the user's repository keeps.
 
 Nothing that a repository configures is ever executed.
 """
@@ -31,9 +31,9 @@ from workbench.text import visible
 
 
 def patterns_above(workspace: Path) -> Iterator[str]:
-    """The patterns of the folders between the root of the repository and the workspace, the outermost first.
+    """Yield the ignore patterns of the directories above the workspace, from the root of the repository down.
 
-    None of those of a repository that ignores the whole workspace, such as one of a home folder that ignores `*`.
+    Yields none if one of them ignores the whole workspace, as in a home directory whose repository ignores `*`.
     """
     patterns: list[str] = []
     root = next(
@@ -52,7 +52,7 @@ def patterns_above(workspace: Path) -> Iterator[str]:
 
 
 def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
-    """A pattern as it reads in the folder `inside`; nothing when it is about other folders."""
+    """Yield an ignore pattern as it reads in the directory `inside`; yield nothing if it is about other directories."""
     sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
     if not body.strip() or body.startswith("#"):
         return
@@ -70,21 +70,21 @@ def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
 
 
 LIMIT = 2.0
-"""Seconds that git has for one answer."""
+"""Seconds after which one call of git is stopped."""
 _NOT_KEPT: Mapping[Spares, tuple[str, ...]] = {
     "-": ("--others", "--exclude-standard"),
     "x": ("--others",),
     "X": ("--others", "--ignored", "--exclude-standard"),
     "m": ("--modified", "--others", "--exclude-standard"),
 }
-"""How `git ls-files` names what is not spared."""
+"""Options that make `git ls-files` list the files that are not spared."""
 _MOST_TREES = 3
 _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
-"""Where a command without a name takes its files from."""
+"""The state from which each git subcommand takes its files if it names none."""
 
 
 def not_kept(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
-    """The files at or below these places that the repository around `root` does not keep; None when git cannot say."""
+    """Return the files at or below `paths` that the repository around `root` does not keep; None if git cannot say."""
     names = _listed(["ls-files", "-z", *_NOT_KEPT[part.spares], "--", *paths], root)
     if names is None:
         return None
@@ -94,13 +94,13 @@ def not_kept(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
 
 
 def _in_the_way(part: Part, root: Path) -> set[str]:
-    """Files that git does not know here, mostly ignored ones, and that stand in what it would check out."""
+    """Return the untracked paths at which the command would check out files, mostly those of ignored files."""
     names = set().union(*(_listed(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
     return names - (_listed(["ls-files", "-z"], root) or set()) if names else set()
 
 
 def _trees(part: Part) -> Iterator[str]:
-    """What the words of the command may name as the state to go to."""
+    """Yield the words of the command that may name the state to go to, or else the state that it goes to by default."""
     named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
     yield from named[:_MOST_TREES]
     if not named and len(part.words) > 1 and part.words[1] in _FROM:
@@ -113,18 +113,18 @@ def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
 
 
 LARGEST = 5_000_000
-"""Bytes of the largest file that a version holds."""
+"""Size in bytes of the largest file that a version holds."""
 MOST_KNOWN = 20_000
-"""Files of which is kept how they were when they were recorded."""
+"""The largest number of files whose recorded times and sizes are remembered."""
 _Signature: TypeAlias = tuple[int, ...] | None
 _ARGUMENTS = 1_000
-"""Paths in one call of git: more may be longer than the system takes."""
+"""The most paths in one call of git: more may be longer than the system accepts."""
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
 )
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
-"""Folders that are left out everywhere: made from other files, and large."""
+"""Names of directories that are left out everywhere, because they are made from other files and large."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
 _DAY = 86_400
@@ -134,16 +134,16 @@ _LINK = "120000"
 
 
 class SnapshotError(WorkbenchError):
-    """No version can be had; the message says why."""
+    """A version could not be taken or read; the message says why."""
 
 
 class GitRefused(SnapshotError):
-    """Git ran, and ended with an error."""
+    """Git ran and ended with an error."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One path that differs between two versions: mode and blob of each; blob `""` where it does not exist."""
+    """One path that differs between two versions: its mode and blob in each; blob `""` if it does not exist there."""
 
     path: str
     mode_before: str
@@ -153,18 +153,18 @@ class Change:
 
     @property
     def has_link(self) -> bool:
-        """Whether it is, or was, a symbolic link."""
+        """Whether the path is, or was, a symbolic link."""
         return _LINK in (self.mode_before, self.mode_after)
 
 
 class SnapshotRepository:
-    """Versions of one workspace; its paths are relative to it. Every method raises SnapshotError."""
+    """The versions of one workspace; paths are relative to it. Every method may raise SnapshotError."""
 
     def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
         self.folder = locations.data / "versions" / name
         self.root = Root.at(workspace)
-        """What is written of the workspace is written below it."""
+        """The directory below which everything is written that goes into the workspace."""
         self.workspace = Path(os.path.realpath(workspace))
         self.left_out: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
@@ -179,7 +179,7 @@ class SnapshotRepository:
         ]
 
     def prepare(self) -> None:
-        """Make what is missing, once; whoever comes meanwhile waits for it."""
+        """Create what the repository lacks, once; other threads that call this meanwhile wait until it is done."""
         with self._preparing:
             if not self._is_prepared:
                 self._prepare()
@@ -204,18 +204,18 @@ class SnapshotRepository:
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
     def _is_left_out(self, path: str) -> bool:
-        """Whether nothing below a directory belongs to a version."""
+        """Return whether versions hold nothing below a directory."""
         return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
 
     def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
-        """The version of what is on disk now; only `paths` are looked at, where they are given."""
+        """Record what is on disk now and return its version; look only at `paths`, if they are given."""
         try:
             return self._taken(paths, timeout)
         except GitRefused:
             if self._tree or not self._index.exists():
                 raise
         self._known.clear()
-        discard_file(self._index)  # an old one, damaged or with files that were pruned: all are taken anew
+        discard_file(self._index)  # an old index, damaged or with files that were pruned: record all files anew
         return self._taken(None, timeout)
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:
@@ -238,7 +238,7 @@ class SnapshotRepository:
         return self._tree
 
     def _metadata_before(self, timeout: float) -> Metadata:
-        """The metadata in the index, which is that of the last version; at first what an earlier process left."""
+        """Return the metadata of the last version; at first, of the last one that an earlier process recorded."""
         if not self._tree and self._index.exists():
             stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
             if len(stored) > 1:
@@ -254,7 +254,7 @@ class SnapshotRepository:
     def store_metadata(
         self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
     ) -> None:
-        """Put the metadata into the index, or take it out where git's own modes say all."""
+        """Put the metadata into the index, or remove it if git's own modes say everything."""
         raw = (now or self._metadata.now).to_bytes()
         if not raw:
             self.git(["update-index", "--force-remove", METADATA], timeout=timeout, own=own)
@@ -268,7 +268,7 @@ class SnapshotRepository:
         return self._metadata.now
 
     def version_named(self, name: str) -> str:
-        """The whole id of a version by how it begins; raises SnapshotError."""
+        """Return the whole id of the version whose id begins with `name`; raises SnapshotError if there is none."""
         if not _NAME.fullmatch(name):
             raise SnapshotError(f"{name!r} is no version")
         if not (self.folder / "HEAD").exists():
@@ -279,22 +279,22 @@ class SnapshotRepository:
         return answer.output.decode().strip()
 
     def metadata_of(self, version: str) -> Metadata:
-        """The permissions and empty directories of a version."""
+        """Return the permissions and empty directories of a version."""
         entry = self.git(["ls-tree", "-z", "--full-tree", version, METADATA]).split(b"\t")[0].split()
         return self._metadata_in(entry[2].decode()) if entry else Metadata()
 
     def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
-        """Those of these paths that are not as they were recorded, without asking git; None where it must be asked."""
+        """Return those of the paths that are not as they were recorded; None if only git can tell."""
         if any(path not in self._known or self._kind(path) != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
-        """Whether a file seems to be as the last version holds it, by its times and size alone."""
+        """Return whether a file seems to be as the last version holds it, by its times and size alone."""
         return path in self._known and self._known[path] == _signature(self.workspace / path)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
-        """The paths that are not as the last version holds them."""
+        """Return the paths that are not as the last version holds them."""
         arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
         output = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
         return sorted({os.fsdecode(name) for name in output.split(b"\0") if name} - {METADATA})
@@ -318,7 +318,7 @@ class SnapshotRepository:
         self._known |= {path: signatures[path] for path in fit[: MOST_KNOWN - len(self._known)]}
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
-        """Whether a version can hold what is there, if anything is."""
+        """Return whether a version can hold what is at the path ("fits" or "unfit"), or "gone" if no file is there."""
         whole = self.workspace / path
         try:
             status = whole.lstat()
@@ -327,12 +327,12 @@ class SnapshotRepository:
         if path.endswith("/"):
             return "unfit"  # a repository of its own
         if stat.S_ISDIR(status.st_mode) or real_path(whole.parent) != str(whole.parent):
-            return "gone"  # what was there; a folder is seen by its files
+            return "gone"  # the file that was there is gone; a directory counts by its files
         is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
         return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 
     def difference(self, before: str, after: str) -> list[Change]:
-        """What changed from one version to the other."""
+        """Return what changed from one version to the other."""
         if before == after:
             return []
         output = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
@@ -341,13 +341,13 @@ class SnapshotRepository:
         return [change for change in changes if change.path != METADATA]
 
     def files_of(self, version: str) -> list[Change]:
-        """Every file of a version, as what would have to be written where there is none."""
+        """Return every file of a version, as a change from nothing to that file."""
         listed = self.git(["ls-tree", "-r", "-z", "--full-tree", version])
         return [change for change in _listed_files(listed) if change.path != METADATA]
 
     @contextmanager
     def other_index(self) -> Iterator[OwnRepository]:
-        """The versions with an empty index of its own, for a tree of other files than those of the workspace."""
+        """Give access to the versions with a separate, empty index, to make a tree of other files than usual."""
         index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
         try:
             yield OwnRepository(self.folder, self.workspace, index)
@@ -355,7 +355,7 @@ class SnapshotRepository:
             discard_file(index)
 
     def held(self, paths: Sequence[str], *, timeout: float = 30.0) -> set[str]:
-        """The files at or below these paths that the last version holds just as they are now."""
+        """Return the files at or below these paths that the last version holds exactly as they are now."""
         batches = [paths[at : at + _ARGUMENTS] for at in range(0, len(paths), _ARGUMENTS)]
         listed = ["ls-files", "-z", "-t", "--cached", "--modified", "--"]
         output = b"".join(self.git([*listed, *batch], timeout=timeout) for batch in batches)
@@ -364,7 +364,7 @@ class SnapshotRepository:
         return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
     def loose(self, path: str, *, timeout: float = 30.0) -> list[str]:
-        """The files at or below this path that the last version does not hold as they are; no repositories."""
+        """Return files at or below this path, outside repositories, that the last version lacks or holds otherwise."""
         excluded = (f"--exclude={name}/" for name in sorted(GENERATED))
         output = self.git(["ls-files", "-z", "--others", "--modified", *excluded, "--", path], timeout=timeout)
         names = (os.fsdecode(name) for name in output.split(b"\0") if name and not name.endswith(b"/"))
@@ -372,13 +372,13 @@ class SnapshotRepository:
         return [name for name in names if not any((self.workspace / name).is_relative_to(one) for one in self._hidden)]
 
     def sizes(self, blobs: Sequence[str]) -> dict[str, int]:
-        """The sizes of these blobs, in bytes."""
+        """Return the sizes of these blobs, in bytes."""
         output = self.git(["cat-file", "--batch-check=%(objectname) %(objectsize)"], _lines(blobs))
         rows = (line.split() for line in output.decode().splitlines())
         return {blob: int(size) for blob, size in rows if size.isdigit()}
 
     def contents(self, blobs: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of these blobs."""
+        """Return the bytes of each of these blobs."""
         if not blobs:
             return {}
         output, at, blobs_by_name = self.git(["cat-file", "--batch"], _lines(blobs)), 0, {}
@@ -395,7 +395,7 @@ class SnapshotRepository:
     def git(
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
     ) -> bytes:
-        """The output of git on the versions; raises SnapshotError, GitRefused."""
+        """Run git on the versions and return its output; raises GitRefused, or SnapshotError if it does not answer."""
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
@@ -405,7 +405,7 @@ class SnapshotRepository:
 
 
 def prune(repository: SnapshotRepository) -> None:
-    """Drop versions that are old, once a day; earlier where they have grown large."""
+    """Drop old versions, at most once a day; drop them earlier if the repository has grown large."""
     mark = repository.folder / "pruned"
     with suppress(OSError):
         if not mark.exists():
@@ -425,13 +425,13 @@ def prune(repository: SnapshotRepository) -> None:
 
 
 def put_file(path: Path, raw: bytes) -> None:
-    """Write it where it is not so already: another session's git may read it at this moment."""
+    """Write the file unless it holds these bytes already: git in another session may be reading it."""
     if not path.is_file() or path.read_bytes() != raw:
         path.write_bytes(raw)
 
 
 def _signature(path: Path) -> _Signature:
-    """What tells without reading it that a file is not as it was; None where it is gone."""
+    """Return what shows, without reading the file, whether it has changed; None if there is no file."""
     try:
         status = path.lstat()
     except OSError:
@@ -453,7 +453,7 @@ def _listed_files(listed: bytes) -> Iterator[Change]:
 
 
 def listed(paths: Iterable[str]) -> bytes:
-    """Paths as git reads them from its standard input with -z."""
+    """Return the paths as git reads them from standard input with `-z`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 

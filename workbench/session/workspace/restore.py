@@ -1,6 +1,6 @@
-"""Puts files of the workspace back: as a snapshot holds them, or as the user reverts them.
+"""Puts files of the workspace back, as a snapshot holds them or as the user reverts them.
 
-Only what differs is written, never through a link that leads out of the workspace, and only while the file still holds
+Only what differs is written, never through a link that leads out of the workspace, and only if the file still holds
 what was shown.
 """
 
@@ -35,14 +35,14 @@ _UNKNOWN: Mapping[str, bytes] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RestoredCount:
-    """How much was written again."""
+    """The number of files and directories that were written again."""
 
     files: int = 0
     directories: int = 0
 
     @property
     def told(self) -> str:
-        """One line for the user."""
+        """The result in one line for the user."""
         files = counted(self.files, "file") if self.files else ""
         directories = (
             f"{self.directories:,} director{'y' if self.directories == 1 else 'ies'}" if self.directories else ""
@@ -52,7 +52,7 @@ class RestoredCount:
 
 
 def restore(repository: SnapshotRepository, version: str) -> list[Change]:
-    """Make the workspace hold what the version holds; the files that were changed. Raises SnapshotError."""
+    """Make the workspace hold what the version holds; return the files that were changed. Raises SnapshotError."""
     changes = repository.difference(repository.take(), version)
     now, then = repository.metadata, repository.metadata_of(version)
     write(repository, changes, then)
@@ -62,7 +62,7 @@ def restore(repository: SnapshotRepository, version: str) -> list[Change]:
         if file.path in others and not file.has_link:
             set_permissions(repository, file.path, _permissions(then, file))
     for path in sorted({*now.directories} - {*then.directories}, reverse=True):
-        with suppress(SnapshotError):  # something is in it by now
+        with suppress(SnapshotError):  # the directory is not empty by now
             _change(repository, path, AnchoredEntry.rmdir)
     make_directories(repository, then.directories, then)
     return changes
@@ -71,10 +71,10 @@ def restore(repository: SnapshotRepository, version: str) -> list[Change]:
 def bring_back(
     repository: SnapshotRepository, version: str, paths: Collection[str] = (), *, force: bool = False
 ) -> RestoredCount:
-    """Write what a version holds at or below these paths (everything without any), where it differs now.
+    """Write what a version holds at or below `paths` (everything if empty) where the workspace differs.
 
-    Raises WorkbenchError, and writes nothing then, where something newer stands in a file's place and `force` is not
-    given, or where the version holds nothing there.
+    Return how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, or if a
+    file holds something else now and `force` is not given.
     """
     metadata = repository.metadata_of(version)
     held = [change for change in repository.files_of(version) if _is_wanted(change.path, paths)]
@@ -98,9 +98,9 @@ def write(
     metadata: Metadata,
     before: Mapping[str, bytes] = _UNKNOWN,
 ) -> None:
-    """Carry changes out in the workspace: what has to go first, then what has to be there. Raises SnapshotError.
+    """Carry out changes in the workspace, removals first; raises SnapshotError.
 
-    A file that is named in `before` and holds anything else by now stays as it is.
+    A file that is named in `before` is left as it is if it holds anything else by now.
     """
     contents = repository.contents(list(dict.fromkeys(change.after for change in changes if change.after)))
     root = repository.root
@@ -115,12 +115,12 @@ def write(
 
 
 def set_permissions(repository: SnapshotRepository, path: str, mode: int) -> None:
-    """Give a file these permissions; raises SnapshotError."""
+    """Set the permissions of a file; raises SnapshotError."""
     _change(repository, path, lambda entry: entry.chmod(mode))
 
 
 def make_directories(repository: SnapshotRepository, paths: Collection[str], metadata: Metadata) -> int:
-    """Make the directories that are missing, with their permissions; how many."""
+    """Create the directories that are missing and set the permissions of all; return the number created."""
     count = 0
     for path in sorted(paths):
         is_missing = not (repository.workspace / path).is_dir()
@@ -144,7 +144,7 @@ def _is_wanted(path: str, requested: Collection[str]) -> bool:
 
 
 def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metadata: Metadata) -> bool:
-    """Whether the file is there just as the version holds it, permissions included."""
+    """Return whether the file is exactly as the version holds it, permissions included."""
     if _holds_other(repository, change, raw):
         return False
     try:
@@ -155,7 +155,7 @@ def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metada
 
 
 def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> bool:
-    """Whether something else stands in the file's place; false where nothing does."""
+    """Return whether something other than the file is in its place; False if nothing is there."""
     path = repository.workspace / change.path
     try:
         mode = path.lstat().st_mode
@@ -169,7 +169,7 @@ def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> 
 
 
 def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
-    """Do something to what is at the path; raises SnapshotError."""
+    """Apply `work` to the entry at the path; raises SnapshotError."""
 
     def changed() -> None:
         with repository.root.entry(repository.root.path / path, make=True) as entry:
@@ -187,7 +187,7 @@ def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]
 
 
 def _remove(root: Root, path: str) -> None:
-    """Delete the file, and the directories that are empty then; those on the way must be no links to elsewhere."""
+    """Delete the file, then the directories above it that are empty; follow no link that leads out of `root`."""
     whole = root.path / path
     with suppress(FileNotFoundError), root.entry(whole) as entry:
         if not stat.S_ISDIR(entry.mode()):
@@ -224,7 +224,7 @@ def _put(root: Root, change: Change, raw: bytes, permissions: int, before: bytes
 
 
 class RevertError(WorkbenchError):
-    """A change could not be taken back; `done` are the files that were written before that."""
+    """A change could not be reverted; `done` holds the files that were written before the failure."""
 
     def __init__(self, reason: str, done: Sequence[FileDelta] = ()) -> None:
         super().__init__(reason)
@@ -232,11 +232,11 @@ class RevertError(WorkbenchError):
 
 
 def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepository | None = None) -> None:
-    """Give each file (`before` is what it must hold now) what `after` says; raises NotTakenBack. `root`: the workspace.
+    """Write `after` to each file that still holds its `before`; raises RevertError. `root` is the workspace.
 
-    Where a version of the `repository` holds just that, its bytes, permissions and link are written, else the text in
-    the coding of the file that is there. All are checked before the first is written, and each is written whole or not
-    at all.
+    If the version of the `repository` holds that content, the file gets its bytes, permissions and link, otherwise the
+    text in the encoding of the present file. All files are checked before the first is written; each is written whole
+    or not at all.
     """
     states = [_checked(file, root, repository) for file in files]
     done: list[FileDelta] = []
@@ -250,7 +250,7 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
 
 
 def check_paths(files: Sequence[FileDelta]) -> None:
-    """Raise NotTakenBack for a path that no file can have."""
+    """Raise RevertError if a path cannot be the path of a file."""
     for file in files:
         try:
             is_possible = b"\0" not in os.fsencode(file.path)
@@ -262,7 +262,7 @@ def check_paths(files: Sequence[FileDelta]) -> None:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A file as a version holds it; written again by `put`."""
+    """A file as a version holds it; `put` writes it to the workspace."""
 
     path: Path
     put: Callable[[Mapping[str, bytes]], None]
@@ -271,7 +271,7 @@ class _Stored:
 
 @dataclass(frozen=True)
 class _Found:
-    """A file as it was found: its real path, below which directory it is opened, its bytes and how they are coded."""
+    """A file as it was found: its real path, the directory below which it is opened, its bytes and their encoding."""
 
     path: Path
     root: Root
@@ -281,7 +281,7 @@ class _Found:
 
 
 def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None) -> _Found:
-    """The file as it is; raises NotTakenBack where it does not hold what was shown."""
+    """Return the file as it is now; raises RevertError if it does not hold what was shown."""
     if not Path(file.path).is_absolute():
         raise RevertError(f"{_name(file)} is no absolute path")
     try:
@@ -297,7 +297,7 @@ def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None)
 
 
 def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Found:
-    """The same for a file without a text: what it holds is known by its hash alone."""
+    """Return a file without a text, checked in the same way; only the hash of its content is known."""
     if file.after is not None and stored is None:
         raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
     path = stored.path if stored else Path(file.path)
@@ -315,7 +315,7 @@ def _changed(file: FileDelta) -> RevertError:
 
 
 def _bytes_at(path: Path, root: Root) -> bytes | None:
-    """What the file holds, or where the link leads; None where nothing is."""
+    """Return the bytes of a file, or the target of a link; None if nothing is there."""
     try:
         with root.entry(path) as entry:
             is_link = stat.S_ISLNK(entry.stat().st_mode)
@@ -325,12 +325,12 @@ def _bytes_at(path: Path, root: Root) -> bytes | None:
 
 
 def _blob_of(raw: bytes) -> str:
-    """The id that git gives a blob with this content."""
+    """Return the id that git gives to a blob with this content."""
     return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
 def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored | None:
-    """What the version holds of the file, where it is what is wanted; raises SnapshotError, ValueError."""
+    """Return the file as its version holds it, if that matches `after`, else None; raises SnapshotError, ValueError."""
     path = Path(file.path)
     if repository is None or not file.version or file.after is None:
         return None
@@ -351,9 +351,9 @@ def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored |
 
 
 def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change | None:
-    """A file of a version by its path as events tell it; None where there is none.
+    """Return a file of a version by its path as events hold it; None if there is none.
 
-    Events replace bytes of a name that are no UTF-8, so such a name may fit only by what it looks like.
+    Events replace bytes of a name that are not UTF-8, so such a name may match only in that replaced form.
     """
     files = repository.files_of(version)
     states = [file for file in files if file.path == path] or [file for file in files if well_formed(file.path) == path]
@@ -361,7 +361,7 @@ def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change 
 
 
 def _read(path: Path, workspace: Root) -> tuple[_Found, str | None]:
-    """The file and its text; a path of the workspace must lead to a file of the workspace."""
+    """Return the file and its text; raises EditorError if a path in the workspace now leads out of it."""
     real = Path(real_path(path))
     if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
         raise EditorError("it leads out of the workspace now")

@@ -23,16 +23,16 @@ from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, well_formed
 
 MOST_FILES = 400
-"""Files of one change whose texts an event holds."""
+"""The most files of one change whose texts an event holds."""
 LONGEST = 300_000
-"""Bytes of the longest text that an event holds."""
+"""Size in bytes of the longest text that an event holds."""
 _MOST_BYTES = 4_000_000
 _NOWHERE = Path()
 
 
 @dataclass(frozen=True)
 class Deltas:
-    """The files of a change, at most MOST_FILES, and how many more there are."""
+    """The files of a change, at most MOST_FILES, and the number of those left out."""
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
@@ -40,7 +40,7 @@ class Deltas:
 
 @dataclass
 class _Budget:
-    """Chooses the blobs whose bytes are read: each that fits, in their order, until the budget is spent."""
+    """Chooses the blobs to read, in order: each one that fits, until the budget of bytes is spent."""
 
     sizes: Mapping[str, int]
     remaining: int = _MOST_BYTES
@@ -54,7 +54,7 @@ class _Budget:
 
 
 def deltas(repository: SnapshotRepository, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
-    """Return the changes as events hold them, without files whose text is `recorded` already (by absolute path)."""
+    """Return the changes as events hold them, without files whose text is in `recorded` already (by absolute path)."""
     contents = [change for change in changes if change.before != change.after]
     first = contents[:MOST_FILES]
     blobs = list(dict.fromkeys(blob for change in first for blob in (change.before, change.after) if blob))
@@ -83,7 +83,7 @@ def _delta(
 
 @dataclass(frozen=True)
 class _NoText:
-    """Why there is no text to show."""
+    """Says why there is no text to show."""
 
     reason: str
 
@@ -105,7 +105,7 @@ def _reason(change: Change, *sides: str | _NoText | None) -> str:
 
 
 def stands_for(line: str | None, blob: str) -> bool:
-    """Whether this line of a delta replaces the content of the blob."""
+    """Return whether this line of a delta stands in place of the content of the blob."""
     return line is not None and line.endswith(f" bytes, {blob[:12]})\n")
 
 
@@ -115,12 +115,12 @@ def _line(blob: str, cut: str, sizes: Mapping[str, int]) -> str | None:
 
 
 _FREQUENT = 30
-"""Changes of one file by others that are reported."""
+"""How many changes of one file by other programs are reported."""
 _NAMED = 5
 
 
 class SnapshotNotices:
-    """What the user is told of the snapshots of one session, each thing once."""
+    """The messages to the user about the snapshots of one session; each is shown once."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
@@ -129,7 +129,7 @@ class SnapshotNotices:
         self._newly_frequent: list[str] = []
 
     def once(self, text: str) -> str:
-        """Return the text; empty when it was returned before."""
+        """Return the text; empty if it was returned before."""
         if text in self._reported:
             return ""
         self._reported.add(text)
@@ -142,7 +142,7 @@ class SnapshotNotices:
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
     def pending(self, problem: str, left_out: Collection[str]) -> str:
-        """Return what was not reported yet: a `problem` of the watcher, files left out, files that change too often."""
+        """Return the messages not shown yet: a watcher's `problem`, files left out, files that change too often."""
         watcher = f"changes of files are looked for now and then, as they are not told here: {problem}"
         parts = [self.once(watcher) if problem else "", self._new_left_out(left_out), self._frequent()]
         return "; ".join(part for part in parts if part)
@@ -166,25 +166,27 @@ def _named(paths: Sequence[str]) -> str:
 logger = logging.getLogger(__name__)
 _FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
 _CHEAP = 0.3
-"""Seconds of a scan of the whole directory that is made after each action; a slower one is left to the watcher."""
+"""Seconds: if a scan of the whole directory takes longer, only what the watcher reported is scanned after an action."""
 _WATCHER_DELAY = 0.3
-"""Seconds after which the watcher has reported what was changed before."""
+"""Seconds that the watcher needs to report a change."""
 _TRIES = 8
-"""How often the recorder waits for the watcher before it counts as failed."""
+"""How often the recorder waits for the watcher before it treats the watcher as failed."""
 _IDLE_FACTOR = 100
-"""Polling takes one part of this of the time."""
+"""Polling takes at most one part in this many of the time."""
 _MAX_PATHS, _MAX_PATHS_BYTES = 1_000, 100_000
-"""Paths, and bytes of them, that are scanned one by one; for more the whole directory is scanned."""
+"""The most paths, and the most bytes of them, that are scanned one by one; beyond, the whole directory is scanned."""
 _MAX_FAULTS = 3
 
 
 CopyDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
-"""Keeps what the snapshot held of files that an action (its id) deleted; returns the id of the copy, or nothing."""
+"""Keeps copies of files that an action deleted, given its id, the version before and the changes; returns the id of the
+copy, or `""`.
+"""
 
 
 @dataclass(frozen=True)
 class SnapshotRequest:
-    """A request for a snapshot; `recorded` are files whose change is in the log already, by absolute path."""
+    """A request for a snapshot; `recorded` holds the files whose change is in the log already, by absolute path."""
 
     cause: Literal["first", "action", "person", "other", "end"]
     action_id: str = ""
@@ -204,7 +206,7 @@ class SnapshotRecorder:
         last: str = "",
         changes: Changes = native_changes,
     ) -> None:
-        """`is_writing` says whether an action runs that may write; `last` is the last snapshot in the log."""
+        """`is_writing` says whether an action that may write is running; `last` is the last snapshot in the log."""
         self.repository = repository
         self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _IDLE_FACTOR, changes)
         self._report = report
@@ -222,10 +224,10 @@ class SnapshotRecorder:
         self._was_ready = False
         self._is_closed = False
         self.is_off = False
-        """Whether no snapshots can be taken here."""
+        """Whether no snapshots can be taken."""
 
     def request(self, request: SnapshotRequest) -> None:
-        """Have a snapshot taken soon; returns at once."""
+        """Request a snapshot, to be taken soon in another thread; return at once."""
         with self._changed:
             if self.is_off:
                 return
@@ -237,17 +239,17 @@ class SnapshotRecorder:
         self._requests.put(request)
 
     def expect(self, texts: Mapping[str, str | None]) -> None:
-        """Files that are about to be written for the user: a scan that runs already may see them."""
+        """Announce files that are about to be written for the user, since a running scan may see them already."""
         with self._changed:
             self._expected = {**self._expected, **texts}
 
     def stop_expecting(self, texts: Mapping[str, str | None]) -> None:
-        """These files were not written after all, or were scanned."""
+        """Forget files that were announced: they were scanned by now, or not written after all."""
         with self._changed:
             self._expected = {path: text for path, text in self._expected.items() if (path, text) not in texts.items()}
 
     def wait(self, cancel: Cancel, seconds: float) -> bool:
-        """Wait until every request is done; False when it takes longer."""
+        """Wait until every request is done or the user interrupts; return False if it takes longer than `seconds`."""
         if self._thread is not None and self._watcher.problem:
             self.request(SnapshotRequest("other"))
         until = time.monotonic() + seconds
@@ -257,13 +259,13 @@ class SnapshotRecorder:
             return not self._pending or cancel.is_set
 
     def report_slow(self) -> None:
-        """Report once that an action begins before the snapshot before it was taken."""
+        """Report, once, that an action begins before the snapshot that should precede it is taken."""
         text = "the file versions of this folder take long; what an action changes may be told of the next one"
         if notice := self._notices.once(text):
             self._emit([VersionTaken(notice=notice)])
 
     def close(self, seconds: float = 1.0) -> None:
-        """Finish the requests, if that is quick, and end the threads."""
+        """Finish the requests, if that takes no more than `seconds`, and end the threads."""
         self._watcher.close()
         self._requests.put(None)
         if self._thread is not None:
@@ -294,7 +296,7 @@ class SnapshotRecorder:
                     self._changed.notify_all()
             if request.cause == "first" and not self.is_off:
                 prune(self.repository)
-            if self._watcher.has_news and not self.is_off:  # it came during this scan
+            if self._watcher.has_news and not self.is_off:  # reported during this scan
                 self._on_change()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
@@ -302,14 +304,14 @@ class SnapshotRecorder:
             events = self._first() if request.cause == "first" else self._next(request)
         except SnapshotError as error:
             return self._fail(request, str(error))
-        except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait in vain
+        except (OSError, ValueError, RuntimeError) as error:  # this thread must not end: actions would wait for it
             logger.exception("a file version could not be taken")
             return self._fail(request, str(error))
         self._faults = 0
         return events
 
     def _first(self) -> list[Event]:
-        """Take the first snapshot; what differs from the last one of the log was changed between two processes."""
+        """Take the first snapshot; report differences from the last one in the log as changes by other programs."""
         self.repository.prepare()
         self._watcher.start()
         since, began = self._last, time.monotonic()
@@ -367,7 +369,7 @@ class SnapshotRecorder:
         return _few(watcher.drain())
 
     def _check_watcher(self) -> None:
-        """Check whether the watcher reported everything; at the end of a run the whole directory is scanned anyway."""
+        """Check that the watcher reported every change; the whole directory is scanned at the end of a run anyway."""
         time.sleep(_WATCHER_DELAY)
         changed = set(self.repository.changed()) - self.repository.left_out
         reported = self._watcher.drain()
@@ -381,7 +383,7 @@ class SnapshotRecorder:
     def _difference(self, before: str, after: str) -> list[Change]:
         try:
             return self.repository.difference(before, after)
-        except SnapshotError:  # the older one was pruned
+        except SnapshotError:  # the older version was pruned
             return []
 
     def _deltas(self, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
@@ -391,7 +393,7 @@ class SnapshotRecorder:
             return Deltas()
 
     def _changed_by_others(self, changed: Deltas) -> list[Event]:
-        """Return the event for what other programs changed; a file that changes all the time is left out."""
+        """Return the event for what other programs changed, without files that change all the time."""
         files = self._notices.infrequent(changed.files)
         return [FilesChanged(files=files, by="other")] if files else []
 
@@ -417,5 +419,5 @@ def _covers(directory: str, path: str) -> bool:
 
 
 def texts_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
-    """Return what files hold whose change is in the log, by absolute path, as a SnapshotRequest takes it."""
+    """Return what each file holds now, by absolute path, in the form that SnapshotRequest takes."""
     return {real_path(file.path): file.after for file in files}

@@ -1,4 +1,4 @@
-"""What one part of a command takes away that no version holds, and how the person is told of it; used by `losses`."""
+"""Finds what one part of a command deletes or overwrites, and describes it to the user; used by `deletions`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from workbench.session.workspace.repository import GENERATED, not_kept
 from workbench.text import visible
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
-"""The largest copy that is kept."""
+"""The most files and bytes of which one copy is kept."""
 NO_COPY: Final = "no copy could be made"
 _MOST_PLACES = 4
-"""Places that one line names."""
+"""The most places that one line names."""
 _NOT_HELD = "not in git"
 _KEPT = f"{_NOT_HELD}; a copy is kept"
 _LOST = f"{_NOT_HELD}; can NOT be brought back: too much to keep a copy of"
@@ -32,9 +32,9 @@ _OUTSIDE = "outside the workspace: no copy is kept"
 
 @dataclass(frozen=True)
 class Deletion:
-    """Files at or below `place` that one part of a command deletes or writes over, those no version holds apart.
+    """Files at or below `place` that one part of a command deletes or overwrites.
 
-    With `is_any` some of them, which ones is not known before it runs.
+    With `is_any` it touches some of them, and which ones is not known before it runs.
     """
 
     part: Part
@@ -42,49 +42,49 @@ class Deletion:
     place: str
     count: int
     files: tuple[str, ...]
-    """Those that no version holds, and of which a copy is kept where `can_be_kept`."""
+    """The files that no version holds; a copy of them is kept if `can_be_kept`."""
     size: int
     is_whole: bool
-    """Whether all were counted."""
+    """Whether all files were counted."""
     has_history: bool = False
-    """Whether a repository is among them: git takes no files of one into another."""
+    """Whether a repository is among them: git takes no files of one repository into another."""
     is_any: bool = False
     too_large: tuple[str, ...] = ()
-    """Those of any that no copy is kept of."""
+    """With `is_any`: the files of which no copy is kept."""
     why_not: str = ""
-    """Why no copy could be made, where it failed."""
+    """Why no copy could be made; empty if none failed."""
     is_maybe: bool = False
-    """Whether it is only named, and the program may leave it as it is."""
+    """Whether the command only names the place, and the program may leave it as it is."""
     held: tuple[str, ...] = ()
-    """Those that the last version holds."""
+    """The files that the last version holds."""
     is_outside: bool = False
-    """Whether it lies outside the workspace, of which no copy is kept."""
+    """Whether the place is outside the workspace, where no copies are kept."""
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether a copy of them is small enough, and could be made."""
+        """Whether a copy of the files is small enough, and could be made."""
         return self.is_whole and self.size <= MOST_BYTES and not self.why_not
 
     @property
     def is_told(self) -> bool:
-        """A file that is only changed is told of where it could not be had again."""
+        """Whether the user is told: always of deletions and files outside, else only if the content would be lost."""
         return self.deletes or self.is_outside or not self.can_be_brought_back
 
     @property
     def can_be_brought_back(self) -> bool:
-        """Whether nothing of it would be lost for good."""
+        """Whether nothing would be lost for good."""
         is_lost = bool(self.why_not or (self.files and not self.can_be_kept) or self.too_large or self.has_history)
         return not is_lost
 
     @property
     def is_final(self) -> bool:
-        """Whether something is deleted for good that no program makes again by itself."""
+        """Whether something is deleted for good that no program creates again by itself."""
         is_made_again = PurePath(self.place).name in GENERATED and not self.has_history
         return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
 
 
 def describe(deletions: Sequence[Deletion], root: Path) -> str:
-    """One line on all that a part of a command takes away: how much, where, and whether it can be had again."""
+    """Return one line on all that a part of a command touches: how much, where, and whether it can be restored."""
     any_of = [loss for loss in deletions if loss.is_any]
     touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
     groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
@@ -104,7 +104,7 @@ def _of_known(deletions: Sequence[Deletion], root: Path) -> str:
 
 
 def _fate(deletions: Sequence[Deletion]) -> str:
-    """Whether the files can be had again; empty where there are none."""
+    """Return whether the files can be restored, in words; empty if there are none."""
     failed = next((loss.why_not for loss in deletions if loss.why_not), "")
     if failed:
         return _failed(failed)
@@ -157,7 +157,7 @@ def _name(location: Path, root: Path) -> str:
 
 
 MOST_OUTSIDE = 1_000
-"""Files outside the workspace that are counted: of them no copy is kept anyway."""
+"""The most files outside the workspace that are counted, since no copy of them is kept anyway."""
 _MOST_FOLDERS, _MOST_LOOKED = 8, 40
 _OF_FILES = (("rm",), ("unlink",))
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
@@ -165,14 +165,14 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 @dataclass
 class Below:
-    """The files at or below a path with their sizes; `is_whole`: these are all, but for those of git."""
+    """The files at or below a path with their sizes; `is_whole` says whether these are all, apart from git's own."""
 
     sizes: dict[Path, int] = field(default_factory=dict)
     is_whole: bool = True
     has_history: bool = False
 
     def count(self, path: Path) -> None:
-        """One more file, where it is one that can be read, or a link."""
+        """Count the file at the path, if it is a link or a regular file that can be read."""
         try:
             status = path.lstat()
         except OSError:
@@ -182,23 +182,23 @@ class Below:
 
 
 class Touched(NamedTuple):
-    """A place that one part of a command deletes or writes over, and the files there."""
+    """A place that one part of a command deletes or overwrites, and the files there."""
 
     part: Part
     deletes: bool
     place: str
     below: Below
     is_any: bool = False
-    """Whether it touches only some of them, and which ones is not known."""
+    """Whether it touches only some of the files, and which ones is not known."""
     is_maybe: bool = False
-    """Whether it is only named, and the program may leave it as it is."""
+    """Whether the command only names the place, and the program may leave it as it is."""
     is_outside: bool = False
     only: frozenset[Path] | None = None
-    """Of any, those that it may be at all; None for all."""
+    """With `is_any`: the only files that may be touched; None if all may."""
 
 
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
-    """All that the parts touch of what is there; a place that one names and another takes counts once."""
+    """Return all places that the parts touch; a place that one part deletes and another only names counts once."""
     touching = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
     taken = {one.place for one in touching}
     for part in parts:
@@ -208,7 +208,7 @@ def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
 
 
 def _named(part: Part, root: Path) -> Iterator[Touched]:
-    """The places that a part deletes or writes over."""
+    """Yield the places that a part deletes or overwrites."""
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_folders(part)
         inside, outside = _places((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
@@ -225,7 +225,7 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _any_of(part: Part, root: Path) -> Iterator[Touched]:
-    """The folders of which a part deletes or writes over some files; which ones is not known."""
+    """Yield the directories in which a part deletes or overwrites some files, not known which."""
     top = str(root)
     for paths, deletes in _lost_by(part):
         directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
@@ -237,7 +237,7 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
-    """Files that the words of a part name, also by their names alone in a folder that is named."""
+    """Yield files that the words of a part name, also by a name alone within a directory that is named."""
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
@@ -253,21 +253,21 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
-    """What a part deletes, and what it writes over; one that is LOW does neither."""
+    """Return the paths that a part deletes (with True) and overwrites (with False); none for a part rated LOW."""
     return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
 
 
 def _leaves_folders(part: Part) -> bool:
-    """Whether it is an `rm` that takes files only."""
+    """Return whether the part is an `rm` or `unlink` that removes only files."""
     flags = [word for word in part.words[1:] if word.startswith("-")]
     is_deep = any(word.startswith("--rec") or (word[1:2] != "-" and not {*"rR"}.isdisjoint(word)) for word in flags)
     return part.words[:1] in _OF_FILES and not is_deep
 
 
 def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
-    """What is there of the paths, and of what fits them as patterns: in the workspace, and outside of it.
+    """Return the existing paths among those named and those that match them as patterns: inside the workspace, outside.
 
-    What is written through a link is where the link leads.
+    With `follows`, the target of a link counts too, since writing through a link changes the target.
     """
     names: dict[str, None] = {}
     for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
@@ -280,7 +280,7 @@ def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[st
 
 
 def _real(path: str) -> str:
-    """Where the entry itself lies: links on the way to it are resolved, it is not."""
+    """Return the real path of the entry itself: links in its directory are resolved, the entry is not."""
     directory, name = os.path.split(path.rstrip("/") or "/")
     if name in {"", ".", ".."}:
         return real_path(path)
@@ -288,7 +288,7 @@ def _real(path: str) -> str:
 
 
 def _fitting(pattern: str) -> list[str]:
-    """What fits a pattern; `**` stands for folders, those that are hidden too."""
+    """Return the paths that match a pattern, at most MOST_FILES + 1; `**` matches directories, hidden ones too."""
     if not any(sign in pattern for sign in "*?["):
         return []
     is_deep = "**" in pattern
@@ -297,12 +297,12 @@ def _fitting(pattern: str) -> list[str]:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Whether a path is the folder or below it."""
+    """Return whether a path is the directory or below it."""
     return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
 def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> Below:
-    """What is there; with `only`, those of it."""
+    """Return the files at a place, those below it too if `deep`; with `only`, just those of them."""
     files = Below()
     if only is not None:
         for path in only:

@@ -1,4 +1,4 @@
-"""Watches a workspace for changes; where the system cannot tell them any more it asks for regular looks instead."""
+"""Watches a workspace for changes; if the system cannot report them any more, asks for a scan at regular intervals."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_c
 _OWN = ".ohw-*.tmp"
 _NO_TEXT = "Unable to decode path"
 _MOST_UNREADABLE = 100
-"""Names that are no UTF-8, after each of which watching begins again; with more of them regular looks are cheaper."""
+"""How many names that are not UTF-8 are tolerated: each restarts watching, so beyond it regular scans are cheaper."""
 _LEAST_PAUSE = 2.0
-"""Seconds between two looks where nothing tells of changes."""
+"""The fewest seconds between two regular scans."""
 
 
 class Changes(Protocol):
-    """Batches of absolute paths that changed, an empty one from time to time; raises OSError, RuntimeError."""
+    """Yields sets of absolute paths that changed, an empty one from time to time; raises OSError, RuntimeError."""
 
     def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-        """Until `stop` is set."""
+        """Yield changes in the workspace until `stop` is set."""
 
 
 def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-    """What the system tells of the folder and all below it; no link out of it is followed.
+    """Yield the changes that the system reports in the directory and below; follow no link out of it.
 
-    After a new start, or a name that the library cannot read, the whole folder counts as changed once.
+    After a restart, or a name that the library cannot read, the whole directory counts as changed once.
     """
     missed = False
     unreadable = 0
@@ -44,7 +44,10 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
 
 
 def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterator[set[str]]:
-    """Until the folders must be listed again: the library follows links, so where there are any each is named."""
+    """Yield changes until the directories must be listed again.
+
+    The library follows links, so if there are any, each directory is named to it.
+    """
     from watchfiles import Change, watch
 
     directories, has_links = _folders(workspace)
@@ -58,7 +61,7 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
         stop_event=stop,
         yield_on_timeout=True,
         raise_interrupt=False,
-        ignore_permission_denied=False,  # that would pass over the limits of the system as well
+        ignore_permission_denied=False,  # ignoring them would hide the limits of the system as well
         force_polling=False,
     )
     for batch in batches:
@@ -72,7 +75,7 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
 
 
 def _folders(workspace: Path) -> tuple[list[str], bool]:
-    """The folders in which versions may change, and whether a link to a folder is anywhere."""
+    """Return the directories in which versions may change, and whether there is a link to a directory anywhere."""
     watched, has_links = [], False
     for directory, names, _ in os.walk(workspace):
         if _SKIPPED.isdisjoint(directory.removeprefix(str(workspace)).split("/")) and is_text(directory):
@@ -82,18 +85,18 @@ def _folders(workspace: Path) -> tuple[list[str], bool]:
 
 
 def is_text(path: str) -> bool:
-    """Whether the name can be given to the library, which takes UTF-8 alone."""
+    """Return whether the path can be given to the library, which takes only UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def is_of_interest(path: str) -> bool:
-    """Whether a version may hold the file: nothing of git's own, nothing we write for a moment."""
+    """Return whether a version may hold the file: git's own files and our temporary ones are of no interest."""
     parts = path.split("/")
     return _SKIPPED.isdisjoint(parts) and not fnmatch(parts[-1], _OWN)
 
 
 class Watcher:
-    """Collects the paths that change; calls `on_change` in its thread after each batch, or at each regular look."""
+    """Collects the paths that change; calls `on_change` in its thread after each batch, or for each regular scan."""
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class Watcher:
         pause: Callable[[], float],
         changes: Changes = native_changes,
     ) -> None:
-        """`pause` are the seconds that regular looks should be apart."""
+        """`pause` returns the seconds between two regular scans."""
         self._workspace = workspace
         self._on_change = on_change
         self._pause = pause
@@ -112,22 +115,22 @@ class Watcher:
         self._stop = threading.Event()
         self._lost = threading.Event()
         self.is_ready = False
-        """It tells of every change from now on."""
+        """Whether every change is reported from now on."""
         self.problem = ""
-        """Why it does not tell of changes; empty while it does."""
+        """Why changes are not reported; empty while they are."""
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start watching in another thread."""
         threading.Thread(target=self._run, name="session-watcher", daemon=True).start()
 
     @property
     def is_whole(self) -> bool:
-        """Whether what it saw is all there was."""
+        """Whether all changes so far were seen."""
         return self.is_ready and not self.problem
 
     @property
     def has_news(self) -> bool:
-        """Whether it saw something since the last time."""
+        """Whether changes were seen since the last call of `drain`."""
         with self._lock:
             return self.is_whole and bool(self._seen)
 
@@ -139,12 +142,12 @@ class Watcher:
         return sorted(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
 
     def give_up(self, problem: str) -> None:
-        """It missed something: from now on regular looks take its place."""
+        """Stop watching because changes were missed; ask for regular scans instead."""
         self.problem = self.problem or problem
         self._lost.set()
 
     def close(self) -> None:
-        """Let its thread end."""
+        """End the thread."""
         self._stop.set()
         self._lost.set()
 
@@ -169,7 +172,7 @@ class Watcher:
 
 
 def _said(error: Exception) -> str:
-    """One line on why the system does not tell; watchfiles puts its own data behind some of them."""
+    """Return one line on why the system reports no changes, without the internal data that watchfiles appends."""
     message = getattr(error, "strerror", None) or str(error)
     if "watch limit" in message:
         return "the system watches no more folders (fs.inotify.max_user_watches)"
