@@ -1,4 +1,4 @@
-"""ASCII replacements for the characters we draw, for terminals without Unicode."""
+"""ASCII replacements for the characters that the interface draws, for terminals without Unicode."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ _SAME: Final = (
     ("\xa0", " "),
 )
 TABLE: Final = {ord(sign): plain for signs, plain in _SAME for sign in signs}
-"""The replacement of each character, one cell for one cell."""
+"""The replacement of each character, by code point; both take one cell."""
 _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·")} | {ord("…"): "..."}
-"""Replacements in running text, where an ellipsis may be three dots and a middle dot stays."""
+"""The replacements for running text, where an ellipsis becomes three dots and a middle dot is not replaced."""
 
 
 def add_sign(sign: str, plain: str) -> None:
-    """Let a sign be written as that ASCII character; signs that have one already keep it."""
+    """Add an ASCII replacement for a character that has none yet."""
     if plain.isascii() and ord(sign) not in TABLE:
         TABLE[ord(sign)] = _WORDS[ord(sign)] = plain
 
 
 def in_ascii(text: str) -> str:
-    """Return running text in ASCII: our characters as look-alikes, everything else as an escape."""
+    """Return running text in ASCII: characters of the interface as look-alikes, all others as escapes."""
     if text.isascii():
         return text
     return text.translate(_WORDS).encode("ascii", "backslashreplace").decode()
 
 
 def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the locale has no Unicode; `OHW_ASCII` overrides the locale."""
+    """Return whether the locale has no Unicode; `OHW_ASCII` overrides the locale."""
     said = env.get("OHW_ASCII", "").lower()
     if said:
         return said in ("1", "true", "yes", "on")
@@ -62,6 +62,6 @@ def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def _ctype(env: Mapping[str, str]) -> str:
-    """Return the locale of characters; Python itself sets it to C.UTF-8 where the user's is C."""
+    """Return the locale of characters, an empty string if Python itself set it to C.UTF-8 because the user's is C."""
     ctype = env.get("LC_CTYPE", "")
     return "" if ctype == "C.UTF-8" and env.get("LANG") in ("C", "POSIX") else ctype

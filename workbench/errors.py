@@ -1,4 +1,4 @@
-"""The exception that users see, and one line about any other that says what to do next."""
+"""The exception for errors the user can act on, and functions that describe any other in one line with advice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_MEMORY = "the system refused more memory; close other programs or raise the 
 _NO_LIBRARY = re.compile(
     r"failed to map segment|[Cc]annot allocate|out of memory|cannot create (?:shared object|link map)|start new thread"
 )
-"""What the loader of shared libraries (glibc, musl) and `threading` say where there is no memory."""
+"""Matches the messages of the shared library loader (glibc, musl) and of `threading` when there is no memory."""
 _EXHAUSTED = {
     errno.ENOMEM: _NO_MEMORY,
     errno.EAGAIN: _NO_MEMORY,
@@ -37,7 +37,7 @@ _EXHAUSTED = {
 
 
 def exhaustion(error: BaseException) -> str:
-    """Return what the system ran out of and what to do, empty for any other exception."""
+    """Return what the system ran out of and what to do; an empty string if that is not what the exception means."""
     if any(_is_out_of_memory(each) for each in _chain(error)):
         return _NO_MEMORY
     known = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
@@ -45,7 +45,7 @@ def exhaustion(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the exception and its causes: an import error often hides the one that matters."""
+    """Yield the exception and its causes, because an import error often hides the one that matters."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -53,13 +53,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _is_out_of_memory(error: BaseException) -> bool:
     is_library = isinstance(error, ImportError | RuntimeError) and _NO_LIBRARY.search(str(error))
-    # C code of Python that was refused memory fails without saying why.
+    # Python's own C code can fail without setting an exception when it gets no memory.
     is_silent = isinstance(error, SystemError) and "without exception set" in str(error)
     return isinstance(error, MemoryError) or is_silent or bool(is_library)
 
 
 def describe_fault(error: BaseException) -> str:
-    """Return one line about an unexpected exception: what the system ran out of, else that it is a bug."""
+    """Return one line about an unexpected exception: what the system ran out of, or else that it is a bug."""
     known = exhaustion(error)
     if known:
         return f"{known}; then send a message to go on"

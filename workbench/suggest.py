@@ -7,15 +7,15 @@ from difflib import SequenceMatcher, get_close_matches
 
 
 def near(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return `; did you mean NAME?`, or nothing where no name is close."""
+    """Return `; did you mean NAME?` with the nearest name, an empty string if no name is close."""
     suggestion = nearest(name, names, least)
     return f"; did you mean {suggestion!r}?" if suggestion else ""
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return the known name at the smallest edit distance; ties go to an anagram.
+    """Return the name at the smallest edit distance, in case of a tie an anagram; an empty string if no name is close.
 
-    `least` says how alike it must be at least, from 0 (not at all) to 1; empty where none is.
+    `least` is the similarity a name must have at least, from 0 (none) to 1 (equal).
     """
     plain = {each.casefold(): each for each in names}
     meant = name.casefold()
@@ -29,7 +29,7 @@ def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """Return the Damerau-Levenshtein distance (optimal string alignment: no substring is edited twice)."""
+    """Return the Damerau-Levenshtein distance by optimal string alignment, which edits no substring twice."""
     before: list[int] = []
     above = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):

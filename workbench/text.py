@@ -1,4 +1,4 @@
-"""Text from outside made safe to show, to store and to send; called by every layer."""
+"""Functions that make text from outside safe to show, to store and to send; used by all packages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LETTERS = (
     "\U00016f35\U00016f3a\U00016f3b\U00016f3f\U00016f40\U00016f42\U00016f43"
     "]"
 )
-"""Letters of any script."""
+"""A character set of the letters, of any script, that are drawn like ASCII."""
 SIGNS = (
     "["
     "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
@@ -49,16 +49,16 @@ SIGNS = (
     "\U0001d23a\U0001d23b\U0001f74c\U0001f768"
     "]"
 )
-"""Punctuation, symbols and modifier letters."""
+"""A character set of the punctuation, symbols and modifier letters that are drawn like ASCII."""
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 ACCENTS = f"(?<![^\\W\\d_{_MARKS}])(?<![0-9#*]\ufe0f)(?<![{_MARKS}])[{_MARKS}]+|(?<=[{_MARKS}]{{2}})[{_MARKS}]+"
-"""Accents on what is no letter, and those above the second on one."""
+"""Matches accents that do not follow a letter, and all but the first two accents on a letter."""
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 REORDERED = f"[{_RIGHT_TO_LEFT}](?:(?:[^\\w\\n]|_|[\\d{_RIGHT_TO_LEFT}])*[\\d{_RIGHT_TO_LEFT}])?"
-"""From a sign that is written from right to left to the last one that is drawn in its order, with what is between."""
+"""Matches a run that is drawn from right to left: it begins with such a letter and ends with one or with a digit."""
 OPERATORS = r"[|&;<>()=$`*?{}\[\]!#~\\/]|(?<!\w)-"
 FOREIGN_DIGITS = r"(?<=[A-Za-z0-9])(?![0-9])\d|(?![0-9])\d(?=[A-Za-z0-9])"
-"""Digits of other scripts beside letters and digits of ASCII."""
+"""Matches digits of other scripts that stand beside ASCII letters or digits."""
 
 
 HIDDEN = (
@@ -66,7 +66,7 @@ HIDDEN = (
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
 )
-"""C0 (but tab and newline), DEL, C1, bidirectional and invisible signs, tags: for a set of a pattern."""
+"""C0 (without tab and newline), DEL, C1, bidirectional and invisible characters and tags, for a character set."""
 _UNSAFE = re.compile(f"[{HIDDEN}]")
 _UNSAFE_OR_BREAK = re.compile(f"[{HIDDEN}\n\t]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -74,9 +74,9 @@ _NAMES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
 
 
 def visible(text: str, *, lines: bool = True) -> str:
-    """The text with every control, bidirectional and invisible character as an escape that can be seen.
+    """Return the text with every control, bidirectional and invisible character replaced by an escape.
 
-    Newlines and tabs stay, unless `lines` is false: then the result is a single line.
+    Newlines and tabs are kept if `lines` is true; if it is false, they become escapes and the result is one line.
     """
     return (_UNSAFE if lines else _UNSAFE_OR_BREAK).sub(_escape, text)
 
@@ -90,7 +90,7 @@ _EMOJI = re.compile("[\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u26d3\u2708\u27
 
 
 def _joins_emoji(match: re.Match[str]) -> bool:
-    """Whether a zero-width joiner makes one emoji of two, as in a family: that hides nothing."""
+    """Return whether a matched zero-width joiner joins two emoji, as in a family, where it hides nothing."""
     text, at = match.string, match.start()
     before = text[:at].rstrip("\ufe0f")[-1:] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
     return bool(_EMOJI.match(before) and _EMOJI.match(text, at + 1))
@@ -109,38 +109,37 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _ODD = re.compile(r"[^\x00-\x7f]")
 _FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])")
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
-"""Scripts with letters that look like Latin ones."""
+"""The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
-"""Scripts of whose letters only the closest twins count in a word of its own: many common words would be escapes."""
+"""Scripts in wide use: in a word of one of them only `_TWINS` count, since otherwise common words became escapes."""
 _TWINS = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
     "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd\u03f2\u03f3"
     "\u0578\u057d\u0585\u0581\u0570\u0584"
 )
-"""Cyrillic, Greek and Armenian letters that are drawn as a Latin one: a word of these alone reads as another word."""
+"""Cyrillic, Greek and Armenian letters drawn like Latin ones; a word of only these reads as a Latin word."""
 _LATIN_TWINS = frozenset(
     "\u0131\u0237\u0251\u0261\u0269\u026a\u0280\u028f\u0262\u0274\u029f\u029c\u0299\u01c0\u017f"
     "\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731\ua730\ua7af\ua7ae"
 )
-"""Latin letters that are drawn as one of ASCII: without a dot, small capitals, those of phonetics."""
+"""Latin letters that are drawn like ASCII ones: dotless letters, small capitals and phonetic letters."""
 _OVERLAY = re.compile(
     "[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20d8-\u20da\u20dd-\u20e0\u20e2\u20e4-\u20e6\u20ea\u20eb]|"
     "(?<![\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff0-9#*])[\ufe0e\ufe0f]"
 )
-"""Signs that are drawn over the letter before, and a choice of how a sign is drawn behind what has no other way."""
+"""Matches marks drawn over the letter before them, and variation selectors after characters without variants."""
 _DRAWN_ANYHOW = frozenset({"Zs", "Cf", "Cn", "Co"})
-"""Kinds of signs that are drawn as nothing, or as a font likes: blanks, formats, private and unassigned ones."""
+"""Categories of characters that are drawn as nothing or depend on the font: space, format, unassigned, private."""
 _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
-"""Signs of sums and of phonetics that are drawn as `/`, `\\`, `:`, `!`, `*` and `|`."""
+"""Mathematical, phonetic and similar characters that are drawn like `/`, `\\`, `:`, `!`, `*` and `|`."""
 
 
 def revealed(text: str, *, lines: bool = True) -> str:
-    """As `visible`, for commands and paths that are asked about: letters that look like others are escapes too, and
-    blanks that are none.
+    """Return the text as `visible` does, with escapes also for look-alike letters and for blanks that are no spaces.
 
-    A word in one script stays as it is, unless all of it could be read as Latin, or it is written from right to left
-    and an operator would be drawn on its other side.
+    This is for commands and paths that need approval. A word in one script is not changed, unless all of it could be
+    read as Latin, or it is written from right to left and an operator would be drawn on its other side.
     """
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text)))
@@ -150,7 +149,7 @@ def revealed(text: str, *, lines: bool = True) -> str:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """A pattern that is compiled when it is first needed: the first frame has no time for the large ones."""
+    """Return the compiled pattern. It is compiled on first use, because the large ones would delay the first frame."""
     return re.compile(text)
 
 
@@ -167,19 +166,22 @@ def _word(found: re.Match[str]) -> str:
 
 
 def _is_mixed(word: str) -> bool:
-    """Whether letters of ASCII stand beside those of another script."""
+    """Return whether the word has both ASCII letters and letters of a script other than Latin."""
     return any(sign < "\x80" for sign in word) and any(sign >= "\x80" and _script(sign) != "LATIN" for sign in word)
 
 
 def _reads_as_ascii(word: str) -> bool:
-    """Whether all of a word in a script that few can read is drawn as ASCII."""
+    """Return whether all letters of the word are drawn like ASCII and none belongs to a script in wide use."""
     return all(_pattern(LETTERS).match(sign) for sign in word) and not any(
         _script(sign) in _WRITTEN_TODAY for sign in word
     )
 
 
 def _without_modifiers(word: str) -> str:
-    """A word with escapes for modifier letters that are drawn as ASCII; in other scripts they are letters like all."""
+    """Return the word with escapes for modifier letters that are drawn like ASCII.
+
+    A word in scripts other than Latin is not changed: there they are ordinary letters.
+    """
     others = {_script(sign) for sign in word if unicodedata.category(sign) != "Lm"}
     if others and "LATIN" not in others:
         return word
@@ -193,7 +195,10 @@ def _modifies(sign: str) -> bool:
 
 
 def _in_order(found: re.Match[str]) -> str:
-    """Words from right to left around an operator are drawn in another order than they run in."""
+    """Return a right-to-left run with its letters as escapes if it has an operator, else unchanged.
+
+    The words around an operator would be drawn in another order than they are executed in.
+    """
     text = found.group()
     return (
         "".join(_code(sign) if sign >= "\x80" else sign for sign in text) if _pattern(OPERATORS).search(text) else text
@@ -201,7 +206,7 @@ def _in_order(found: re.Match[str]) -> str:
 
 
 def _in_scripts(word: str) -> str:
-    """A word of one script as it is; one of several, or of twins alone, with escapes."""
+    """Return the word, with escapes if it mixes scripts with letters like Latin ones, or consists of `_TWINS` alone."""
     scripts = {_script(sign) for sign in word} - {"MODIFIER"}
     if scripts.isdisjoint(_LIKE_LATIN):
         return word
@@ -214,16 +219,16 @@ def _sign(found: re.Match[str]) -> str:
     sign = found.group()
     if _pattern(SIGNS).match(sign) and not sign.isalpha():
         before = found.string[found.start() - 1 : found.start()]
-        is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script it stands in
+        is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script around it
         return sign if is_own else _code(sign)
     return _code(sign) if _deceives(sign) else sign
 
 
 @lru_cache(4096)
 def _deceives(sign: str) -> bool:
-    """Whether a sign stands for no letter of a script and is drawn as nothing, or as one of ASCII."""
+    """Return whether a character is drawn as nothing, depends on the font, or looks like an ASCII character."""
     if sign in _STROKES or sign in "\u2800\ufffc" or unicodedata.category(sign) in _DRAWN_ANYHOW:
-        return sign != "\u200d"  # it joins emoji; elsewhere it is one of the hidden signs
+        return sign != "\u200d"  # the zero-width joiner joins emoji; anywhere else `visible` escapes it
     kind, *codes = unicodedata.decomposition(sign).split() or [""]
     if not kind.startswith("<"):
         kind, codes = "", [kind, *codes]
@@ -234,7 +239,7 @@ def _deceives(sign: str) -> bool:
 
 @lru_cache(4096)
 def _script(sign: str) -> str:
-    """The script of a letter, as its name begins; those that belong to all count as Latin."""
+    """Return the script of a letter: the first word of its Unicode name, an empty string if it has no name."""
     return unicodedata.name(sign, "").partition(" ")[0]
 
 
@@ -243,12 +248,15 @@ def _codes(found: re.Match[str]) -> str:
 
 
 def well_formed(text: str) -> str:
-    """The text without lone surrogates and NUL, so that it can be stored as UTF-8 and sent to a model."""
+    """Return the text with lone surrogates and NUL replaced, so that it can be stored as UTF-8 and sent to a model."""
     return _SURROGATE.sub("\ufffd", text).replace("\x00", "\ufffd")
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """At most about `limit` characters: head and tail at whole lines, and how many lines are left out between."""
+    """Return the text; if it has more than `limit` characters, only its head and tail, and how much is omitted between.
+
+    The cuts are at line ends if possible. The result may be slightly longer than `limit`.
+    """
     if len(text) <= limit:
         return text
     head = _to_line_end(text, limit // 2)
@@ -269,12 +277,12 @@ def _to_line_start(text: str, at: int) -> int:
 
 
 def first_line(text: str, width: int = 80, show: Callable[..., str] = visible) -> str:
-    """The first line that says something, safe to show, at most `width` characters; `revealed` for commands."""
+    """Return the first line that is not blank, safe to show and cut to `width` characters; `show` makes it safe."""
     line = next((part for part in text.splitlines() if part.strip()), "").strip()
     shown = show(line, lines=False)
     return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 
 def counted(count: int, what: str) -> str:
-    """How many there are: `1 file`, `2 files`, `1,200 files`."""
+    """Return a count with its noun: `1 file`, `2 files`, `1,200 files`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The command line: `main` runs a command, `arguments` declares them, and `ohw NAME` is in the module NAME."""
+"""The command line: `main` runs a command, `arguments` declares all of them, and each has a function in a module."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _FUNCTIONS = {
     "config": "config:config",
     "locate": "config:locate",
 }
-"""Module and function of each command, imported when it is run: some load what takes long."""
+"""The module and function of each command, imported when it runs, because some take long to load."""
 
 
 def function_of(command: str) -> Callable[[Namespace], int]:
-    """Return the function of a command: it takes the arguments and returns the exit code."""
+    """Return the function of a command, which takes the parsed arguments and returns the exit code."""
     module, _, function = _FUNCTIONS[command].partition(":")
     command_function: Callable[[Namespace], int] = getattr(import_module(f"{__name__}.{module}"), function)
     return command_function

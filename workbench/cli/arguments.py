@@ -1,4 +1,4 @@
-"""The arguments of `ohw`: its commands, their options, and the flags of the table of settings."""
+"""Parses the arguments of `ohw`: the commands, their options, and the flags declared in the table of settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    # `typing` itself costs a tenth of the start.
+    # Importing `typing` would take a tenth of the start.
     from typing import NoReturn
 
 _HELP = "A terminal workbench where you and a coding agent work on one folder."
@@ -44,18 +44,24 @@ _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in 
 _EPILOG += "\n\nUse `ohw -- demo` to send the word itself. `ohw COMMAND --help` describes a command."
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
-"""Options that take a value, beside those of the settings."""
+"""Options that take a value, without those of the settings."""
 
 
 def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
-    """Return the command, empty for none, and its arguments. Raises UsageError, and SystemExit after `--help`."""
+    """Return the command, an empty string if there is none, and its parsed arguments.
+
+    Raises UsageError if they are invalid, and SystemExit after `--help`.
+    """
     position = _command_at(words)
     command = words.pop(position) if position is not None else ""
     return command, _parser(command).parse_args(words)
 
 
 def _command_at(words: Sequence[str]) -> int | None:
-    """Return the index of the command: the first word that is neither an option nor its value."""
+    """Return the index of the command, None if there is none.
+
+    The command is the first word that is neither an option nor its value, provided it is the name of a command.
+    """
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in _flags())
     for index, word in enumerate(words):
         if word == "--":

@@ -1,4 +1,4 @@
-"""What the commands share: settings, directory and session from the arguments, and output."""
+"""Functions the commands share: they get settings, directory and session from the arguments, and print lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
-    """Return the locations, and the settings with the flags applied. Raises UsageError."""
+    """Return the user's directories, and the settings with the flags applied. Raises UsageError if one is invalid."""
     where = Locations.from_environment()
     flags = {name: getattr(arguments, name) for name, each in declared(Settings).items() if each.flag}
     settings = load_settings(where, lenient=lenient, **flags)
@@ -29,7 +29,7 @@ def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locatio
 
 
 def workspace_of(arguments: Namespace) -> Path:
-    """Return the directory to work in. Raises UsageError where there is none."""
+    """Return the directory to work in. Raises UsageError if it does not exist or is not a directory."""
     workspace = Path(arguments.workspace or ".").expanduser()
     if arguments.workspace == "":
         raise UsageError("--workspace is empty; give a directory")
@@ -42,7 +42,7 @@ def workspace_of(arguments: Namespace) -> Path:
 
 
 def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
-    """Return the session by its ID, the last one of this directory, or the last of all. Raises UsageError."""
+    """Return the session with the ID, or the last one of this directory or of all. Raises UsageError without one."""
     from workbench.session.storage.catalog import find_session, last_session
 
     if arguments.id and arguments.last:

@@ -1,4 +1,4 @@
-"""`ohw config`: every setting with its value and where it comes from."""
+"""`ohw config` prints every setting with its value and origin; `ohw locate` prints the paths of the user's files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.text import visible
 
 
 def config(arguments: Namespace) -> int:
-    """Print one line for each setting; return 1 where the file has invalid ones, which are on stderr."""
+    """Print one line for each setting, and each problem of the file on stderr; return 1 if there are problems."""
     locations, settings = settings_of(arguments, lenient=True)
     written, problems = written_settings(locations)
     rows = [
@@ -30,7 +30,7 @@ def config(arguments: Namespace) -> int:
 
 
 def _value(setting: Setting, value: object) -> str:
-    """Return the value in one line: of a table the names of its entries, of a key that it is set."""
+    """Return the value in one line: for a table the names of its entries, for a secret only whether it is set."""
     if isinstance(value, Mapping):
         return ", ".join(value)
     if setting.is_secret:
@@ -39,7 +39,7 @@ def _value(setting: Setting, value: object) -> str:
 
 
 def locate(_: Namespace) -> int:
-    """Print one path per line."""
+    """Print the path of each kind of file, one per line."""
     where = Locations.from_environment()
     rows = {
         "settings": where.settings_file,

@@ -1,4 +1,4 @@
-"""`ohw export`: write a session in one of several formats."""
+"""`ohw export` writes a session in one of several formats."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PictureStyle:
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What to export; `until` is the last event, None for all."""
+    """The format of an export and its last event; with `until` None, all events are exported."""
 
     form: str
     until: int | None = None
@@ -72,7 +72,7 @@ def export(arguments: Namespace) -> int:
 
 
 def _request_of(arguments: Namespace, theme: str) -> ExportRequest:
-    """Return what the arguments ask for. Raises UsageError."""
+    """Return the export that the arguments describe. Raises UsageError if one is invalid."""
     form = arguments.form or _form_of(arguments.output) or "markdown"
     size = _SIZE.fullmatch(arguments.size)
     columns, rows = (int(size[1]), int(size[2])) if size else (0, 0)
@@ -82,7 +82,7 @@ def _request_of(arguments: Namespace, theme: str) -> ExportRequest:
 
 
 def _lines_of(store: Store, request: ExportRequest) -> Iterator[str]:
-    """Yield the export line by line. Raises UsageError where there is no event of that number."""
+    """Return the lines of the export. Raises UsageError if there is no event with the number `until`."""
     from workbench.view.transcript.transcript import Recorded
 
     last = store.last_seq
@@ -123,7 +123,10 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
 
 
 def _save(lines: Iterable[str], file: Path) -> None:
-    """Write a file that only its owner can read; an old one stays until all is written. Raises UsageError."""
+    """Write the lines to a file that only its owner can read. Raises UsageError if that fails.
+
+    An existing file stays unchanged until all lines are written.
+    """
     target = Path(os.path.realpath(file))
     try:
         with _temporary_beside(target) as (descriptor, temporary):

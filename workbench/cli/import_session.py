@@ -1,4 +1,4 @@
-"""`ohw import`: create a session from exported JSON lines."""
+"""`ohw import` creates a session from exported JSON lines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def import_session(arguments: Namespace) -> int:
-    """Create a session from a file or stdin. Mode, model and rules are the user's own, never those of the file."""
+    """Create a session from a file or stdin. Mode, model and rules come from the user's settings, not from the file."""
     locations, settings = settings_of(arguments, lenient=True)
     if settings.mode == NEVER:
-        # That mode is confirmed where the session is opened.
+        # The user has to confirm that mode when the session is opened.
         settings = replace(settings, mode=Settings().mode)
     name, workspace = _imported_from(locations, settings, arguments.file)
     print_line(f"{name}\nResume with: ohw resume {name}")
@@ -39,7 +39,10 @@ def import_session(arguments: Namespace) -> int:
 
 
 def _imported_from(locations: Locations, settings: Settings, source: str) -> tuple[str, str]:
-    """Create it from a file (`-` is stdin); return its ID and directory. Raises StoreError, UsageError."""
+    """Create a session from the file `source` (`-` is stdin); return its ID and directory.
+
+    Raises StoreError or UsageError if that fails.
+    """
     try:
         if source == "-":
             return _imported(locations, settings, sys.stdin)
@@ -76,7 +79,7 @@ def _beginning(line: str) -> dict[str, object]:
     if not isinstance(first, dict) or first.get("kind") != "session_started" or not isinstance(first.get("id"), str):
         raise UsageError("this is not an exported session: it does not start with session_started")
     workspace = first.get("workspace")
-    # A relative one would mean wherever the user happens to be.
+    # A relative path would depend on the user's current directory.
     if isinstance(workspace, str) and not Path(workspace).is_absolute():
         raise UsageError("this is not an exported session: its directory is not an absolute path")
     return first
@@ -86,7 +89,7 @@ def _is_free(locations: Locations, name: str) -> bool:
     try:
         return not session_path(locations, name).exists()
     except UsageError:
-        # It cannot be a file name.
+        # The ID cannot be a file name.
         return False
 
 

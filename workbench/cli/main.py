@@ -1,4 +1,4 @@
-"""The `ohw` command: exit codes, failures in one line, and dispatch to the module of the command."""
+"""The `ohw` command: calls the function of a command, reports a failure in one line, and returns the exit code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from workbench.errors import UsageError, WorkbenchError, exhaustion
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. A WorkbenchError is one line on stderr, as is a failed write."""
+    """Run one command and return its exit code; report a WorkbenchError or a failed write in one line on stderr."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         if None in (sys.stdin, sys.stdout, sys.stderr):
             _refuse_closed_streams(words)
         code = _dispatch(words)
-        sys.stdout.flush()  # while a failure can still be told
+        sys.stdout.flush()  # while a failure can still be reported
         return code
     except WorkbenchError as error:
         _complain(error)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_closed_streams(words: list[str]) -> None:
-    """Put the null device in place of closed streams; raises UsageError where the command could not be followed."""
+    """Replace closed streams with the null device. Raises UsageError if the user could not see the output then."""
     from workbench.plain.output import replace_closed_streams
 
     closed = replace_closed_streams()
@@ -51,7 +51,7 @@ def _refuse_closed_streams(words: list[str]) -> None:
 
 
 def _is_stdout_failing() -> bool:
-    """Whether it was standard output that failed: what could not be written is still in its buffer."""
+    """Return whether it was standard output that failed: a second flush of what is still in its buffer fails too."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -60,7 +60,7 @@ def _is_stdout_failing() -> bool:
 
 
 def _discard_stdout() -> None:
-    """What is still buffered must not fail again at exit."""
+    """Discard what is still buffered, so that writing it does not fail again at exit."""
     from workbench.plain.output import discard_output
 
     discard_output(sys.stdout.buffer)
@@ -70,7 +70,7 @@ def _dispatch(words: list[str]) -> int:
     if words == ["--version"]:
         sys.stdout.write(f"ohw {__version__}\n")
         return 0
-    # `--version` needs no parser.
+    # Imported late, because `--version` needs no parser.
     from workbench.cli.arguments import parse
 
     command, arguments = parse(words)
@@ -82,7 +82,7 @@ def _complain(error: WorkbenchError) -> None:
         from workbench.text import visible
 
         line = visible(str(error), lines=False)
-    except (MemoryError, ImportError):  # nothing more can be loaded
+    except (MemoryError, ImportError):  # no module can be loaded any more
         line = ascii(str(error))[1:-1]
     sys.stderr.write(f"ohw: {line}\n")
 

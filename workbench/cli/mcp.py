@@ -1,4 +1,4 @@
-"""`ohw mcp`: list, add, test and remove MCP servers, sign in, and approve changed tools."""
+"""`ohw mcp` lists, adds, tests and removes MCP servers, signs in at them, and approves changed tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME htt
 
 
 def mcp(arguments: Namespace) -> int:
-    """List the servers, or act on one. Raises UsageError and ServerFailed."""
+    """List the servers, or act on one; return 1 if the list has problems. Raises UsageError or ServerFailed."""
     where, settings = settings_of(arguments)
     configs = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
     for each in configs.servers:
@@ -126,7 +126,7 @@ def _sign(where: Locations, server: ServerConfig, arguments: Namespace) -> None:
 
     def print_now(line: str) -> None:
         print_line(line)
-        # The user acts on it while the command waits, also through a pipe.
+        # The user needs the line while the command waits, also through a pipe.
         sys.stdout.flush()
 
     login(store, server, print_now, opens_browser=arguments.browser)
@@ -141,7 +141,7 @@ def _test(where: Locations, server: ServerConfig) -> None:
         took = time.monotonic() - start
     except ServerFailed as error:
         why = KNOWN.masked(str(error))
-        # Lists and the screen show it too.
+        # Record the failure, because lists and the screen show it too.
         client.catalog.failed(server, why)
         raise type(error)(why) from None
     finally:

@@ -1,4 +1,4 @@
-"""`ohw models`: list available models; `ohw models test` makes one real call."""
+"""`ohw models` lists the available models; `ohw models test` makes one real call."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def models(arguments: Namespace) -> int:
 
 
 def _page(locations: Locations, settings: Settings) -> str:
-    """Return saved models, keys that are set and servers that answer; no key is in it."""
+    """Return a list of the saved models, the names of keys that are set, and the local servers that respond."""
     parts = [
         ("Saved models", list(_profiles(settings)), f"none; add tables [models.NAME] to {locations.settings_file}"),
         ("Keys in the environment", [_line(source) for source in sources_of_keys()], "none"),
@@ -47,7 +47,10 @@ def _page(locations: Locations, settings: Settings) -> str:
 
 
 def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]) -> str:
-    """Call that model, or the current one, and return the result. Raises WorkbenchError, saying what to do."""
+    """Call the model `name`, or the current one if there is no name, and return one line about the result.
+
+    Raises WorkbenchError that says what to do.
+    """
     name = name or settings.model
     if not name:
         raise UsageError(NO_MODEL_MESSAGE)
@@ -81,7 +84,7 @@ def _named(profile: Profile) -> str:
 
 
 def _key_state(profile: Profile) -> str:
-    """Return whether the key is where the saved model says, never the key."""
+    """Return the configured place of the key and whether it is there, never the key; empty if no place is set."""
     if profile.api_key_file:
         there = "source" if Path(profile.api_key_file).expanduser().is_file() else "missing"
         return f"  (key: {profile.api_key_file} {there})"

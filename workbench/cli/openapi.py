@@ -1,4 +1,4 @@
-"""`ohw openapi`: list the OpenAPI documents of the settings; review and approve a changed one."""
+"""`ohw openapi` lists the OpenAPI documents of the settings, and shows and approves changes of one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE = "No OpenAPI documents. Add one as [tools.openapi.NAME] in settings.toml 
 
 
 def openapi(arguments: Namespace) -> int:
-    """List the documents, or show or approve the changes of one. Raises UsageError."""
+    """List the documents, or show or approve the changes of one. Raises UsageError if that is not possible."""
     where, settings = settings_of(arguments)
     sources = list(_sources(settings))
     if (arguments.action or "list") == "list":
@@ -50,7 +50,10 @@ def _state(where: Locations, source: Source) -> str:
 
 
 def _review(where: Locations, source: Source, approved: str | None) -> None:
-    """Show the changes, or approve those with the hash `approved`; an empty hash means those shown last."""
+    """Show the changes if `approved` is None, else approve them if it is their hash.
+
+    An empty `approved` stands for the hash of the changes shown last. Raises UsageError if the hash is another one.
+    """
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None
     if new is None:

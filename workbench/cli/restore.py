@@ -1,4 +1,4 @@
-"""`ohw restore`: restore what commands deleted, and any path from any version."""
+"""`ohw restore` restores files that commands deleted, and any path from any version."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.text import counted, first_line, revealed
 
 _ID = 8
-"""Characters of a version that are shown."""
+"""How many characters of a version are shown."""
 _NAMED = 3
 _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC"
 
 
 def restore(arguments: Namespace) -> int:
-    """List the backups or versions of a directory, or restore one, whole or some paths of it."""
+    """List the backups or versions of a directory, restore a backup or paths of it, or restore paths of a version."""
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
     repository = SnapshotRepository(locations, workspace, "restore")
     copies = SafetyCopies(repository)
@@ -47,7 +47,7 @@ def restore(arguments: Namespace) -> int:
 
 
 def _inside(path: str, workspace: Path) -> str:
-    """Return the path relative to the directory. Raises UsageError for one outside."""
+    """Return the path relative to the directory. Raises UsageError if it is outside."""
     whole = os.path.normpath(workspace / path)
     if not Path(whole).is_relative_to(workspace):
         raise UsageError(f"{path} is not in {workspace}")

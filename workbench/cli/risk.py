@@ -1,4 +1,4 @@
-"""`ohw risk`: rate commands without running them, from arguments or JSON lines on stdin."""
+"""`ohw risk` rates commands, from arguments or from JSON lines on stdin, without running them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ohw rules`: list the rules, and show what they and the mode decide about a command."""
+"""`ohw rules` lists the rules; `ohw rules test` shows what they and the mode decide about a command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DONE = {"allow": "runs", "ask": "is asked about", "deny": "is denied"}
 
 
 def rules(arguments: Namespace) -> int:
-    """List the rules, or test commands against them; return 1 where a rules file has problems."""
+    """List the rules, or test commands against them; return 1 if a rules file has problems."""
     where, settings = settings_of(arguments)
     workspace = workspace_of(arguments)
     page, faults = _page(where, settings, workspace)
@@ -61,7 +61,7 @@ def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
 
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
-    """Return each rule with its source, and a line about each problem in the files."""
+    """Return the list of the rules with their sources, and a line about each problem in the files."""
     book = book_of(where, settings, workspace)
     rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
     own = workspace / FOLDER_FILE
@@ -76,7 +76,7 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
 
 
 def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
-    """Return lines about rules for unknown tools; the user's tools are loaded only where one may be meant."""
+    """Return lines about rules for unknown tools; the user's tools are loaded only if a rule may refer to one."""
     if not book.strangers(list_registered_tools()):
         return ()
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
@@ -87,7 +87,7 @@ def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: 
 
 
 def origin(rule: Rule, user_file: Path, own: Path) -> str:
-    """Return which file a rule comes from, and where it applies."""
+    """Return the file a rule comes from, and the directory it is limited to if there is one."""
     if rule.source == "session":
         return "this session"
     file = own if rule.source == "folder" else user_file
@@ -95,7 +95,7 @@ def origin(rule: Rule, user_file: Path, own: Path) -> str:
 
 
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
-    """Yield what would happen to each command and what decides it; none is run."""
+    """Yield lines about what would happen to each command and what decides that; no command is run."""
     book = book_of(where, settings, workspace)
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
@@ -103,7 +103,7 @@ def tried(where: Locations, settings: Settings, workspace: Path, commands: Itera
 
 
 def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
-    """Yield the same for a call of a tool on a path. Raises UsageError for an unknown tool."""
+    """Yield lines about what would happen to a call of a tool on a path. Raises UsageError if there is no such tool."""
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
     try:
         tool = selection.tools.get(name)
@@ -121,7 +121,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
 
 
 def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
-    """Return a path or URL as a call has it, and the arguments of that call."""
+    """Return the absolute path, or the URL, that a call would be about, and the arguments of that call."""
     if is_address(path):
         return path, {"url": path}
     whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
@@ -131,7 +131,7 @@ def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
 def _outcome(
     book: RuleBook, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
 ) -> Iterator[str]:
-    """Yield what would happen to an action that the model rates LOW."""
+    """Yield lines about what would happen to an action if the model rates it LOW."""
     caution = BROKEN if book.is_broken else ""
     rules, mode = book.rules(), cast(Mode, settings.mode)
     ruling = rule_on(

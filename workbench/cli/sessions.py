@@ -1,4 +1,4 @@
-"""`ohw sessions`: list the sessions, and repair damaged ones."""
+"""`ohw sessions` lists the sessions; `ohw sessions repair` repairs damaged ones."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("id", "last used", "state", "cost", "events", "folder", "title")
 _NEEDED = ("id", "title", "state", "last used", "folder", "cost", "events")
-"""Columns in order of importance: the last ones are dropped first on a narrow terminal."""
+"""The columns in order of importance: on a narrow terminal the last ones are dropped first."""
 _SHARES = {"folder": 2, "title": 3}
-"""Columns that share the remaining width; the others are never cut, since an ID is there to be copied."""
+"""The columns that share the remaining width; the others are never cut, so that an ID can be copied."""
 _LEAST = 14
 _BETWEEN = 3
 
 
 def sessions(arguments: Namespace) -> int:
-    """List all sessions, the most recent first, or repair."""
+    """List all sessions, the most recent first, or repair damaged ones."""
     where, settings = settings_of(arguments)
     if arguments.action == "repair":
         return _repair(arguments, where, settings)
@@ -48,7 +48,7 @@ def sessions(arguments: Namespace) -> int:
 
 
 def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
-    """Repair the session with this ID, or all damaged ones; return 1 where a repair failed."""
+    """Repair the session with the given ID, or all damaged ones; return 1 if a repair failed."""
     from workbench.session.storage.repair import LostSettings, repair
 
     mode = Settings().mode if settings.mode == NEVER else settings.mode
@@ -84,7 +84,7 @@ def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
 
 
 def _print(summaries: list[SessionSummary]) -> None:
-    """Print a table: on a terminal the columns that fit, elsewhere all of them."""
+    """Print a table with the columns that fit: on a terminal into its width, elsewhere into 200 characters."""
     is_terminal = sys.stdout.isatty()
     console = Console(width=None if is_terminal else 200, highlight=False, markup=False, soft_wrap=not is_terminal)
     rows = [
@@ -100,7 +100,7 @@ def _print(summaries: list[SessionSummary]) -> None:
 
 
 def _columns_in(width: int, rows: list[dict[str, str]]) -> list[str]:
-    """Return the most important columns that fit, in the order of the list; the ID always."""
+    """Return the most important columns that fit, in the order in which they are shown; the ID is always included."""
     fit: set[str] = set()
     for name in _NEEDED:
         longest = max(len(name), *(len(row[name]) for row in rows))

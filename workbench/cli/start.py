@@ -1,4 +1,4 @@
-"""`ohw`, `ohw demo` and `ohw resume` open a session on the screen or line by line; `ohw run` needs no screen."""
+"""`ohw`, `ohw demo` and `ohw resume` open a session on the screen or in plain mode; `ohw run` uses neither."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def start(arguments: Namespace) -> int:
 
 
 def demo(arguments: Namespace) -> int:
-    """Watch a scripted agent fix a small project."""
+    """Open the demo, in which a scripted agent fixes a small project."""
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     return _opener(arguments)(where, settings, workspace_of(arguments), demo=True)
 
 
 def resume(arguments: Namespace) -> int:
-    """Resume a session."""
+    """Resume a session. Raises WorkbenchError if it is damaged."""
     where, settings = settings_of(arguments, lenient=not arguments.plain)
     opener = _opener(arguments)
     session = chosen_session(where, arguments)
@@ -45,14 +45,17 @@ def resume(arguments: Namespace) -> int:
 
 
 def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
-    """Ask before a file of unknown origin is opened, and return the settings for it. Raises UsageError for a no."""
+    """If the session file is of unknown origin, ask the user whether to open it; return the settings for the session.
+
+    Raises UsageError if the user does not answer yes.
+    """
     from workbench.session.names import session_path
     from workbench.session.storage.past import not_ours
 
     why = not_ours(session_path(where, session_id))
     if not why:
         return settings
-    # What was typed before the question is no answer to it.
+    # Text typed before the question is not an answer to it.
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     sys.stderr.write(
         f"The file of session {session_id} {visible(why, lines=False)}.\n"
@@ -66,8 +69,11 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
 
 
 def _opener(arguments: Namespace) -> Callable[..., int]:
-    """Return what opens a session: the screen, or plain mode where it was asked for or the terminal needs it."""
-    # Textual draws on stderr.
+    """Return the function that opens a session: on the screen, or in plain mode if requested or needed by the terminal.
+
+    Raises UsageError if a standard stream is not a terminal.
+    """
+    # All three, because Textual draws on stderr.
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("not a terminal; use `ohw run PROMPT` for scripts")
     is_dumb = os.environ.get("TERM", "dumb") == "dumb"
@@ -82,7 +88,7 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
 
 
 def run(arguments: Namespace) -> int:
-    """Run without a screen; the exit code says how the run ended."""
+    """Run the agent without a screen and return an exit code that says how the run ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     from workbench.engine.sockets import forbid_tracing, mark_descendants

@@ -1,4 +1,4 @@
-"""`ohw tools`: list the tools, as text or as JSON in the shapes of both OpenAI and MCP."""
+"""`ohw tools` lists the tools, as text or as JSON that has the keys of both OpenAI and MCP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WIDTH = 100
 
 
 def tools(arguments: Namespace) -> int:
-    """Print the tools, those of MCP servers included."""
+    """Print the tools, including those of MCP servers."""
     where, settings = settings_of(arguments)
     workspace = workspace_of(arguments)
     servers = ListedServers(where, settings, workspace)
@@ -53,7 +53,10 @@ def _page(
     more: Sequence[ToolState] = (),
     with_unread: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the list, and lines about omitted tools; `more` are tools of MCP servers. Raises UsageError."""
+    """Return the list as text or JSON, and lines about omitted tools. `more` holds the tools of MCP servers.
+
+    Raises UsageError if the settings of the tools are invalid.
+    """
     context = ToolContext(str(workspace), complete=NoModel())
     selection = select_tools(settings, where.settings_file, context)
     try:
@@ -66,7 +69,10 @@ def _page(
 
 
 def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
-    """Return the tools of a state; built-in ones also when they are off, since no foreign code runs for that."""
+    """Return the tools of a state, `[None]` if they cannot be loaded.
+
+    Disabled tools are loaded only if they are built in, because no foreign code runs for these.
+    """
     if state.tools or state.name not in list_registered_tools():
         return list(state.tools) or [None]
     try:
@@ -89,7 +95,7 @@ def _entry(state: ToolState, tool: ToolDefinition | None) -> dict[str, Any]:
 
 
 def _origin(state: ToolState, tool: ToolDefinition | None) -> str:
-    """Return where it comes from: built in, an OpenAPI document, a server, a package or a directory."""
+    """Return the origin of a tool: built-in, OpenAPI, an MCP server, a package or a directory."""
     if server := str(getattr(tool, "server", "")):
         return f"MCP server {server}"
     if tool is None and state.name.startswith("MCP server "):

@@ -1,1 +1,1 @@
-"""Settings: their table, how they are read and checked, and where the user's files are."""
+"""Settings: the table that declares them, how they are read and checked, and the locations of the user's files."""

@@ -1,4 +1,4 @@
-"""Where the user's files are: the directories of the XDG base directory specification, and private ones of ours."""
+"""The locations of the user's files, by the XDG base directory specification, and how directories are kept private."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.errors import UsageError
 
 @dataclass(frozen=True)
 class Locations:
-    """The directories of one user; nothing is created before it is needed."""
+    """The directories of one user, which are created only when they are needed."""
 
     config: Path
     data: Path
@@ -23,7 +23,7 @@ class Locations:
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Locations:
-        """The `ohw` folders under the XDG variables, or their defaults under the home directory."""
+        """Return the `ohw` directories under the XDG variables, or under their defaults in the home directory."""
         home = Path(env.get("HOME") or Path.home())
         return cls(
             config=_base(env, "XDG_CONFIG_HOME", home / ".config") / "ohw",
@@ -34,37 +34,37 @@ class Locations:
 
     @property
     def settings_file(self) -> Path:
-        """The user's `settings.toml`."""
+        """The path of the user's `settings.toml`."""
         return self.config / "settings.toml"
 
     @property
     def rules_file(self) -> Path:
-        """The user's `rules.toml`."""
+        """The path of the user's `rules.toml`."""
         return self.config / "rules.toml"
 
     @property
     def themes(self) -> Path:
-        """The user's own themes."""
+        """The directory of the user's own themes."""
         return self.config / "themes"
 
     @property
     def skills(self) -> Path:
-        """The user's own skills."""
+        """The directory of the user's own skills."""
         return self.config / "skills"
 
     @property
     def prompt_history(self) -> Path:
-        """The messages the user sent, in all sessions."""
+        """The file with the messages the user sent in all sessions."""
         return self.state / "prompt-history.jsonl"
 
     @property
     def sessions(self) -> Path:
-        """The session files."""
+        """The directory of the session files."""
         return self.data / "sessions"
 
     @property
     def logs(self) -> Path:
-        """The log files of engines."""
+        """The directory of the log files."""
         return self.state / "logs"
 
 
@@ -76,16 +76,20 @@ def _base(env: Mapping[str, str], name: str, default: Path) -> Path:
 
 def _runtime(env: Mapping[str, str]) -> Path:
     value = env.get("XDG_RUNTIME_DIR", "")
-    # The path of a socket has at most 107 bytes, and the file names below this directory take up to 47.
+    # The path of a socket may have at most 107 bytes, of which the file names below this directory take up to 47.
     if value.startswith("/") and len(value) < 60:
         return Path(value) / "ohw"
     shared = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
-    # This directory is itself the private one: nobody else may own what contains our sockets.
+    # The user's ID is in the name, because another user must not own the directory that contains the sockets.
     return Path(shared) / f"ohw-{os.getuid()}"
 
 
 def private_directory(path: Path) -> Path:
-    """Create a directory and its missing parents, mode 0700. Raises UsageError if it is a link or another user's."""
+    """Create a directory and its missing parents with mode 0700, and return its path.
+
+    An existing directory that others can access gets that mode too. Raises UsageError if it is a link or another
+    user's, or cannot be created.
+    """
     try:
         # `parents=True` would leave the mode of the parents to the umask.
         for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):

@@ -1,4 +1,4 @@
-"""The approval modes: their names, their order, and what the one that never asks means."""
+"""The approval modes: their names, their order, and an explanation of the mode that never asks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MODE_NAMES: Final[Mapping[str, str]] = {
     "never": "never ask",
     "plan": "plan: read only",
 }
-"""The modes as the interface names them."""
+"""The name that the interface shows for each mode."""
 MODES: Final = tuple(MODE_NAMES)
 NEVER: Final = "never"
-"""The mode that only its name selects, and that is confirmed."""
+"""The mode that no key selects, only its name, and that the user has to confirm."""
 MODE_CYCLE: Final = ("plan", "ask", "medium", "high")
 """The modes that a key steps through, the strictest first."""
 NEVER_MEANS: Final = (
@@ -26,4 +26,4 @@ NEVER_MEANS: Final = (
     "protected files, about what could not be brought back, and where a rule of yours asks.",
     "What waits for your decision already still waits for it.",
 )
-"""What the mode that never asks does, in paragraphs, for its confirmation."""
+"""The paragraphs that explain the mode that never asks when the user has to confirm it."""

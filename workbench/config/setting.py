@@ -1,6 +1,7 @@
-"""How a setting is declared: the kinds of value with their checks, and `setting`, which the table is written with.
+"""The kinds of value a setting can have, with their checks, and `setting`, which declares a setting in the table.
 
-`ohw --help` reads the table, so nothing here imports `dataclasses`, `typing` or a validation library.
+`ohw --help` reads the table and has to be fast, so this module does not import `dataclasses`, `typing` or a validation
+library.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 
 class Kind:
-    """A kind of value. `check` accepts what the file, the environment and flags hold; `parse` what the form holds."""
+    """A kind of value. `check` takes a value of the file, the environment or a flag, `parse` the text of the form."""
 
     is_table = False
-    """Whether it is a table or a list, which only the settings file can hold."""
+    """Whether the value is a table or a list, which only the settings file can contain."""
     choices: Sequence[tuple[str, str]] = ()
-    """The allowed values, each with a few words; empty where any text can be written."""
+    """The allowed values, each with a short explanation; empty if the values are not listed."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the value in its own type. Raises UsageError that names the setting and what it expects."""
+        """Return the value converted to its type. Raises UsageError that names the setting and what it expects."""
         raise NotImplementedError
 
     def parse(self, name: str, text: str) -> Any:
-        """Return the value, as the file holds it, of a text typed into the form. Raises UsageError."""
+        """Return the value, as the file contains it, of text typed into the form. Raises UsageError if it is wrong."""
         return self.check(name, text)
 
     def show(self, value: Any) -> str:
-        """Return the value as the form shows it."""
+        """Return the value as text for the form."""
         return "" if value is None else str(value)
 
 
@@ -48,7 +49,7 @@ class Text(Kind):
         self._is_required = required
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the text without space around it."""
+        """Return the text without surrounding whitespace. Raises UsageError if it is not one line of printable text."""
         if value == "" and not self._is_required:
             return value
         if not isinstance(value, str) or not value.strip() or not value.isprintable():
@@ -60,7 +61,7 @@ class Url(Text):
     """The address of a server."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse what is no http(s) URL now: a request would find out only after its retries, a minute later."""
+        """Return the URL. Raises UsageError if it is not http(s): a request would fail only after its retries."""
         url = super().check(name, value)
         if url and not _URL.match(url):
             raise UsageError(f"{name} must be an address such as http://localhost:8000/v1, not {url!r}")
@@ -71,7 +72,7 @@ class VariableName(Text):
     """The name of an environment variable that holds a key."""
 
     def parse(self, name: str, text: str) -> Any:
-        """Refuse a key that was pasted in place of its variable's name, without repeating it."""
+        """Return the name. Raises UsageError for other text, without repeating it, because it may be the key itself."""
         if not _VARIABLE.fullmatch(text):
             raise UsageError(
                 f"{name} must be the name of a variable, such as MY_KEY; the key itself does not belong here"
@@ -83,7 +84,7 @@ class KeyringEntry(Text):
     """SERVICE/NAME of a password in the system's keyring."""
 
     def check(self, name: str, value: Any) -> Any:
-        """Both parts must be there."""
+        """Return the entry. Raises UsageError if one of its two parts is missing."""
         entry = super().check(name, value)
         service, _, user = (entry or "a/b").partition("/")
         if not service.strip() or not user.strip():
@@ -92,13 +93,13 @@ class KeyringEntry(Text):
 
 
 class OneOf(Kind):
-    """One of a few names, each with a few words on what it means."""
+    """One of a few names, each with a short explanation."""
 
     def __init__(self, *names: str, words: Mapping[str, str] | None = None) -> None:
         self.choices = list((words or dict.fromkeys(names, "")).items())
 
     def check(self, name: str, value: Any) -> Any:
-        """Name the nearest choice for a wrong one."""
+        """Return the value. Raises UsageError, which suggests the nearest choice, if it is not one of the choices."""
         allowed = [choice for choice, _ in self.choices]
         if value not in allowed:
             raise UsageError(f"{name} must be one of {', '.join(allowed)}, not {value!r}{near(str(value), allowed)}")
@@ -106,13 +107,13 @@ class OneOf(Kind):
 
 
 class WholeNumber(Kind):
-    """A whole number from `least` on; the environment and flags hold it as text."""
+    """A whole number of at least `least`; the environment and flags contain it as text."""
 
     def __init__(self, least: int) -> None:
         self._least = least
 
     def check(self, name: str, value: Any) -> Any:
-        """Accept a number or its text, without a fraction."""
+        """Return the number, given as a number or as text. Raises UsageError if it is too small or not whole."""
         try:
             number = int(str(value))
         except ValueError:
@@ -122,20 +123,20 @@ class WholeNumber(Kind):
         return number
 
     def parse(self, name: str, text: str) -> Any:
-        """Accept commas between the thousands."""
+        """Return the number, which may have commas between thousands. Raises UsageError if it is invalid."""
         is_grouped = re.fullmatch(r"\d{1,3}(,\d{3})+", text)
         return self.check(name, text.replace(",", "") if is_grouped else text)
 
 
 class Number(Kind):
-    """A number from 0 to `most`, such as a temperature; `what` names one without an upper limit."""
+    """A number from 0 to `most`, such as a temperature; `what` describes it in messages."""
 
     def __init__(self, most: float = float("inf"), *, what: str = "") -> None:
         self._most = most
         self._what = what or f"a number from 0 to {most}"
 
     def check(self, name: str, value: Any) -> Any:
-        """Refuse NaN and infinity too."""
+        """Return the number. Raises UsageError if it is out of range, NaN or infinity."""
         try:
             number = float(str(value))
         except ValueError:
@@ -145,19 +146,19 @@ class Number(Kind):
         return number
 
     def show(self, value: Any) -> str:
-        """Without a fraction of 0."""
+        """Return the number as text, without a fraction of 0."""
         return f"{value:g}" if isinstance(value, float) and value.is_integer() else super().show(value)
 
 
 class Switch(Kind):
-    """True or false; with `auto` also "auto", which leaves it to what is known of the terminal."""
+    """True or false; with `auto` also "auto", which decides by what is known about the terminal."""
 
     def __init__(self, *, auto: bool = False) -> None:
         self._has_auto = auto
         self.choices = [*([("auto", "")] if auto else []), ("yes", ""), ("no", "")]
 
     def check(self, name: str, value: Any) -> Any:
-        """Accept a boolean, or its text from the environment."""
+        """Return the boolean, given as one or as text, or "auto". Raises UsageError if it is something else."""
         word = str(value).lower()
         if word in ("true", "false"):
             return word == "true"
@@ -167,18 +168,18 @@ class Switch(Kind):
         raise UsageError(f"{name} must be {allowed}, not {value!r}")
 
     def parse(self, name: str, text: str) -> Any:
-        """The form says yes and no."""
+        """Return True or False for yes or no, as the form shows them, or "auto". Raises UsageError for other text."""
         if text not in _SWITCH and not (self._has_auto and text == "auto"):
             raise UsageError(f"{name} must be {'auto, yes or no' if self._has_auto else 'yes or no'}, not {text!r}")
         return _SWITCH.get(text, text)
 
     def show(self, value: Any) -> str:
-        """The form says yes and no."""
+        """Return yes or no for a boolean, else the text of the value."""
         return ("yes" if value else "no") if isinstance(value, bool) else super().show(value)
 
 
 class Strings(Kind):
-    """A list of strings; `what` names it with an example, for messages."""
+    """A list of strings; `what` describes it with an example, for messages. `of` parses each string of the form."""
 
     is_table = True
 
@@ -187,22 +188,22 @@ class Strings(Kind):
         self._of = of or Text(required=True)
 
     def check(self, name: str, value: Any) -> Any:
-        """Return a tuple."""
+        """Return the strings as a tuple. Raises UsageError if the value is not a list of strings."""
         if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
             raise UsageError(f"{name} must be a list of {self._what}")
         return tuple(value)
 
     def parse(self, name: str, text: str) -> Any:
-        """The form separates them by commas."""
+        """Return the list of strings that the text contains, separated by commas."""
         return [self._of.parse(name, part.strip()) for part in text.split(",") if part.strip()]
 
     def show(self, value: Any) -> str:
-        """The form separates them by commas."""
+        """Return the strings separated by commas."""
         return ", ".join(map(str, value))
 
 
 class Table(Kind):
-    """A table of the settings file with a check of its own; the form shows its entries, not the table."""
+    """A table of the settings file, checked by a given function; the form shows its entries, not the table."""
 
     is_table = True
 
@@ -210,7 +211,7 @@ class Table(Kind):
         self._check = check
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the table as it is written."""
+        """Return the table unchanged. Raises UsageError if its check fails."""
         self._check(name, value)
         return value
 
@@ -223,7 +224,7 @@ _tables: dict[type, dict[str, Setting]] = {}
 
 
 class Setting:
-    """One setting: its name and default, what it may hold, where it comes from and what people read about it."""
+    """One setting: its name, default and kind of value, its flag and variable, and texts for the user."""
 
     def __init__(
         self,
@@ -239,7 +240,11 @@ class Setting:
         flag: str = "",
         is_secret: bool = False,
     ) -> None:
-        """`about` is a sentence or two; `unset` says what nothing or 0 means; `flag` is the metavar of the flag."""
+        """Declare a setting.
+
+        `about` describes it in a sentence or two. `unset` says what no value or 0 means. `flag` is the placeholder for
+        the value in the flag's help; without it the setting has no flag.
+        """
         self.name = ""
         self.default = default
         self.kind = kind
@@ -258,25 +263,25 @@ class Setting:
 
     @property
     def flag(self) -> str:
-        """The command line flag, empty where there is none."""
+        """The command line flag, an empty string if there is none."""
         return f"--{self.name.replace('_', '-')}" if self.metavar else ""
 
     @property
     def variable(self) -> str:
-        """The environment variable, empty for tables and lists: neither it nor a flag can hold those."""
+        """The environment variable; an empty string for tables and lists, which no variable can contain."""
         return "" if self.kind.is_table else f"OHW_{self.name.upper()}"
 
     @property
     def on_form(self) -> bool:
-        """Whether it is a row of the Settings screen; the entries of a table are rows of their own."""
+        """Whether the setting is a row of the Settings screen; of a table, the entries are rows instead."""
         return not isinstance(self.kind, Table)
 
 
 def setting(default: Any, kind: Kind, title: str, about: str, **options: Any) -> Any:
-    """Declare a setting of a table; see `Setting` for the options."""
+    """Declare a setting as an attribute of a table's class; see `Setting` for the options."""
     return Setting(default, kind, title, about, **options)
 
 
 def declared(table: type) -> Mapping[str, Setting]:
-    """Return the settings of a table by name, in their order."""
+    """Return the settings of a table by name, in the order of their declaration."""
     return _tables[table]

@@ -1,4 +1,4 @@
-"""Settings read from the user's file, the environment and flags, each checked by the table."""
+"""Reads the settings from the user's file, the environment and flags, and checks each by the table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 Auto: TypeAlias = Literal["auto"] | bool
-"""True, false, or whatever the terminal is known to support."""
+"""True, false, or "auto": decided by what is known about the terminal."""
 NO_MODEL = "none"
-"""The model's name in a session without one: the user's own commands run in it, messages have to wait."""
+"""The model's name in a session without a model, in which the user can run commands but not send messages."""
 
 
 def _complete(table: type) -> None:
-    """Make a class of the table a frozen dataclass; see the docstring of `table` for why it is not one already."""
+    """Make a class of the module `table` a frozen dataclass; the module's docstring says why it is not one yet."""
     for name, entry in declared(table).items():
         in_repr = not entry.is_secret
         if entry.default is REQUIRED:
@@ -53,9 +53,10 @@ for _table in (TerminalSettings, Profile, Settings):
 def load_settings(
     locations: Locations, env: Mapping[str, str] = os.environ, *, lenient: bool = False, **flags: Any
 ) -> Settings:
-    """Read the settings file, then the environment, then flags; the later wins, and a flag of None is not given.
+    """Return the settings from the file, overridden by the environment and then by flags that are not None.
 
-    Raises UsageError. A `lenient` read keeps what is wrong in the file in `problems`, and the defaults in its place.
+    Raises UsageError if a value is invalid. With `lenient`, invalid entries of the file are reported in `problems`, and
+    their defaults are used.
     """
     values, problems = written_settings(locations)
     if problems and not lenient:
@@ -67,12 +68,12 @@ def load_settings(
 
 
 def written_settings(locations: Locations) -> tuple[dict[str, Any], list[str]]:
-    """Return the valid entries of the user's file, and a line about each that is invalid."""
+    """Return the valid entries of the user's file, and a line about each problem in it."""
     return read_settings(locations.settings_file, declared(Settings), check_setting)
 
 
 def check_setting(name: str, value: Any) -> None:
-    """Check one entry of the file. Raises UsageError."""
+    """Check one entry of the file. Raises UsageError if it is invalid."""
     _check(name, value)
 
 
@@ -85,7 +86,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def origin_of(name: str, settings: Settings, env: Mapping[str, str], *, is_written: bool) -> str:
-    """Return where the value of a setting comes from: its flag, its variable, "your file" or "default"."""
+    """Return the origin of a setting's value: the flag, the environment variable, "your file" or "default"."""
     entry = declared(Settings)[name]
     if name in settings.from_flags:
         return entry.flag

@@ -1,13 +1,13 @@
-"""The one table of settings: each is declared here once, and everything else about it is derived.
+"""The table of settings: each setting is declared in this module once, and everything else is derived from that.
 
 Derived are the checks of the settings file, of OHW_NAME in the environment and of command line flags (`settings`), the
 flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table of the guide.
 
-A setting comes from the user's own file, the environment or the command line. There is deliberately no source for the
-files of a project: what a directory contains never sets a model, an address, a key, a key binding or a mode.
+A setting comes from the user's own file, the environment or the command line, and deliberately never from the files of
+a project: the content of a directory never sets a model, an address, a key, a key binding or a mode.
 
-`ohw --help` reads this table within 30 ms. Importing `dataclasses` takes a third of that, so the classes become
-dataclasses in `settings`, which is where everybody else imports them from.
+`ohw --help` reads this table within 30 ms. Importing `dataclasses` takes a third of that, so `settings` turns the
+classes into dataclasses; all other modules import them from there.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(**_: object) -> object:
-        """Leave the class as it is: `settings` makes it a dataclass."""
+        """Return a decorator that leaves the class as it is: `settings` makes it a dataclass."""
         return lambda table: table
 
 
 @dataclass(frozen=True)
 class TerminalSettings:
-    """The table `[terminal]`: how the screen treats the terminal and the desktop around it."""
+    """The table `[terminal]`: how the screen uses the terminal and the desktop."""
 
     title: Auto = setting(
         "auto", Switch(auto=True), "Title", "Directory and state in the window's title.", takes_effect=NEXT_START
@@ -96,7 +96,7 @@ class TerminalSettings:
 
 
 def read_terminal(values: object) -> TerminalSettings:
-    """Return the table `[terminal]` as settings. Raises UsageError that names the key and the nearest right one."""
+    """Return the settings of the table `[terminal]`. Raises UsageError that names an invalid key or value."""
     if not isinstance(values, Mapping):
         raise UsageError("terminal must be a table: [terminal]")
     return TerminalSettings(**_checked(TerminalSettings, "terminal", values))
@@ -120,10 +120,10 @@ def _check_price(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Profile:
-    """A table `[models.NAME]`: a saved model; one named as provider/model has only what is set for all models."""
+    """A saved model: a table `[models.NAME]`. For a model given as provider/model it has only the general settings."""
 
     name: str
-    """What the user calls it."""
+    """The NAME in `[models.NAME]`, or the model as provider/model."""
     model: str = setting(REQUIRED, Text(required=True), "Model", "As provider/model, such as openai/gpt-5.")
     api_base: str | None = setting(
         None, Url(required=True), "Address", "URL of its server.", unset="the provider's own"
@@ -161,7 +161,7 @@ class Profile:
 
 
 def read_profile(name: str, values: object) -> Profile:
-    """Return the saved model of one table. Raises UsageError that names the key."""
+    """Return the saved model of the table `[models.NAME]`. Raises UsageError that names an invalid key."""
     key = f"models.{name}"
     if not _NAME.fullmatch(name):
         raise UsageError(f"models.{name!r}: a name is made of letters, digits and . _ - : / @ +")
@@ -178,7 +178,7 @@ def read_profile(name: str, values: object) -> Profile:
 
 
 def _checked(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked entries of a table. Raises UsageError that names the key."""
+    """Return the checked entries of a table. Raises UsageError that names an invalid key."""
     entries = declared(table)
     for name in values:
         if name not in entries:
@@ -220,14 +220,14 @@ def _check_terminal(_: str, value: Any) -> None:
 
 
 def _check_servers(name: str, value: Any) -> None:
-    """Check the table as a whole; `mcp` reads each server, and leaves out only the one that is wrong."""
+    """Check the table as a whole. Each server is checked later by `mcp`, which leaves out only invalid ones."""
     if not isinstance(value, Mapping) or not all(isinstance(server, Mapping) for server in value.values()):
         raise UsageError(f"{name} must hold a table for each server: [mcpServers.NAME]")
     _check_json(name, value)
 
 
 def _check_json(key: str, value: object) -> None:
-    """Refuse dates and times: settings travel to the engine as JSON."""
+    """Raise UsageError for dates and times, because settings are sent to the engine as JSON."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             _check_json(f"{key}.{name}", part)
@@ -240,7 +240,7 @@ def _check_json(key: str, value: object) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings: `settings.toml`, OHW_NAME in the environment and flags have the same names."""
+    """All settings. The names are the same in `settings.toml`, in the environment (OHW_NAME) and as flags."""
 
     model: str | None = setting(
         None,
@@ -421,16 +421,16 @@ class Settings:
         is_secret=True,
     )
     from_flags: tuple[str, ...] = ()
-    """Names of the settings that came from flags: only those change a session that is resumed."""
+    """The names of the settings that came from flags; only these change a session that is resumed."""
     accepts_foreign: bool = False
-    """The user agreed to open a session file of unknown origin: its mode, model and rules are ignored."""
+    """Whether the user agreed to open a session file of unknown origin, whose mode, model and rules are ignored."""
     problems: tuple[str, ...] = ()
-    """What is wrong in the settings file, one line each, after a lenient read."""
+    """After a lenient read, one line about each problem in the settings file."""
     rules: tuple[str, ...] = ()
-    """Rules that a new session starts with, one line each: those of the demo, or of a sub-agent's parent."""
+    """The rules a new session starts with, one line each: those of the demo, or of a sub-agent's parent."""
 
     def profile(self, name: str) -> Profile:
-        """Return the saved model of that name, or what is set for a model named as provider/model."""
+        """Return the saved model `name`; for any other name, such as provider/model, one with the general settings."""
         shared = {"calls": self.calls} | ({"context_window": self.context_window} if self.context_window else {})
         if name not in self.models:
             return Profile(name, name, self.api_base, calls=self.calls, context_window=self.context_window or None)

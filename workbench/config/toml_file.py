@@ -1,4 +1,4 @@
-"""Reading TOML with the line of each problem; the valid entries of a file with problems are still used."""
+"""Reads settings from a TOML file and reports each problem with its line; the other entries are still used."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _REASONS = {
     "Cannot declare": "this table is declared a second time",
     "Unescaped": "write a backslash twice, or put the text in single quotes",
 }
-"""How messages of `tomllib` begin, and what to tell the user instead."""
+"""How messages of `tomllib` begin, and the text to show to the user instead."""
 _TABLES = ("tools", "models", "mcpServers")
-"""Tables whose entries are checked one by one: an invalid one leaves the others in effect."""
+"""The tables whose entries are checked one by one, so that an invalid entry leaves the others in effect."""
 
 
 def line_of(key: str, text: str, table: str = "") -> int:
-    """Return the line that sets a key at the top level or in a table; 1 where it cannot be found."""
+    """Return the number of the line that sets a key at the top level or in a table, 1 if it cannot be found."""
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\s*([^\]]*?)\s*\]", line):
@@ -48,7 +48,7 @@ def line_of(key: str, text: str, table: str = "") -> int:
 
 
 def syntax_problem(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
-    """Return the line where a file stops being TOML, and what is wrong there."""
+    """Return the number of the line where a file stops being valid TOML, and the reason."""
     message = str(error)
     if position := _POSITION.search(message):
         line, where = int(position[1]), f"at character {position[2]} of the line"
@@ -61,9 +61,12 @@ def syntax_problem(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]
 def read_settings(
     path: Path, names: Collection[str], check: Callable[[str, Any], object]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the valid settings of a file and a line about each problem; `check` raises UsageError for a value."""
+    """Return the valid settings of a file and a line about each problem.
+
+    `check` raises UsageError if a value is invalid. A file that does not exist has no settings and no problems.
+    """
     try:
-        # TOML is UTF-8 in every locale.
+        # Decoded explicitly, because TOML is UTF-8 in every locale.
         text = path.read_bytes().decode("utf-8")
         values = tomllib.loads(text)
     except FileNotFoundError:
@@ -98,7 +101,11 @@ def _problem(name: str, value: Any, names: Collection[str], check: Callable[[str
 
 
 def _entries(values: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield each setting, and each entry of the tables with its own name."""
+    """Yield each setting as its name, an empty string and its value.
+
+    Of the tables in `_TABLES`, each entry is yielded instead: the table's name, the entry's, and a table with the entry
+    alone.
+    """
     for name, value in values.items():
         if name in _TABLES and isinstance(value, dict):
             yield from ((name, entry, {entry: part}) for entry, part in value.items())

@@ -1,6 +1,6 @@
-"""The demo's project: a small Python program with a failing test, copied to where the scripted model may work on it.
+"""Copies the demo's project, a small Python program with a failing test, to a directory for the scripted model.
 
-Called by the `ohw demo` command; the model's part is the packaged script `scripted/demo`.
+Used by `ohw demo`; the model's part is the packaged script `scripted/demo`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from workbench.files.git import run_git
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
-"""What the script runs in its own project to see whether it works; the demo does not ask about that."""
+"""Rules that allow the commands with which the script checks the project, so that the demo does not ask about them."""
 DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and mend it."
 _PROJECT = Path(__file__).parent / "project"
 
 
 def copy_demo(target: Path | None = None) -> Path:
-    """Copy the project to `target`, an empty or new folder (default: a private temporary one); returns its path.
+    """Copy the project to `target`, an empty or new directory (default: a private temporary one), and return its path.
 
-    Where git is at hand the copy is a repository with one commit. Raises UsageError.
+    If git is installed, the copy is a repository with one commit. Raises UsageError if the copy fails.
     """
     folder = _folder(target)
     try:
@@ -45,18 +45,18 @@ def _folder(target: Path | None) -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Fresh files that belong to the person, even where the installed ones may only be read."""
+    """Copy a directory into new files that belong to the user and are writable, even if the installed ones are not."""
     target.mkdir(exist_ok=True, mode=0o700)
     for entry in source.iterdir():
         if entry.is_dir() and entry.name != "__pycache__":
             _copy(entry, target / entry.name)
         elif entry.is_file():
-            name = ".gitignore" if entry.name == "gitignore" else entry.name  # packaging would obey the dotted one
+            name = ".gitignore" if entry.name == "gitignore" else entry.name  # packaging would apply a `.gitignore`
             (target / name).write_bytes(entry.read_bytes())
 
 
 def _commit(folder: Path) -> None:
-    """A first commit under a name of its own; without git, or where it fails, the demo works as well."""
+    """Make a first commit with the demo's own author. If git is missing or fails, the demo works without it."""
     who = {"user.name": "ohw demo", "user.email": "demo@example.invalid"}
     begun = run_git(["init", "--quiet", "--initial-branch=main"], cwd=folder).ok
     tree = run_git(["write-tree"], cwd=folder) if begun and run_git(["add", "--all"], cwd=folder).ok else None

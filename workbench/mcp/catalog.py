@@ -1,7 +1,8 @@
-"""The pinned tool definitions of servers: a changed definition is not used until the user approves it.
+"""Pinned tool definitions of MCP servers: a changed definition is not used until the user approves it.
 
-The files a server is started from are pinned too. A tool's own hints (read-only, idempotent) are ignored until the user
-approves the tool. Each server has one small file in the data directory, shared by all engines and the screen.
+The files that start a server are pinned too. The hints a tool gives about itself (read-only, idempotent) are ignored
+until the user approves the tool. Each server has one small file in the data directory, shared by all engines and the
+MCP screen.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from workbench.text import visible
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """The record of one server. `waiting` has changed definitions by name, None for a removed tool."""
+    """The record of one server. `waiting` holds the changed definitions by tool name, with None for a removed tool."""
 
     listed: bool = False
     """Whether the server has ever listed its tools."""
@@ -36,29 +37,29 @@ class CatalogEntry:
     prompts: Sequence[Mapping[str, Any]] = ()
     resources: Sequence[Mapping[str, Any]] = ()
     faults: Sequence[str] = ()
-    """A line about each tool that is ignored."""
+    """One line about each tool that is ignored or cut."""
     failure: str = ""
     """Why the last start failed."""
     approved: Sequence[str] = ()
-    """Tools the user has reviewed and approved: their hints are trusted."""
+    """Names of the tools the user has reviewed and approved; their hints are trusted."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """The approved hashes of the files it is started from, by path."""
+    """The approved hashes of the files that start the server, by path."""
     files_now: Mapping[str, str] = field(default_factory=dict)
-    """Their hashes now, where they differ: the server is not started until they are approved."""
+    """The current hashes of these files if any differs, else empty. Until the user approves them, no start succeeds."""
 
     @property
     def usable(self) -> dict[str, Definition]:
-        """The approved tools, without those that have changed since."""
+        """The pinned tools by name, without those that have changed since."""
         return {name: tool for name, tool in self.tools.items() if name not in self.waiting}
 
     @property
     def claiming(self) -> Sequence[str]:
-        """Usable tools that claim to be read-only or idempotent and are not approved yet."""
+        """The names of usable tools that claim to be read-only or idempotent and are not approved yet."""
         return [name for name, tool in self.usable.items() if name not in self.approved and _claims(tool)]
 
     @property
     def changed_files(self) -> dict[str, str]:
-        """What happened to each start file that differs from the approved one."""
+        """How each start file differs from the approved one, as words for the user, by path."""
         changes = {path: "has changed" if path in self.files else "is new" for path, held in self.files_now.items()}
         changes |= {
             path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now
@@ -72,7 +73,7 @@ class CatalogEntry:
 
 
 class Catalog:
-    """The records of all servers; several processes may use them at once."""
+    """The records of all servers, in files that several processes may use at once."""
 
     def __init__(self, locations: Locations) -> None:
         self.locations = locations
@@ -81,26 +82,26 @@ class Catalog:
         self._read: dict[str, tuple[int, CatalogEntry]] = {}
 
     def path(self, server: ServerConfig) -> Path:
-        """The record of a server."""
+        """Return the path of the record of a server."""
         return self.directory / f"{server.key}.json"
 
     def shown(self, server: ServerConfig) -> Path:
-        """The file with the hash of the changes the user was shown last."""
+        """Return the path of the file that holds the hash of the changes the user was shown last."""
         return self.directory / f"{server.key}.shown"
 
     def log(self, server: ServerConfig) -> Path:
-        """The log file of a server."""
+        """Return the path of the log file of a server."""
         return self.logs / f"mcp-{server.name}-{server.key[:8]}.log"
 
     def version(self, server: ServerConfig) -> int:
-        """Return a number that differs after each change."""
+        """Return a number that differs after each change of the record, 0 if there is no record."""
         try:
             return self.path(server).stat().st_mtime_ns
         except OSError:
             return 0
 
     def entry(self, server: ServerConfig) -> CatalogEntry:
-        """Return the record, an empty one where the file is missing or damaged."""
+        """Return the record of a server, an empty one if its file is missing or damaged."""
         version = self.version(server)
         cached = self._read.get(server.key)
         if cached is None or cached[0] != version:
@@ -108,7 +109,7 @@ class Catalog:
         return cached[1]
 
     def names(self, servers: Iterable[ServerConfig]) -> set[str]:
-        """Return every name the tools of these servers may have for the model."""
+        """Return every name that tools of these servers may have for the model, with and without the server's name."""
         named = [(server.name, tool) for server in servers for tool in self.entry(server).tools]
         return {name_of(tool) for _, tool in named} | {name_of(f"{server}_{tool}") for server, tool in named}
 
@@ -119,7 +120,7 @@ class Catalog:
         prompts: Sequence[Any] = (),
         resources: Sequence[Any] = (),
     ) -> CatalogEntry:
-        """Record the current list: the first one is pinned, later ones are compared with it."""
+        """Record what the server lists now and return the record: the first list is pinned, later changes wait."""
         tools, faults = checked(listed)
 
         def change(old: CatalogEntry) -> CatalogEntry:
@@ -134,7 +135,7 @@ class Catalog:
         self._change(server, lambda old: replace(old, failure=why))
 
     def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
-        """Pin the start files the first time; raises StartChanged where they differ later."""
+        """Pin the hashes of the start files the first time. Raises StartChanged if they differ later."""
 
         def change(old: CatalogEntry) -> CatalogEntry:
             if not old.files:
@@ -147,7 +148,10 @@ class Catalog:
             raise StartChanged(f"its start files differ from the approved ones ({what}); review them in /mcp")
 
     def approve(self, server: ServerConfig, reviewed: CatalogEntry) -> CatalogEntry:
-        """Pin the changes in `reviewed` and trust its tools' hints; what has changed again since stays unapproved."""
+        """Pin the changes in `reviewed`, trust the hints of its tools, and return the record.
+
+        Whatever changed again after `reviewed` was read stays unapproved.
+        """
 
         def change(old: CatalogEntry) -> CatalogEntry:
             same = [
@@ -188,7 +192,7 @@ class Catalog:
 
 
 def _changes(old: Mapping[str, Definition], new: Mapping[str, Definition]) -> dict[str, Definition | None]:
-    """Return the definitions that differ, by name; None for a removed tool."""
+    """Return the definitions of `new` that differ from `old`, by name, with None for a removed tool."""
     return {
         name: new.get(name)
         for name in sorted({*old, *new})
@@ -212,7 +216,7 @@ def _loaded(path: Path) -> CatalogEntry:
 
 
 def changed_lines(entry: CatalogEntry) -> Iterator[str]:
-    """Yield each changed file and tool with the lines that differ, and each unapproved claim."""
+    """Yield lines about each changed file, each changed tool with its diff, and each hint that is not approved yet."""
     for path, how in entry.changed_files.items():
         yield f"the start file {path} {how}"
         yield from (
@@ -246,14 +250,14 @@ _NOTHING = "{} has no changes to approve"
 
 
 def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[str], None]) -> None:
-    """Print the changes, and record that they were shown."""
+    """Print the changes that need approval, and record that the user was shown them."""
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
         print_line(_NOTHING.format(server.name))
         return
     for line in changed_lines(entry):
         print_line(visible(line, lines=False))
-    # Without the record the hash has to be given.
+    # If this record cannot be written, the user has to pass the hash to `ohw mcp approve`.
     with suppress(OSError):
         catalog.shown(server).write_text(mark_of(entry), encoding="ascii")
     state = "These are disabled" if entry.waits else "These hints are ignored, and each call needs approval,"
@@ -261,7 +265,10 @@ def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[s
 
 
 def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
-    """Approve the changes with this hash, or those shown last. Raises UsageError for any other."""
+    """Approve the current changes if their hash is `mark` or, without one, that of the changes shown last.
+
+    Raises UsageError if the hash is a different one, or if something changed during the approval.
+    """
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
         print_line(_NOTHING.format(server.name))
@@ -280,7 +287,7 @@ def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Calla
 
 
 def mark_of(entry: CatalogEntry) -> str:
-    """Return a short hash of the changes and of what they would replace."""
+    """Return a short hash of the changes that need approval and of what they would replace."""
     changes: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
     changes |= {f"{name} ": entry.usable[name] for name in entry.claiming}
     changes["/"] = dict(entry.files_now)

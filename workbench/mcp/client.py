@@ -1,4 +1,4 @@
-"""The client of one server: calls from any thread, with timeouts, over one connection for each process."""
+"""The client of one server: takes calls from any thread, with timeouts, over one connection per process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """An event loop in a daemon thread, counted by its users: the last `release` ends it."""
+    """An event loop in a daemon thread, shared by users: the first `acquire` starts it, the last `release` ends it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class LoopThread:
             loop.close()
 
     def submit(self, make: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
-        """Start a coroutine in the loop. Raises RuntimeError where the loop has no user."""
+        """Start a coroutine in the loop and return its future. Raises RuntimeError if the loop has no user."""
         with self._lock:
             if self._loop is None:
                 raise RuntimeError("the loop of the MCP servers has no user")
@@ -72,7 +72,7 @@ class LoopThread:
 
 
 BACKGROUND = LoopThread()
-"""The loop of all connections of this process."""
+"""The event loop of all connections of this process."""
 
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ _CHANGED = (
 
 
 class MCPClient:
-    """Calls one server. `opened` shares it between users; the last one that closes it ends the server."""
+    """Calls one server. Users of `opened` share one instance per server; the last one to close it ends the server."""
 
     _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
@@ -99,7 +99,7 @@ class MCPClient:
 
     @classmethod
     def opened(cls, server: ServerConfig, catalog: Catalog) -> MCPClient:
-        """Return the client of this process for a server; the server starts with the first call."""
+        """Return the one client this process has for a server; the first call starts the server."""
         key = (server.key, str(catalog.directory))
         with cls._lock:
             client = cls._open.get(key)
@@ -111,7 +111,7 @@ class MCPClient:
         return client
 
     def connect(self) -> Future[None]:
-        """Start the server if needed and read its lists; the future raises ServerFailed."""
+        """Start the server if needed and read its lists. The returned future raises ServerFailed if that fails."""
         return self._submit(_nothing)
 
     def call_tool(
@@ -121,9 +121,10 @@ class MCPClient:
         on_progress: Progress | None = None,
         handler: RequestHandler | None = None,
     ) -> Future[t.CallToolResult]:
-        """Call a tool whose definition is the approved one; the future raises ServerFailed, ServerGone or CallRefused.
+        """Call a tool and return a future of its result.
 
-        `handler` answers requests of the server during the call.
+        The future raises ServerFailed, ServerGone, CallTimedOut or CallRefused; a call is refused if `definition` is
+        not the approved one. `handler` answers requests of the server during the call.
         """
         name = definition["name"]
 
@@ -138,7 +139,7 @@ class MCPClient:
         return self._submit(call)
 
     def read_resource(self, uri: str) -> Future[t.ReadResourceResult]:
-        """Read a resource; the future raises CallTimedOut after `call_seconds`."""
+        """Read a resource and return a future of it, which raises CallTimedOut after the server's `call_seconds`."""
 
         async def read(client: Client) -> t.ReadResourceResult:
             async with asyncio.timeout(self.server.call_seconds):
@@ -147,7 +148,7 @@ class MCPClient:
         return self._submit(read)
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
-        """Get the messages of a prompt."""
+        """Get a prompt and return a future of its messages."""
         return self._submit(lambda client: client.get_prompt(name, arguments))
 
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
@@ -163,7 +164,7 @@ class MCPClient:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request of the server waits for the user; its calls do not time out meanwhile."""
+        """Whether a request of the server waits for the user; the call it belongs to does not time out meanwhile."""
         return self._requests.is_asking
 
     @property
@@ -172,7 +173,10 @@ class MCPClient:
         return self._connection is not None and self._connection.is_open
 
     def start_close(self) -> Callable[[], None]:
-        """Remove a user; the last one ends the server and its children. Return a function that waits for it."""
+        """Remove a user and return a function that waits for the server to end.
+
+        The last user ends the server and its child processes; for any other the returned function does nothing.
+        """
         with self._lock:
             self._users -= 1
             if self._users:
@@ -193,7 +197,7 @@ class MCPClient:
             await self._connection.close()
 
     def close(self) -> None:
-        """Remove a user and wait for the end of the server."""
+        """Remove a user; if it was the last one, end the server and wait until it has ended."""
         self.start_close()()
 
 

@@ -1,6 +1,7 @@
-"""The configured MCP servers: `[mcpServers]` of the settings and `.mcp.json` of a trusted project.
+"""Reads the configured MCP servers: `[mcpServers]` of the settings and `.mcp.json` of a trusted project.
 
-Also the environment a server gets: what programs need to run, without keys, plus what its configuration names.
+Also builds the environment of a server: the variables programs need to run, without keys, and those its configuration
+sets.
 """
 
 from __future__ import annotations
@@ -51,33 +52,33 @@ class ServerConfig:
     name: str
     kind: Kind
     source: str
-    """The file that names it."""
+    """The path of the file that configures the server."""
     command: str = ""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    """Its working directory; by default an empty one of its own, so that it cannot load code of the workspace."""
+    """The working directory; without one, the server runs in a new, empty directory, and so loads no workspace code."""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """clientId, clientSecret, callbackPort: for servers that need a registered client."""
+    """`clientId`, `clientSecret` and `callbackPort`, for servers that need a registered client."""
     signs_in: bool = True
-    """Whether the user's sign-in is sent; otherwise only the headers are."""
+    """Whether requests carry the user's stored sign-in; if not, they carry only `headers`."""
     is_on: bool = True
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
     ask_seconds: float = ASK_SECONDS
-    """How long a request of the server waits for the user."""
+    """How long a request of the server waits for the user's answer."""
     first_wait_seconds: float = FIRST_WAIT_SECONDS
-    """How long a session waits for its tools when it was never connected before."""
+    """How long the first model call waits for the tools of a server that was never connected before."""
     sampling: bool = True
-    """Whether it may request model output; the user approves each request."""
+    """Whether the server may request model output; the user approves each request."""
     elicitation: bool = True
-    """Whether it may ask the user questions."""
+    """Whether the server may ask the user questions."""
 
     @property
     def key(self) -> str:
-        """The hash its definitions are pinned under: another command, URL or directory is another server."""
+        """The hash that identifies the server's record: with another command, URL or directory it is another server."""
         identity = {
             name: value
             for name, value in asdict(self).items()
@@ -87,13 +88,13 @@ class ServerConfig:
 
     @property
     def target(self) -> str:
-        """Its command or URL in one line, with variables as written."""
+        """The command or URL in one line, with variables not expanded."""
         return " ".join((self.command, *self.args)) if self.kind == "stdio" else self.url
 
 
 @dataclass(frozen=True)
 class ServerConfigs:
-    """The valid servers, disabled ones included, and a line about each invalid one."""
+    """The valid servers, including disabled ones, and one line about each invalid one."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
@@ -102,7 +103,7 @@ class ServerConfigs:
 def find_servers(
     table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]
 ) -> ServerConfigs:
-    """Return the user's servers and those of a trusted project; the user's win where names are equal."""
+    """Return the user's servers and those of a trusted project. Of two with the same name, the user's is returned."""
     own = _read(table, str(settings_file), str(workspace), runs_there=False)
     file = workspace / SERVERS
     if not file.is_file():
@@ -122,7 +123,7 @@ def find_servers(
 
 
 def read_file(file: Path) -> dict[str, Any]:
-    """Read the servers of a `.mcp.json`. Raises UsageError."""
+    """Return the servers of a `.mcp.json` by name, not checked yet. Raises UsageError if the file cannot be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -144,10 +145,10 @@ def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: 
 
 
 def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
-    """Read one server. Raises UsageError that says what is wrong with it.
+    """Return the configuration of one server. Raises UsageError if it is invalid, with the reason.
 
-    A `cwd` is relative to `directory`. Without a `cwd` it runs there only with `runs_there`, for projects the user
-    trusts.
+    A `cwd` in `value` is relative to `directory`. A server without a `cwd` runs in `directory` only with `runs_there`,
+    which is for projects the user trusts.
     """
     if not _NAME.fullmatch(name):
         raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
@@ -226,7 +227,7 @@ def _kind(value: Mapping[str, Any]) -> Kind:
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
-    """Expand `${NAME}` and `${NAME:-default}`. Raises UsageError for a variable that is not set."""
+    """Return the text with `${NAME}` and `${NAME:-default}` expanded. Raises UsageError if a variable is not set."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match.groups()
@@ -245,12 +246,12 @@ _PASSED = re.compile(
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"://[^/\s@]+@")
-"""A URL with a login in it, such as that of a package index; a proxy is useless without its login."""
+"""Matches a URL that contains a login, such as that of a package index. Only proxy variables are passed on with one."""
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
 def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a server. Raises UsageError for a variable that is not set."""
+    """Return the environment of a server. Raises UsageError if its configuration names a variable that is not set."""
     passed = {
         name: value
         for name, value in child_environment(env).items()
@@ -267,7 +268,7 @@ def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str
 
 
 def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return values to mask by name: headers, and everything named like a key."""
+    """Return the values to mask, by name: headers, and every value whose name is like that of a key."""
     secrets: dict[str, str] = {}
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):
@@ -285,7 +286,7 @@ def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def known_secrets(server: ServerConfig) -> None:
-    """Mask the secrets of a server everywhere; an unset variable is reported when it starts."""
+    """Mask the secrets of a server from now on. An unset variable is skipped: the start of the server reports it."""
     for name, value in secrets_of(server, os.environ).items():
         KNOWN.add(name, value)
 
@@ -298,7 +299,7 @@ def _expanded_or_empty(value: str, env: Mapping[str, str]) -> str:
 
 
 def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield `--name=value`, `NAME=value` and `--name value` as pairs."""
+    """Yield the name and value of each `--name=value`, `NAME=value` and `--name value`."""
     for word, after in zip(words, (*words, "")[1:], strict=True):
         name, equals, value = word.partition("=")
         if equals or word.startswith("-"):
@@ -306,7 +307,7 @@ def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _in_query(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of the query, as written and decoded."""
+    """Yield name and value of each query parameter, as written and decoded; the decoded one's name ends in a space."""
     for part in url.partition("#")[0].partition("?")[2].split("&"):
         name, _, value = part.partition("=")
         yield name, value

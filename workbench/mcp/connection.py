@@ -1,7 +1,7 @@
-"""One connection to one server: a task of its own opens it, holds it and closes it; used by `client`.
+"""One connection to one server, which a task of its own opens, holds and closes; used by `client`.
 
-Everything here runs in the loop of `background`. A server that ends is started again with the next call: at once, then
-after a pause, and not at all for a while when it keeps failing.
+All of this module runs in the event loop of `client`. A server that has ended is started again by the next call: first
+at once, then after a pause. If it keeps failing, it is not started for a while.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _PAUSES = (0.0, 0.2, 1.0)
-"""Seconds before each start in a row; after the last one no start is tried for REST_SECONDS."""
+"""Seconds to wait before each start after failures in a row; then no start is tried for REST_SECONDS."""
 REST_SECONDS = 60.0
 _TIMED_OUT, _CLOSED, _BAD_VERSION = -32001, -32000, -32022
 
@@ -46,13 +46,13 @@ class _Resting(ServerFailed):
 
 
 class ConnectionListener(Protocol):
-    """What a connection reports to, in its event loop."""
+    """An object a connection reports its events to, in its event loop."""
 
     async def connected(self, client: Client) -> None:
-        """The connection is open; an exception raised here fails the start."""
+        """Handle that the connection is open. An exception raised by this method fails the start."""
 
     async def changed(self, client: Client) -> None:
-        """The server reported a change of its lists."""
+        """Handle that the server reported a change of its lists."""
 
     @property
     def locations(self) -> Locations:
@@ -62,14 +62,14 @@ class ConnectionListener(Protocol):
         """Write a line to the server's log."""
 
     def starting(self, files: Mapping[str, str]) -> None:
-        """The server is about to start from these files. Raises StartChanged where they are not the approved ones."""
+        """Check the hashes of the files that start the server. Raises StartChanged if they are not approved."""
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """The server sent a request: `elicitation` or `sampling`."""
+        """Return the answer to a request of the server; `kind` is `elicitation`, `sampling` or `roots`."""
 
 
 class Connection:
-    """One server: every call goes through `run`, and the first one starts it."""
+    """The connection to one server. Every call goes through `run`, and the first one starts the server."""
 
     def __init__(self, server: ServerConfig, listener: ConnectionListener) -> None:
         self.server = server
@@ -79,7 +79,7 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._broken = self._leave
-        """The connection last counted as failed: several calls may end with one connection."""
+        """The `_leave` of the last connection counted as failed: one that breaks several calls is counted once."""
         self._why_gone = ""
         self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
@@ -92,7 +92,10 @@ class Connection:
         return self._ready is not None and self._ready.done() and not self._leave.is_set()
 
     async def run(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Return the result of `work`. Raises ServerFailed, ServerGone, CallTimedOut or CallRefused."""
+        """Return the result of `work`, called with the open client.
+
+        Raises ServerFailed, ServerGone, CallTimedOut or CallRefused.
+        """
         client = await self.opened()
         leave = self._leave
         try:
@@ -103,7 +106,7 @@ class Connection:
         return answer
 
     def _fault(self, error: BaseException, leave: asyncio.Event) -> BaseException:
-        """Return the error for callers; one that broke the connection closes it."""
+        """Return the error to raise for `error`, and close the connection if the error broke it."""
         cause = cause_of(error)
         task = asyncio.current_task()
         if isinstance(cause, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -125,19 +128,19 @@ class Connection:
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
 
     async def opened(self) -> Client:
-        """Return the connection, opened if needed. Raises ServerFailed."""
+        """Return the client, opening the connection if needed. Raises ServerFailed if that fails."""
         if self._owner is not None and self._leave.is_set():
             await asyncio.wait([self._owner])
         if self._owner is None or self._owner.done():
             ready = self._ready = asyncio.get_running_loop().create_future()
-            # Now, not in the task: a call that comes before it runs must not wait for its end.
+            # Replaced here, not in the task: a call made before the task runs must not wait for the task to end.
             self._leave = asyncio.Event()
             self._owner = asyncio.create_task(self._own(ready, self._leave))
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
     async def _own(self, ready: asyncio.Future[Client], leave: asyncio.Event) -> None:
-        """Own the connection: only this task may enter and leave the contexts of the SDK."""
+        """Open, hold and close the connection: the SDK requires one task to enter and leave its contexts."""
         try:
             await self._pause()
             self._why_gone, self._kind = "", ServerGone
@@ -187,7 +190,7 @@ class Connection:
         await asyncio.sleep(_PAUSES[self._failures])
 
     def _failed(self, error: BaseException, ready: asyncio.Future[Client]) -> None:
-        """Record the reason and fail `ready`."""
+        """Record why the start failed or the connection ended; if callers still wait for the start, fail `ready`."""
         why = "it was closed" if isinstance(cause_of(error), asyncio.CancelledError) else words_of(error, "it")
         if self._why_gone and not isinstance(cause_of(error), ServerFailed):
             why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it responded"
@@ -199,12 +202,12 @@ class Connection:
                 self._failed_at, self._why_failed = time.monotonic(), why
             message = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
             ready.set_exception(kind(message))
-            # Mark it as retrieved, since nobody may wait for it.
+            # Mark the exception as retrieved, because there may be no caller that waits for it.
             ready.exception()
         self._listener.log_line(f"· {why}")
 
     def _broke(self, leave: asyncio.Event) -> None:
-        """Count an end during a call, so that a server that always ends there is not started forever."""
+        """Count a connection that broke in a call: a server that always ends in calls is not restarted forever."""
         if self._broken is leave:
             return
         self._broken = leave

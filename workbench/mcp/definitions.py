@@ -1,4 +1,4 @@
-"""Tool definitions of servers: checked, limited in size, and hashed for pinning."""
+"""Checks the tool definitions of servers, limits their size, and hashes them for pinning."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 4_000
 _LARGEST = 100_000
-"""Characters of one schema."""
+"""The most characters of one schema."""
 
 
 def digest(definition: Definition) -> str:
-    """Return the hash a definition is pinned by."""
+    """Return the hash by which a definition is compared with the pinned one."""
     return "sha256:" + hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
 
 def name_of(name: str) -> str:
-    """Return the name with the characters and length that every provider accepts."""
+    """Return the name changed so that every provider accepts its characters and length."""
     name = _OTHER.sub("_", name)[:_LONGEST_NAME]
     return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"[:_LONGEST_NAME]
 
 
 def checked(listed: Sequence[Definition]) -> tuple[dict[str, Definition], list[str]]:
-    """Return the usable tools of a list by name, limited in size, and a line about each unusable one."""
+    """Return the usable tools of a list by name, and one line about each that is ignored or cut."""
     usable: dict[str, Definition] = {}
     faults = []
     for definition in listed[:MOST_TOOLS]:
@@ -61,7 +61,7 @@ def _cut(name: str, definition: Definition) -> tuple[Definition | None, str]:
 
 
 def _schema_fault(schema: Any) -> str:
-    """Return why no argument model can be built from a schema, empty where one can."""
+    """Return why no argument model can be built from a schema, an empty string if one can."""
     from jsonschema import Draft202012Validator, SchemaError
 
     from workbench.mcp.tool import MCPToolAction

@@ -1,7 +1,7 @@
 """Elicitation: a server asks the user to fill in a form, field by field, or to open a URL.
 
-Each field is a question of its own, with options to choose from; an answer that does not match the field's schema is
-asked again.
+Each field is a question of its own, with options to choose from. If the answer does not match the field's schema, the
+question is asked again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class OddForm(WorkbenchError):
 
 @dataclass(frozen=True)
 class FormField:
-    """One field of a form: `choices` are values with their labels, `kind` is a JSON schema type."""
+    """One field of a form. `choices` are pairs of value and label; `kind` is a JSON schema type."""
 
     name: str
     label: str
@@ -64,7 +64,7 @@ class FormField:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The answers to choose from."""
+        """The answers to offer to the user, the default one first."""
         default = self.schema.get("default")
         if self.kind == "boolean":
             return ("Yes", "No") if default is not False else ("No", "Yes")
@@ -77,7 +77,7 @@ class FormField:
         return tuple(dict.fromkeys([*default_labels, *labels]))
 
     def describe(self, *, listed: bool) -> str:
-        """Return the description for the user; with `listed` also the choices."""
+        """Return the description of the field for the user; with `listed` it also lists the choices."""
         facts = [text.format(self.schema[name]) for name, text in _LIMITS.items() if name in self.schema]
         kind = {"integer": "a whole number", "number": "a number", "boolean": "yes or no"}.get(self.kind, "")
         lines = [self.words, ", ".join(part for part in (kind, *facts) if part)]
@@ -88,7 +88,7 @@ class FormField:
         return "\n".join(_masked(line, 2_000) for line in lines if line)
 
     def show(self, value: Any) -> str:
-        """Return a value as it is shown before it is sent."""
+        """Return a value as text to show to the user before it is sent."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         called = dict(self.choices)
@@ -96,7 +96,7 @@ class FormField:
         return ", ".join(called.get(each, str(each)) for each in values)
 
     def value(self, answer: str) -> Any:
-        """Return the answer in the type of the schema. Raises WrongAnswer."""
+        """Return the answer converted to the type of the schema. Raises WrongAnswer if it does not match the schema."""
         value = self._read(answer.strip())
         from jsonschema import Draft202012Validator, FormatChecker, SchemaError
 
@@ -106,7 +106,7 @@ class FormField:
             errors = Draft202012Validator(schema, format_checker=FormatChecker()).iter_errors(value)
             first = next(iter(errors), None)
         except (SchemaError, re.error, TypeError, AttributeError):
-            # The server checks its own invalid schema.
+            # The schema itself is invalid: the server has to check the answer.
             first = None
         if first is not None:
             raise WrongAnswer(_masked(first.message, 200))
@@ -145,7 +145,7 @@ class FormField:
 
 
 def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
-    """Return the fields of a form. Raises OddForm."""
+    """Return the fields of a form. Raises OddForm if the form cannot be shown as questions."""
     properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or len(properties) > _MOST_FIELDS:
         raise OddForm(f"the MCP server {server} asked with a form that cannot be shown: refused")
@@ -154,7 +154,7 @@ def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
 
 
 def asks_secret(message: str, fields: Sequence[FormField]) -> str:
-    """Return the part of a form that asks for a secret, empty where none does."""
+    """Return the field label or the words of `message` that ask for a secret, an empty string if none do."""
     for each in fields:
         parts = (each.name, each.label, each.words)
         if each.schema.get("format") == "password" or holds_secret(each.name) or any(map(_SECRET.search, parts)):
@@ -201,11 +201,11 @@ _LONGEST = 4_000
 
 
 class NoForm(WorkbenchError):
-    """The request is refused without asking the user; one line says why."""
+    """The request is refused without asking the user; the message says why."""
 
 
 class _NotAnswered(Exception):
-    """The user did not answer: `action` goes to the server."""
+    """The user did not answer; `action` is sent to the server instead."""
 
     def __init__(self, action: Literal["decline", "cancel"]) -> None:
         super().__init__(action)
@@ -213,7 +213,7 @@ class _NotAnswered(Exception):
 
 
 def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) -> t.ElicitResult:
-    """Return the user's answer for the server. Raises WorkbenchError where they are not asked."""
+    """Return the user's answer to a request of the server. Raises WorkbenchError if the user cannot be asked."""
     from mcp import types as t
 
     asking = _Asking(server, KNOWN.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)
@@ -227,7 +227,7 @@ def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) ->
 
 
 class _Asking:
-    """One form or URL of a server."""
+    """Asks the user to fill in one form or to open one URL for a server."""
 
     def __init__(self, server: str, message: str, handler: RequestHandler, seconds: float) -> None:
         self._server = server
@@ -236,7 +236,7 @@ class _Asking:
         self._seconds = seconds
 
     def open_url(self, url: str) -> None:
-        """Ask the user to open the URL; nothing opens it for them."""
+        """Ask the user to open the URL; the program does not open it. Raises NoForm if it is not that of a web page."""
         host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
         if not host or len(url) > _LONGEST:
             raise NoForm(f"the MCP server {self._server} asked to open an address that is not a web page: refused")
@@ -245,7 +245,7 @@ class _Asking:
             raise _NotAnswered("decline")
 
     def form(self, schema: Any) -> dict[str, Any]:
-        """Return the answers by field name."""
+        """Return the user's answers by field name. Raises NoForm if the form asks for a secret."""
         fields = fields_of(self._server, schema)
         secret = asks_secret(self._message, fields)
         if secret:
@@ -272,7 +272,7 @@ class _Asking:
         return answers
 
     def _field(self, field: FormField, position: str) -> tuple[bool, Any]:
-        """Return whether the field was answered, and the value."""
+        """Return whether the user answered the field, and the value, None if not."""
         wrong = ""
         own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
         options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
@@ -289,7 +289,7 @@ class _Asking:
                 wrong = f"That does not fit: {error}\n"
 
     def _is_whole(self, fields: tuple[FormField, ...], answers: dict[str, Any]) -> bool:
-        """Show the whole form again and ask whether to send it."""
+        """Show the user all answers and return whether to send them."""
         lines = [f"{field.label}: {field.show(answers[field.name])}" for field in fields if field.name in answers]
         summary = "\n".join(lines) or "(nothing is filled in)"
         answer = self._asked(f"Send this to the MCP server {self._server}?\n{summary}", (_SEND, _AGAIN, NOTHING))

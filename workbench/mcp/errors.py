@@ -1,4 +1,4 @@
-"""Errors of servers, in words for the user and the model."""
+"""Errors of servers, with messages for the user and the model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SignInNeeded(ServerFailed):
 
 
 class SessionLost(ServerGone):
-    """The server lost the session before it read the call: the call may be sent again."""
+    """The server lost the session before it read the call, so the call may be sent again."""
 
 
 class CallTimedOut(WorkbenchError):
@@ -37,7 +37,7 @@ class CallRefused(WorkbenchError):
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the first real error of a group of errors."""
+    """Return the error, of an exception group its first member that is not a cancellation, if there is one."""
     while isinstance(error, BaseExceptionGroup):
         causes = [each for each in error.exceptions if type(each).__name__ != "CancelledError"]
         error = (causes or list(error.exceptions))[0]
@@ -45,7 +45,7 @@ def cause_of(error: BaseException) -> BaseException:
 
 
 def words_of(error: BaseException, server: str = "the server") -> str:
-    """Return the error in one line."""
+    """Return one line that describes the error; `server` is the subject of its sentence if it needs one."""
     error = cause_of(error)
     if isinstance(error, WorkbenchError):
         return str(error)
@@ -64,7 +64,7 @@ def words_of(error: BaseException, server: str = "the server") -> str:
 
 
 def http_words(code: int, reason: str) -> str:
-    """Return an HTTP error in one line."""
+    """Return one line that describes an HTTP error status."""
     status = f"HTTP {code} {reason}".rstrip()
     if code in (401, 403):
         return f"{status}: a sign-in is required, or the key in the headers is wrong"
@@ -72,6 +72,6 @@ def http_words(code: int, reason: str) -> str:
 
 
 def with_stderr(why: str, lines: Sequence[str]) -> str:
-    """Return the reason with the last lines the server wrote to stderr."""
+    """Return the reason followed by the last three lines the server wrote to stderr."""
     tail = [first_line(line, 160) for line in list(lines)[-3:]]
     return f"{why}; it wrote: {' / '.join(tail)}" if tail else why

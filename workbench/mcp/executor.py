@@ -1,4 +1,4 @@
-"""Runs the calls of one MCP tool, and turns content, prompts and resources of servers into ours."""
+"""Runs the calls of MCP tools, and converts results, prompts and resources of servers to the project's own types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
-    """Return the blocks of a result; structured content is added where no text repeats it."""
+    """Return the content of a result, within the size limits; structured content is added if no text repeats it."""
     content = [_block(block) for block in blocks]
     if structured is not None and not _says(content, structured):
         content.append(TextContent(text=json.dumps(structured, ensure_ascii=False, indent=1)))
@@ -38,7 +38,7 @@ def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
 
 
 def _few_images(content: Sequence[Content]) -> list[Content]:
-    """Return the content with the first images only, and a line about the others."""
+    """Return the content with only the first images, and one line about omitted ones."""
     images = [block for block in content if isinstance(block, ImageContent)]
     if len(images) <= _MOST_IMAGES:
         return list(content)
@@ -61,7 +61,7 @@ def _cut(content: Sequence[Content]) -> list[Content]:
 
 
 def _says(content: Sequence[Content], structured: Any) -> bool:
-    """Whether the text repeats the structured content, as the protocol asks of servers."""
+    """Return whether the text repeats the structured content, as the protocol asks of servers."""
     strings = [block.text for block in content if isinstance(block, TextContent)]
     for text in strings:
         if text.lstrip()[:1] in ("{", "["):
@@ -89,14 +89,14 @@ def _block(block: Any) -> Content:
 
 
 def contents_of(contents: Sequence[Any]) -> list[Content]:
-    """Return the parts of a resource, each with its URI where there are several."""
+    """Return the parts of a resource; unless it is a single text, each part names its URI."""
     if len(contents) == 1 and getattr(contents[0], "text", None) is not None:
         return [TextContent(text=contents[0].text)]
     return [resource_content(each) for each in contents]
 
 
 def resource_content(resource: Any) -> Content:
-    """Return a resource as its text, its image, or a description."""
+    """Return the text or image of a resource, or a description if it is neither."""
     text = getattr(resource, "text", None)
     if text is not None:
         return TextContent(text=f"[the resource {resource.uri}]\n{text}")
@@ -121,12 +121,12 @@ def _size(data: str) -> str:
 
 
 LONGEST_PROMPT = 60_000
-"""Characters of one prompt; of a longer one the middle is omitted."""
+"""The most characters of one prompt; the middle of a longer one is omitted."""
 _IMAGE = "[an image, omitted]"
 
 
 def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments: Mapping[str, str]) -> str:
-    """Return the text of a prompt; its server is started if needed. Raises WorkbenchError."""
+    """Return the text of a prompt, starting its server if needed. Raises WorkbenchError if that fails."""
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
         raise ServerFailed(f"there is no enabled MCP server {server}")
@@ -142,7 +142,7 @@ def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments:
 
 
 def _prompt_of(result: t.GetPromptResult) -> str:
-    """Return one message as it is, several each under its role."""
+    """Return the text of a single message as it is, or of several messages with a heading that names each role."""
     messages = [(message.role, _text(message)) for message in result.messages]
     if len(messages) == 1:
         return messages[0][1]
@@ -157,14 +157,14 @@ def _text(message: t.PromptMessage) -> str:
 
 T = TypeVar("T")
 LONGEST_RESOURCE = 60_000
-"""Characters of one resource; of a longer one the middle is omitted."""
+"""The most characters of one resource; the middle of a longer one is omitted."""
 _MOST_RESOURCE_IMAGES = 4
 _TURN = 0.05
 
 
 @dataclass(frozen=True)
 class Resource:
-    """The content of a resource; `error` says why there is none. Images are data URLs."""
+    """The content of a resource, with images as data URLs; without content, `error` says why."""
 
     name: str
     text: str = ""
@@ -173,7 +173,7 @@ class Resource:
 
 
 def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callable[[], bool]) -> Resource:
-    """Read `server:uri` or `server:name`; its server is started if needed."""
+    """Return the resource `server:uri` or `server:name`, starting its server if needed."""
     server, _, rest = name.partition(":")
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
@@ -188,7 +188,7 @@ def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callabl
 
 
 def _uri_of(client: MCPClient, written: str) -> str:
-    """Return the URI of a resource that is mentioned by name."""
+    """Return the URI of the resource with this URI or name; an unlisted one is returned as written."""
     listed = client.catalog.entry(client.server).resources
     uris = {str(each.get("uri")) for each in listed}
     by_name = {str(each.get("name")): str(each.get("uri")) for each in listed}
@@ -219,12 +219,12 @@ _SLACK = 30.0
 
 
 def _nobody(server: str) -> RequestHandler | None:
-    """A tool that is used by itself has nobody to answer requests of its server."""
+    """Return None: for a tool outside a session, nobody can answer requests of its server."""
     return None
 
 
 class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
-    """Runs the calls of one tool."""
+    """Runs the calls of one MCP tool."""
 
     def __init__(
         self,
@@ -235,10 +235,11 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         *,
         is_approved: bool = False,
     ) -> None:
-        """`notice` gets lines about what only the user can fix, from any thread.
+        """Set up the calls of the tool in `definition`.
 
-        `asker_of` returns, in the thread of a call, what answers the server's requests in it; `is_approved` says that
-        the tool's hints are trusted.
+        `notice` gets lines about problems only the user can fix, from any thread. `asker_of` is called in the thread of
+        a call and returns the handler of the server's requests during it. With `is_approved` the tool's hints are
+        trusted.
         """
         hints = annotations_of(definition.get("annotations") or {}, is_approved=is_approved)
         self._client = client
@@ -251,7 +252,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         self._running: set[Future[Any]] = set()
 
     def __call__(self, action: MCPToolAction) -> MCPToolObservation:
-        """Call the tool; a failure is an observation with `is_error`."""
+        """Call the tool and return its observation; a failure is an observation with `is_error`."""
         arguments = action.to_mcp_arguments()
         try:
             try:
@@ -297,7 +298,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         return {"server": self._client.server.name, "tool": self._definition["name"]}
 
     def interrupt(self) -> None:
-        """Cancel all running calls; the server is notified."""
+        """Cancel all running calls and notify the server."""
         with self._lock:
             running = list(self._running)
         for future in running:

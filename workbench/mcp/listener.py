@@ -1,4 +1,4 @@
-"""Records what a server reports: its lists in the catalog, its log lines in a file."""
+"""Records what a server reports: its lists in the catalog and its log lines in a file."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Listener:
         return self._catalog.locations
 
     async def connected(self, client: Client) -> None:
-        """Read the server's lists and compare them with the approved ones."""
+        """Read the server's lists and record them in the catalog, which compares tools with the approved ones."""
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:
-        """Read the lists again after the server reported a change; a list not sent in time stays as it was."""
+        """Read the lists again after the server reported a change; if they come too late, the record stays as it is."""
         seconds = self._server.call_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -60,20 +60,20 @@ class Listener:
         await asyncio.to_thread(self._catalog.listed, self._server, tools, prompts, resources)
 
     def log_line(self, line: str) -> None:
-        """Write a line to its log."""
+        """Write a line to the server's log."""
         write_log(self._catalog.log(self._server), line)
 
     def starting(self, files: Mapping[str, str]) -> None:
-        """Compare its start files with the approved ones. Raises StartChanged."""
+        """Check the hashes of the files that start the server. Raises StartChanged if they are not approved."""
         self._catalog.starting(self._server, files)
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """Answer a request of the server within the call it works on. Raises WorkbenchError."""
+        """Return the answer to a request that the server sent during a call. Raises WorkbenchError if it is refused."""
         return await self._requests.answer(kind, params)
 
 
 async def _all(listed: Callable[..., Awaitable[Any]], what: str) -> list[dict[str, Any]]:
-    """Return the entries of all pages of a list."""
+    """Return the entries of all pages of a list, up to a limit."""
     entries: list[dict[str, Any]] = []
     cursor = None
     for _ in range(_MOST_PAGES):
@@ -114,7 +114,7 @@ def _plain(model: Any) -> dict[str, Any]:
 
 
 def write_log(path: Path, line: str) -> None:
-    """Append a line with secrets masked; a log that grew too long keeps its second half."""
+    """Append a line to a log with secrets masked; of a log that grew too long, only the end is kept."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     text = f"{stamp} {KNOWN.masked(first_line(line, 600))}\n"
     try:
@@ -125,5 +125,5 @@ def write_log(path: Path, line: str) -> None:
         with os.fdopen(file, "a", encoding="utf-8") as log:
             log.write(text)
     except (OSError, WorkbenchError):
-        # A log that cannot be written stops nothing else.
+        # A log that cannot be written must not stop the connection.
         return

@@ -1,4 +1,4 @@
-"""OAuth sign-in at MCP servers: the flow, and the loopback listener the browser is redirected to."""
+"""OAuth sign-in at MCP servers: the flow, and the loopback listener that receives the browser's redirect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAGE = (
 
 @dataclass(frozen=True)
 class RedirectAnswer:
-    """What the browser was redirected with: a code, or an error."""
+    """The parameters of the browser's redirect: a code, or an error."""
 
     code: str = ""
     state: str = ""
@@ -43,7 +43,7 @@ class Loopback:
     """Listens on a port of this machine for one redirect; any other request gets a 404."""
 
     def __init__(self, port: int = 0) -> None:
-        """Bind the port. Raises OSError where it is in use."""
+        """Bind the port, any free one if it is 0. Raises OSError if it is in use."""
         self._socket = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{PATH}"
         """The redirect URL."""
@@ -61,7 +61,7 @@ class Loopback:
             await self._server.wait_closed()
 
     async def answer(self) -> RedirectAnswer:
-        """Wait for the redirect."""
+        """Wait for the redirect and return its parameters."""
         assert self._answer is not None
         return await self._answer
 
@@ -94,14 +94,14 @@ def _page(status: str, text: str) -> bytes:
 
 
 PATIENCE = 600.0
-"""Seconds for the user to sign in."""
+"""How many seconds the user has to sign in."""
 _HTTP_SECONDS = 30.0
 _OWN = ("localhost", "127.0.0.1", "::1")
 PrintLine = Callable[[str], None]
 
 
 def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, opens_browser: bool = False) -> None:
-    """Sign in and store the tokens. Raises UsageError or ServerFailed."""
+    """Sign the user in and store the tokens. Raises UsageError or ServerFailed if there is no sign-in."""
     if server.kind == "stdio":
         raise UsageError(f"{server.name} runs on this machine; only servers with a URL have a sign-in")
     try:
@@ -112,14 +112,14 @@ def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, ope
 
 
 def _sdk_errors() -> tuple[type[Exception], ...]:
-    """Return the error to raise for what the server sent."""
+    """Return the exception types raised if the server sends something wrong or cannot be reached."""
     from mcp.client.auth import OAuthFlowError
 
     return OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError
 
 
 def logout(store: TokenStore, server: ServerConfig, print_line: PrintLine) -> None:
-    """Delete the stored sign-in."""
+    """Delete the stored sign-in and print whether there was one."""
     was_there = store.forget()
     print_line(f"The sign-in at {server.name} is forgotten." if was_there else f"There is no sign-in at {server.name}.")
 
@@ -134,7 +134,7 @@ async def _within_time(attempt: _Attempt) -> SignIn:
 
 @dataclass
 class _Memory:
-    """The SDK's token storage: only the client registration survives from an earlier sign-in."""
+    """The SDK's token storage for one sign-in. It starts with the stored client registration, but without tokens."""
 
     client: Any = None
 
@@ -142,7 +142,7 @@ class _Memory:
         return None
 
     async def set_tokens(self, tokens: Any) -> None:
-        """The tokens are read from the provider's context at the end."""
+        """Do nothing: at the end the tokens are read from the provider's context."""
 
     async def get_client_info(self) -> Any:
         return self.client
@@ -152,7 +152,7 @@ class _Memory:
 
 
 class _Attempt:
-    """One sign-in flow."""
+    """Runs one sign-in flow."""
 
     def __init__(self, store: TokenStore, server: ServerConfig, print_line: PrintLine, opens_browser: bool) -> None:
         self._server = server
@@ -161,11 +161,11 @@ class _Attempt:
         self._url = expanded(server.url, os.environ)
         self._stored = store.read()
         self._provider: Any = None
-        # The SDK's errors are raised too; logging would print them.
+        # The SDK logs errors that it also raises; without this handler they would be printed too.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
 
     async def run(self) -> SignIn:
-        """Return the sign-in. Raises whatever the SDK raises."""
+        """Run the flow and return the sign-in. Raises UsageError, ServerFailed or one of `_sdk_errors`."""
         from mcp.client.auth import OAuthClientProvider
         from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
@@ -190,7 +190,10 @@ class _Attempt:
         return self._sign_in(listener.url)
 
     def _listener(self) -> tuple[Loopback, bool]:
-        """Return the listener, on the same port as last time: the server may accept only that redirect."""
+        """Return the listener, and whether its URL is the stored redirect URL.
+
+        It listens on the port of the last sign-in if that is free: the server may accept only that redirect URL.
+        """
         port = self._server.oauth.get("callbackPort") or (urlsplit(self._stored.redirect).port if self._stored else 0)
         try:
             loopback = Loopback(port or 0)
@@ -201,7 +204,7 @@ class _Attempt:
         return loopback, self._stored is not None and loopback.url == self._stored.redirect
 
     def _client(self, redirect: str, is_same: bool) -> Any:
-        """Return the client registration, where there is one already."""
+        """Return the configured or stored client registration, None if there is none yet."""
         from mcp.shared.auth import OAuthClientInformationFull
 
         client: dict[str, Any] = {}
@@ -219,7 +222,7 @@ class _Attempt:
         return OAuthClientInformationFull.model_validate({**client, "redirect_uris": [redirect]})
 
     async def _show_url(self, url: str) -> None:
-        """Show the user where to sign in."""
+        """Print the URL to sign in at, and open it in a browser if that was requested."""
         metadata = self._provider.context.oauth_metadata
         for each in (url, str(metadata.token_endpoint) if metadata else self._url):
             _check_secret(each)
@@ -229,7 +232,7 @@ class _Attempt:
         self._print_line(f"Waiting up to {PATIENCE / 60:g} minutes (ctrl+c cancels) …")
 
     async def _asked(self) -> tuple[int, str]:
-        """Send a first request through the provider, which signs in where the server requires it."""
+        """Send a first request and return status and reason; the provider signs in if the server requires it."""
         method, hello = ("GET", None) if self._server.kind == "sse" else ("POST", _hello())
         accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
         headers = {"Accept": accept, **_version()}
@@ -263,7 +266,7 @@ def _token_url(context: Any, url: str) -> str:
 
 
 def _check_secret(url: str) -> None:
-    """Raises UsageError for a URL that would send a token unencrypted."""
+    """Raise UsageError if a token sent to this URL would be unencrypted."""
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _OWN:
         raise UsageError(f"a token would go unencrypted to {parts.hostname}: a sign-in needs https://")

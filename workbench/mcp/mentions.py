@@ -1,6 +1,6 @@
-"""Resources and prompts of servers as the user mentions them: `server:resource`, `server:prompt`.
+"""Resources and prompts of servers that the user can mention, as `server:resource` and `server:prompt`.
 
-They are read from the catalog; no server is started for them.
+They are read from the catalog; no server is started.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ class ServerPrompt:
 
 @dataclass(frozen=True)
 class MentionTargets:
-    """Resources with a short description, and prompts, by the names the user types."""
+    """The servers' resources (as a short description) and prompts, by the names the user types."""
 
     servers: frozenset[str] = frozenset()
     resources: Mapping[str, str] = field(default_factory=dict)
     prompts: Mapping[str, ServerPrompt] = field(default_factory=dict)
 
     def is_resource(self, written: str) -> bool:
-        """Whether it names a resource, listed or not: a server may accept any URI."""
+        """Return whether `written` names a resource, listed or not: a server may accept any URI."""
         server, _, rest = written.partition(":")
         return written in self.resources or (server in self.servers and bool(_SCHEME.match(rest)))
 
 
 def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionTargets:
-    """Return what the enabled servers of this directory offer."""
+    """Return the resources and prompts that the enabled servers of this workspace offer."""
     trusted = (*settings.trusted, *agreed(where))
     servers = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).servers
     catalog = Catalog(where)

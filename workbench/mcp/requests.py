@@ -1,7 +1,7 @@
-"""Requests of a server (sampling, elicitation), answered within the call it works on.
+"""Answers the requests (sampling, elicitation) that a server sends during a call.
 
-A request belongs to a call: while the user thinks, that call does not time out, and the request ends with the call.
-Outside of a call, or where its configuration disables the request, the server gets a refusal with the reason.
+A request belongs to a call: while it waits for the user, that call does not time out, and the request ends with the
+call. If no call is running, or if the server's configuration disables the request, it is refused with the reason.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from mcp import types as t
 
 SAMPLING = "mcp_sampling"
-"""The tool name of an approval for a sampling request."""
+"""The tool name under which a sampling request is shown for approval."""
 _MOST_MESSAGES, _MOST_TEXT = 100, 200_000
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _REASONS = {"stop": "endTurn", "length": "maxTokens"}
 
 
 class NotPossible(WorkbenchError):
-    """The request cannot be carried out; one line says why."""
+    """The request cannot be carried out; the message says why."""
 
 
 @dataclass(frozen=True)
 class SamplePart:
-    """One message: the user sees `text`; `images` are data URLs."""
+    """One message of a sampling request: the user sees `text`; `images` are data URLs."""
 
     role: str
     text: str
@@ -44,7 +44,7 @@ class SamplePart:
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """What the server asks to send to the model."""
+    """The messages and options that a server asks to send to the model."""
 
     parts: tuple[SamplePart, ...]
     system: str = ""
@@ -54,7 +54,7 @@ class SampleRequest:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """All of it, as the user approves it: one field for each message, named after its role."""
+        """The request as fields for the user's approval, with one field for each message, named after its role."""
         is_one = len(self.parts) == 1
         messages = {part.role if is_one else f"{n}. {part.role}": part.text for n, part in enumerate(self.parts, 1)}
         more = {"stop": list(self.stop), "temperature": self.temperature}
@@ -76,7 +76,7 @@ class Sample:
 
 
 def sample(server: str, params: Any, handler: RequestHandler, seconds: float) -> t.CreateMessageResult:
-    """Return the response for the server. Raises WorkbenchError."""
+    """Return the model's response to a sampling request. Raises WorkbenchError if it is refused or fails."""
     from mcp import types as t
 
     response = handler.sample(_read(server, params), seconds)
@@ -116,33 +116,33 @@ def _part(server: str, message: Any) -> SamplePart:
 
 
 def _masked(text: str) -> str:
-    """Mask secrets: what the user approves is exactly what is sent."""
+    """Return the text with secrets masked. This is done before the approval: the user sees exactly what is sent."""
     return KNOWN.masked(well_formed(text))
 
 
 T = TypeVar("T")
 _MOST_REQUESTS = 40
-"""Requests within one call."""
+"""The most requests of a server during one call."""
 
 
 class NotAllowed(WorkbenchError):
-    """The server may not make this request; one line says why."""
+    """The server may not make this request; the message says why."""
 
 
 class RequestHandler(Protocol):
-    """Answers the requests within one call; each method may take long and runs in a thread of its own."""
+    """Answers the requests of a server during one call. `ask` and `sample` run in a thread and may take long."""
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
-        """Return the user's answer, None for no answer. Raises WorkbenchError where nobody can be asked."""
+        """Return the user's answer, None if there is none. Raises WorkbenchError if nobody can be asked."""
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
-        """Return the model's response once the user approved the request. Raises WorkbenchError if not."""
+        """Return the model's response after the user approved the request. Raises WorkbenchError if there is none."""
 
     def refused(self, why: str) -> None:
-        """The server made a request it may not make."""
+        """Report that a request of the server was refused, and why."""
 
     def withdraw(self) -> None:
-        """The answers to open requests are no longer needed."""
+        """Withdraw the open requests, because their answers are no longer needed."""
 
 
 @dataclass
@@ -154,7 +154,7 @@ class _Call:
 
 
 class Requests:
-    """The running calls of one server and its requests; everything but `is_asking` runs in the event loop."""
+    """The running calls of one server and its requests. Everything but `is_asking` must be used in the event loop."""
 
     def __init__(self, server: ServerConfig) -> None:
         self._server = server
@@ -167,7 +167,7 @@ class Requests:
 
     @asynccontextmanager
     async def during(self, handler: RequestHandler | None) -> AsyncIterator[None]:
-        """Run a call. Raises TimeoutError after `call_seconds`, not counting requests."""
+        """Enclose one call. Raises TimeoutError after `call_seconds`; time in which a request waits does not count."""
         async with asyncio.timeout(self._server.call_seconds) as limit:
             call = _Call(handler, limit)
             self._calls.append(call)
@@ -179,7 +179,7 @@ class Requests:
                     handler.withdraw()
 
     async def answer(self, kind: str, params: Any) -> Any:
-        """Return the answer to a request. Raises WorkbenchError where there is none."""
+        """Return the answer to a request of the server. Raises WorkbenchError if it is refused or not answered."""
         call = next((each for each in reversed(self._calls) if each.handler is not None), None)
         if call is None or call.handler is None:
             raise NotAllowed(f"{self._what(kind)}, but no call is running that it could be for: refused")
@@ -228,13 +228,13 @@ class _Pause:
     def __exit__(self, *error: object) -> None:
         self._call.asking -= 1
         if not self._call.asking:
-            # The call may have ended meanwhile.
+            # The call may have ended in the meantime.
             with suppress(RuntimeError):
                 self._call.limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 async def _in_thread(work: Callable[[], T], stop: Callable[[], None]) -> T:
-    """Run `work` in a thread of its own; `stop` ends it when the result is no longer needed."""
+    """Return the result of `work`, run in a thread of its own. If this is canceled, call `stop` to end `work`."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -247,7 +247,7 @@ async def _in_thread(work: Callable[[], T], stop: Callable[[], None]) -> T:
             result: tuple[Callable[..., None], object] = (done.set_result, work())
         except BaseException as error:  # noqa: BLE001 - handed to the task that waits
             result = (done.set_exception, error)
-        # The loop may be closed.
+        # The loop may be closed by now.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(finish, *result)
 

@@ -1,4 +1,4 @@
-"""The SDK of the protocol: transports over pipes and HTTP, with limits on what a server may send."""
+"""Connects to servers with the SDK of the protocol, over pipes and HTTP, with limits on what a server sends."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from workbench.config.locations import Locations
     from workbench.mcp.connection import ConnectionListener
 _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
-"""Between events."""
+"""The byte sequences that end an event in an event stream."""
 
 
 def plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return headers that ask for uncompressed bodies, so that the limit counts what is stored."""
+    """Return the headers, changed to request uncompressed bodies, so that the limit counts the bytes kept in memory."""
     plain_headers = {name: value for name, value in headers.items() if name.lower() != "accept-encoding"}
     return {**plain_headers, "Accept-Encoding": "identity"}
 
 
 def counting(gone: Callable[[str], None]) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a response hook: `gone` gets a body over the limit, and no more of it is read."""
+    """Return a response hook that stops reading a body over the size limit and calls `gone` with the reason."""
 
     async def count(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -52,7 +52,7 @@ def counting(gone: Callable[[str], None]) -> Callable[[httpx2.Response], Awaitab
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A body of at most `limit` bytes, or of events of at most that many each."""
+    """A response body of at most `limit` bytes; in an event stream, each event may have that many."""
 
     def __init__(
         self, stream: httpx2.AsyncByteStream, gone: Callable[[str], None], limit: int, *, events: bool
@@ -87,7 +87,7 @@ class _Counted(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-# Its error messages must not reach the user's stderr.
+# The SDK's log messages must not reach the user's stderr.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 _HTTP_SECONDS = 30.0
 _BRINGS = {
@@ -103,7 +103,7 @@ class Gone(Protocol):
     """Called when the server is gone or refuses every request."""
 
     def __call__(self, why: str, kind: type[ServerGone | SignInNeeded] = ServerGone) -> None:
-        """Report the reason, and the error for callers."""
+        """Report why the server is gone, and the type of error to raise in calls."""
 
 
 async def entered(
@@ -115,7 +115,10 @@ async def entered(
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """Return a connected client; `stack` closes it."""
+    """Return a connected client, which is closed with `stack`.
+
+    Raises the SDK's errors, and those of the checks before a local server is started.
+    """
     client: Client
     if server.kind == "stdio":
         await asyncio.to_thread(_check_start, server, heard)
@@ -139,7 +142,8 @@ async def entered(
         sampling_callback=sampled if server.sampling else None,
     )
     await stack.enter_async_context(client)
-    # Some servers send requests that were not announced: they and the user get the reason for the refusal.
+    # Some servers send requests the client did not announce: these handlers tell the server and the user the reason of
+    # the refusal.
     own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
     for name, callback in own.items():
         setattr(client.session, name, callback)
@@ -147,13 +151,13 @@ async def entered(
 
 
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
-    """Compare the files that decide what the server runs. Raises UsageError, ServerFailed or StartChanged."""
+    """Check the files that decide what a local server runs. Raises UsageError, ServerFailed or StartChanged."""
     argv, directory, theirs = _command(server)
     heard.starting(started_files(argv, directory, theirs))
 
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
-    """Return command, directory (empty for one of its own) and environment of a local server."""
+    """Return the command, working directory (empty if none is configured) and environment of a local server."""
     argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
     theirs = server_environment(server, os.environ)
     _check_program(argv[0], theirs)
@@ -161,7 +165,7 @@ def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
 
 
 def _answering(heard: ConnectionListener, kind: str) -> Any:
-    """Return the handler of one kind of request; a refusal is an error with its reason."""
+    """Return a handler of one kind of request, which turns a refusal into an error response with the reason."""
 
     async def answer(context: ClientRequestContext, params: Any = None) -> Any:
         try:
@@ -188,7 +192,7 @@ def _transport(
     headers = {name: expanded(value, env) for name, value in server.headers.items()}
     auth = _sign_in(server, gone, locations)
     if server.kind == "sse":
-        # Loaded for SSE servers alone.
+
         def http_client(
             headers: dict[str, str] | None = None,
             timeout: httpx2.Timeout | None = None,
@@ -204,7 +208,7 @@ def _transport(
 async def _apart(
     argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
 ) -> AsyncIterator[Any]:
-    """Start it in a new, empty directory: `python -m` and `npx` load code from theirs or from one above it."""
+    """Start the server in a new, empty directory: `python -m` and `npx` load code from their directory or above."""
     above = private_directory(locations.data / "mcp" / "running")
     with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as directory:
         async with stdio_transport(argv, directory, env, tail, gone) as streams:
@@ -212,18 +216,18 @@ async def _apart(
 
 
 def _check_program(command: str, env: Mapping[str, str]) -> None:
-    """Raises ServerFailed for a program that is not on the PATH, before anything is started."""
+    """Raise ServerFailed if the program is not on the PATH; called before anything is started."""
     if "/" not in command and shutil.which(command, path=env.get("PATH")) is None:
         raise ServerFailed(f"there is no program {command}{_BRINGS.get(command, '')}")
 
 
 def _silence(server: ServerConfig) -> float:
-    """Return the read timeout: a call has its own limit, and the user may think about a request in it."""
+    """Return the read timeout in seconds, long enough for a call in which a request waits for the user."""
     return max(server.call_seconds + server.ask_seconds, _HTTP_SECONDS)
 
 
 def _sign_in(server: ServerConfig, gone: Gone, locations: Locations) -> Signed | None:
-    """Return the user's sign-in, unless the configuration sets headers of its own."""
+    """Return authentication with the user's stored sign-in, None if there is none or the configuration excludes it."""
     if not server.signs_in or any(name.lower() == "authorization" for name in server.headers):
         return None
     store = TokenStore(locations, server)
@@ -239,13 +243,13 @@ def _http_client(
     auth: httpx2.Auth | None = None,
     *hooks: Any,
 ) -> httpx2.AsyncClient:
-    """Return a client that reads no body beyond the limit; `hooks` see each response first."""
+    """Return an HTTP client that stops reading a body at the size limit; `hooks` get each response first."""
     event_hooks = {"response": [*hooks, counting(gone)]}
     return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=event_hooks, auth=auth)
 
 
 def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a hook for responses that require a sign-in; a stored one is renewed or reported by its own code."""
+    """Return a response hook that reports a required sign-in; with `auth` it does nothing, as `Signed` handles that."""
 
     async def check(response: httpx2.Response) -> None:
         if response.status_code == 401 and auth is None:
@@ -258,11 +262,10 @@ def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable
 def _streamable(
     server: ServerConfig, url: str, headers: dict[str, str], gone: Gone, auth: Signed | None
 ) -> AbstractAsyncContextManager[Any]:
-    # Loaded for HTTP servers alone.
     refusals = _refusals(server, gone, auth)
 
     async def check(response: httpx2.Response) -> None:
-        """The SDK reports a refusal without its status."""
+        """Report an HTTP error with its status, which the SDK leaves out."""
         code = response.status_code
         if response.request.method != "POST":
             return

@@ -1,9 +1,9 @@
-"""Local servers: the files that decide what one runs, which are pinned by hash, and the pipes it is talked to over.
+"""Local servers: the hashes of the files that decide what a server runs, and the pipes to talk to it.
 
-Pinned are the program itself (by its content where you can write it, else by its path), a script or directory that a
-word of the command names, a module after `-m`, words inside `sh -c`, and what `npx` prefers in its directory. What a
-launcher downloads from a registry has no file beforehand: its package is part of the command, and a changed command is
-another server.
+Hashed are the program itself (its content if the user can write it, else its path), a script or directory that a word
+of the command names, a module after `-m`, words inside `sh -c`, and the files that `npx` prefers in its directory. A
+package that a launcher downloads from a registry has no file beforehand, but it is part of the command, and a changed
+command is another server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ _INSIDE = re.compile(r"\s|[;&|]")
 
 
 def started_files(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the hash of each file by its real path; `directory` is empty for a server without one of its own."""
+    """Return the hash of each file that decides what the server runs, by path.
+
+    `directory` is the configured working directory, or empty if there is none.
+    """
     program = _program(argv[0], directory, env)
     hashes: dict[str, str] = {}
     if program:
@@ -59,7 +62,7 @@ def _program(word: str, directory: str, env: Mapping[str, str]) -> str:
 
 
 def _named(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield the files that the arguments name."""
+    """Yield the real paths of the files that the arguments name."""
     words = list(_words(argv[1:]))
     bases = [
         each
@@ -98,7 +101,7 @@ def _is_directory(directory: str, word: str) -> bool:
 
 
 def _is_code(path: Path, *, is_run: bool) -> bool:
-    """Whether it is a file that is run; data files may change without an approval."""
+    """Return whether the path is a file that may be run; other files may change without an approval."""
     try:
         if not path.is_file():
             return False
@@ -111,13 +114,13 @@ def _is_code(path: Path, *, is_run: bool) -> bool:
 
 
 def _inside(directory: Path, *, with_parts: bool) -> Iterator[str]:
-    """Yield the files that make a directory a program."""
+    """Yield the files that let a directory be run as a program."""
     if with_parts:
         yield from (os.path.realpath(directory / name) for name in _IN_A_DIRECTORY if (directory / name).is_file())
 
 
 def _modules(words: Sequence[str], bases: Sequence[str]) -> Iterator[str]:
-    """Yield the files of `-m MODULE`."""
+    """Yield the files that `-m MODULE` runs."""
     for word, after in pairwise(words):
         if word == "-m" and after.replace(".", "").replace("_", "").isalnum():
             parts = after.replace(".", os.sep)
@@ -131,7 +134,7 @@ def _modules(words: Sequence[str], bases: Sequence[str]) -> Iterator[str]:
 
 
 def _preferred(words: Sequence[str], directory: Path) -> Iterator[str]:
-    """Yield what a package launcher prefers in its directory or a parent over a download."""
+    """Yield the files in the directory or a parent that a package launcher prefers to a download."""
     names = {re.sub(r"(?<=.)@.*", "", word) for word in words if not word.startswith("-")}
     for base in (directory, *directory.parents):
         files = [base / ".npmrc", *(base / "node_modules" / ".bin" / Path(name).name for name in names if name)]
@@ -147,10 +150,10 @@ def _digest(path: str) -> str:
 
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes of one message; a longer one is dropped and ends the connection."""
+"""The most bytes of one message; a longer one is dropped and ends the connection."""
 _CHUNK = 256 * 1024
 _LINE_CHARACTERS = 500
-# The supervisor itself gives up after less.
+# Longer than the supervisor needs before it gives up.
 _END_SECONDS = 8.0
 _DRAIN_SECONDS = 0.5
 
@@ -168,7 +171,7 @@ class LineReader:
         self._size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that are complete now. Raises TooLong."""
+        """Add data and return the lines it completes. Raises TooLong if the incomplete rest exceeds the limit."""
         *complete, rest = data.split(b"\n")
         lines = []
         for line in complete:
@@ -183,14 +186,14 @@ class LineReader:
 
 
 class StderrTail:
-    """The last lines a server wrote to stderr; `on_line` gets each."""
+    """Keeps the last lines a server wrote to stderr, and calls `on_line` with each line."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
         self.lines: deque[str] = deque(maxlen=100)
 
     async def follow(self, stream: asyncio.StreamReader) -> None:
-        """Read the stream to its end."""
+        """Read the stream until it ends."""
         rest = b""
         while data := await stream.read(64 * 1024):
             *complete, rest = (rest + data).split(b"\n")
@@ -210,7 +213,10 @@ class StderrTail:
 async def stdio_transport(
     argv: list[str], directory: str, env: Mapping[str, str], tail: StderrTail, on_end: Callable[[str], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start the server and yield its streams, then end it with all its children; `on_end` gets why it ended itself."""
+    """Start the server and yield the streams to read from and write to; at exit, end it and all its child processes.
+
+    `on_end` gets the reason if the server closes its output or sends too much.
+    """
     process = await start_beside(
         [*small_python("workbench.processes.server_supervisor"), *argv],
         stdin=asyncio.subprocess.PIPE,
@@ -232,7 +238,7 @@ async def stdio_transport(
 
 
 async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
-    """Close its input and wait for its end, but not for further output."""
+    """Close the server's input and wait for it to end, but not for further output; kill it if that takes too long."""
     assert process.stdin is not None
     process.stdin.close()
     until = time.monotonic() + _END_SECONDS
@@ -240,14 +246,14 @@ async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) 
         # `process.wait` would also wait for pipes that a child of the server holds open.
         await asyncio.sleep(0.01)
     if process.returncode is None:
-        # The server dies with its supervisor.
+        # This is the supervisor, and the server dies with it.
         process.kill()
-    # A child that survives may hold the pipe open.
+    # A child process that survives may hold the pipe open.
     await asyncio.wait([stderr], timeout=_DRAIN_SECONDS)
     stderr.cancel()
     with suppress(asyncio.CancelledError):
         await stderr
-    # Nothing else closes pipes that are still full.
+    # Nothing else closes pipes that still hold data.
     process._transport.close()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
 
@@ -261,7 +267,7 @@ class _Pipes:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
-        """Yield what the SDK reads from and writes to."""
+        """Yield the two streams that the SDK reads from and writes to."""
         import anyio
         from mcp.shared.message import SessionMessage
 
@@ -291,7 +297,7 @@ class _Pipes:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
-                        # Garbage between messages answers no request.
+                        # Ignore output between messages that is no message.
                         continue
                     await into.send(SessionMessage(message))
         except TooLong as error:
@@ -300,7 +306,7 @@ class _Pipes:
             # The connection is being closed.
             pass
         self._on_end(why)
-        # Pending requests fail at once.
+        # This makes pending requests fail at once.
         into.close()
 
     async def _write(self, out: Any) -> None:

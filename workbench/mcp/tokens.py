@@ -1,6 +1,6 @@
-"""Sign-ins at MCP servers: a record each, in the keyring of the system or a private file; used by `sdk`, `login`.
+"""Stores the sign-ins at MCP servers, in the keyring of the system or in private files; used by `sdk` and `login`.
 
-The file beside the keyring's entry says only that there is one, so that nobody is asked to unlock a keyring in vain.
+For a sign-in in the keyring, a file says that it is there, so that the user is not asked to unlock the keyring in vain.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 _SERVICE = "ohw-mcp"
 _EARLY = 30.0
-"""Seconds before its end a token counts as expired, so that it does not expire on the way."""
+"""How many seconds before its end a token counts as expired, so that it does not expire on its way to the server."""
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """A sign-in: the tokens, and where they are renewed. It is sent nowhere else."""
+    """A sign-in: the tokens, and what is needed to renew them."""
 
     access: str
     refresh: str = ""
@@ -49,7 +49,7 @@ class SignIn:
     client_id: str = ""
     client_secret: str = ""
     client_auth: str = "none"
-    """How the client authenticates to renew: none, client_secret_post or client_secret_basic."""
+    """How the client authenticates to renew a token: `none`, `client_secret_post` or `client_secret_basic`."""
     redirect: str = ""
     """The redirect URL the client was registered with."""
     issuer: str = ""
@@ -60,14 +60,14 @@ class SignIn:
         return self.until is not None and time.time() > self.until - _EARLY
 
     def masked(self, server: str) -> SignIn:
-        """Mask its secrets everywhere, and return it."""
+        """Mask the secrets of this sign-in from now on, and return the sign-in."""
         for name in ("access", "refresh", "client_secret"):
             KNOWN.add(f"of the MCP server {server}", getattr(self, name))
         return self
 
 
 def _url_of(server: ServerConfig) -> str:
-    """Return the URL, as written while one of its variables is not set."""
+    """Return the URL of a server; if one of its variables is not set, return it as written."""
     try:
         return expanded(server.url, os.environ)
     except UsageError:
@@ -87,11 +87,11 @@ class TokenStore:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a stored sign-in; does not open the keyring."""
+        """Whether there is a stored sign-in; this does not open the keyring."""
         return self._path.is_file()
 
     def read(self) -> SignIn | None:
-        """Return the sign-in, None where there is none or it cannot be read."""
+        """Return the sign-in, None if there is none or it cannot be read."""
         try:
             data = json.loads(self._path.read_text(encoding="utf-8"))
             if data.get("place") == "keyring":
@@ -101,7 +101,7 @@ class TokenStore:
             return None
 
     def write(self, sign_in: SignIn) -> str:
-        """Store it and return where. Raises UsageError."""
+        """Store the sign-in and return a description of the place. Raises UsageError if that fails."""
         sign_in.masked(self._server.name)
         private_directory(self._directory)
         data = asdict(sign_in)
@@ -112,7 +112,7 @@ class TokenStore:
         return str(self._path)
 
     def forget(self) -> bool:
-        """Delete it; return whether there was one."""
+        """Delete the stored sign-in and return whether there was one."""
         was_there = self._path.exists()
         if was_there:
             self._to_keyring(None)
@@ -121,13 +121,16 @@ class TokenStore:
 
     @contextmanager
     def renewing(self) -> Iterator[None]:
-        """Hold a lock while a token is renewed: a refresh token used twice may revoke the sign-in. Blocks."""
+        """Hold a lock while a token is renewed, because a refresh token used twice may revoke the sign-in.
+
+        Blocks until the lock is free.
+        """
         with (private_directory(self._directory) / f"{self._key}.lock").open("a", encoding="ascii") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def _from_keyring(self) -> str:
-        """Read it from the keyring. Raises ValueError where that fails."""
+        """Return the stored secret from the keyring. Raises ValueError if that fails."""
         try:
             keyring = importlib.import_module("keyring")
         except ImportError as error:
@@ -138,7 +141,7 @@ class TokenStore:
             raise ValueError("the keyring is locked") from error
 
     def _to_keyring(self, secret: str | None) -> bool:
-        """Store it in the keyring, or delete it for None; return whether that worked."""
+        """Store the secret in the keyring, or delete it if it is None; return whether that worked."""
         try:
             keyring = importlib.import_module("keyring")
         except ImportError:
@@ -157,7 +160,7 @@ _SECONDS = 30.0
 
 
 class Signed(httpx2.Auth):
-    """Authenticates the requests of one connection; `gone` gets the reason where that fails."""
+    """Authenticates the requests of one connection, and calls `gone` with the reason if that fails."""
 
     def __init__(self, name: str, store: TokenStore, gone: Gone) -> None:
         self._name = name
@@ -166,7 +169,7 @@ class Signed(httpx2.Auth):
         self._one_at_a_time = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Send the request with the token, and again with a new one where the server rejects it."""
+        """Send the request with the token; if the server rejects it, send the request again with a new one."""
         token = await self._token()
         request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
@@ -178,7 +181,7 @@ class Signed(httpx2.Auth):
             self._gone(sign_in_words(self._name, "takes the sign-in no more"), SignInNeeded)
 
     async def _token(self, refused: str = "") -> str:
-        """Return a valid token other than the rejected one. Raises SignInNeeded."""
+        """Return a valid token other than `refused`. Raises SignInNeeded if there is none."""
         async with self._one_at_a_time:
             sign_in = await asyncio.to_thread(self._store.read)
             if sign_in is None:
@@ -190,7 +193,7 @@ class Signed(httpx2.Auth):
             return await self._renewed(sign_in.access)
 
     async def _renewed(self, old: str) -> str:
-        """Renew the token, unless another process just did."""
+        """Renew the token `old`, unless another process just did, and return the new one."""
         with ExitStack() as held:
             await asyncio.to_thread(held.enter_context, self._store.renewing())
             sign_in = await asyncio.to_thread(self._store.read)
@@ -202,7 +205,7 @@ class Signed(httpx2.Auth):
             return sign_in.access
 
     async def _asked(self, old: SignIn) -> SignIn:
-        """Exchange the refresh token. Raises SignInNeeded."""
+        """Exchange the refresh token for a new sign-in and return it. Raises SignInNeeded if that fails."""
         try:
             async with httpx2.AsyncClient(timeout=_SECONDS) as client:
                 answer = await client.post(old.token_url, **_renewal(old))
@@ -228,12 +231,12 @@ class Signed(httpx2.Auth):
 
 
 def sign_in_words(name: str, what: str) -> str:
-    """Return the error with the reason and what the user can do."""
+    """Return an error message that says what happened and how to sign in again."""
     return f"it {what}; the person can sign in again with: ohw mcp login {name}"
 
 
 def _renewal(old: SignIn) -> dict[str, Any]:
-    """Return the body and headers of the request."""
+    """Return the body and headers of the request that renews a token."""
     data = {"grant_type": "refresh_token", "refresh_token": old.refresh, "client_id": old.client_id}
     if old.resource:
         data["resource"] = old.resource

@@ -1,4 +1,4 @@
-"""A tool of an MCP server: its definition, action and observation; `executor` runs it."""
+"""The definition, action and observation of an MCP server's tool; the module `executor` runs it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         *,
         is_approved: bool = False,
     ) -> None:
-        """`is_approved`: the user approved the tool, so its hints (read-only, idempotent) are trusted."""
+        """Define the tool; with `is_approved` its hints (read-only, idempotent) are trusted."""
         self.is_approved = is_approved
         self._action_type: type[MCPToolAction] | None = None
         self.definition = definition
@@ -63,7 +63,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
 
     @property
     def action_type(self) -> type[MCPToolAction]:
-        """The argument model, built from the schema on first use."""
+        """The model of the arguments, built from the schema on first use."""
         if self._action_type is None:
             self._action_type = MCPToolAction.from_mcp_schema(self.name, self.definition["inputSchema"])
         return self._action_type
@@ -80,7 +80,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         return self._schema
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the call of the server, with what the server says of the tool."""
+        """Return one effect: a call of the server, with the tool's hints and description."""
         name = self.definition["name"]
         call = CallsServer(
             name,
@@ -95,7 +95,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
 
 
 def annotations_of(hints: Mapping[str, Any], *, is_approved: bool) -> ToolAnnotations:
-    """Return the valid hints of a server; those that lower the risk of a call only where it `is_approved`."""
+    """Return the valid hints of a server; those that lower the risk of a call are included only if `is_approved`."""
     valid = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
     if not is_approved:
         valid = {name: value for name, value in valid.items() if name not in _MAKE_HARMLESS or value is not True}

@@ -1,4 +1,4 @@
-"""The tools of MCP servers: of one session, of `ohw tools`, and for any Python program."""
+"""Sets of MCP tools: for a session, for `ohw tools`, and for any Python program."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from workbench.tools.tool import ToolDefinition
 def named(
     offered: Iterable[tuple[MCPClient, Definition]], used: Collection[str] = ()
 ) -> Iterator[tuple[str, MCPClient, Definition]]:
-    """Yield each tool with its name, prefixed by its server's where names clash; one that still clashes is omitted.
+    """Yield the name, client and definition of each tool.
 
-    The names of built-in tools are reserved whether they are enabled or not: rating, rules and screens know them.
+    A name that is already used gets the server's name as a prefix; if that is used too, the tool is omitted. The names
+    of built-in tools count as used even if the tools are disabled: rating, rules and screens know them.
     """
     tools = list(offered)
     count = Counter(name_of(tool["name"]) for _, tool in tools)
@@ -55,12 +56,12 @@ def named(
 def create_mcp_tools(
     config: Mapping[str, Any], timeout: float = 30.0, folder: Path | None = None
 ) -> list[MCPToolDefinition]:
-    """Start the servers of `{"mcpServers": {NAME: {…}}}` in parallel and return their tools, in that order.
+    """Start the servers of `{"mcpServers": {NAME: {…}}}` in parallel and return their tools, server by server.
 
-    Each may take `timeout` seconds to start. A tool whose definition the server changes later is refused. `folder`
-    is the working directory of servers without a `cwd`. The caller closes the tools, or uses them in `with` blocks;
-    closing the last one of a server ends it. Raises UsageError for an invalid configuration and ServerFailed for an
-    unusable server, and then nothing is left running.
+    Each server may take `timeout` seconds to start. Calls of a tool whose definition changes later are refused.
+    `folder` is the working directory of servers without a `cwd`. The caller closes the tools or uses them in `with`
+    blocks; closing the last tool of a server ends it. Raises UsageError if the configuration is invalid and
+    ServerFailed if a server cannot be used; in both cases no server is left running.
     """
     servers = config.get("mcpServers", config)
     if not isinstance(servers, Mapping):
@@ -108,12 +109,12 @@ class _Lease:
         return list(self.client.catalog.entry(self.client.server).usable.values())
 
     def acquire(self) -> None:
-        """Add a tool."""
+        """Count one more open tool of the server."""
         with self._lock:
             self._users += 1
 
     def release(self) -> None:
-        """Remove a tool; the last one ends the server."""
+        """Count one open tool less; after the last one, end the server."""
         with self._lock:
             self._users -= 1
             is_last = not self._users
@@ -121,18 +122,18 @@ class _Lease:
             self.end()
 
     def end_if_unused(self) -> None:
-        """End a server that has no tool."""
+        """End the server if it has no open tool."""
         if not self._users:
             self.end()
 
     def end(self) -> None:
-        """End the server."""
+        """End the server and delete its directory."""
         self.client.close()
         self._clean()
 
 
 class _LeasedExecutor(MCPToolExecutor):
-    """Releases the server when the tool is closed, once."""
+    """Runs the calls of one tool, and releases its server when the tool is closed."""
 
     def __init__(self, client: MCPClient, definition: Definition, lease: _Lease) -> None:
         super().__init__(client, definition)
@@ -140,7 +141,7 @@ class _LeasedExecutor(MCPToolExecutor):
         self._lease: _Lease | None = lease
 
     def close(self) -> None:
-        """Release the server."""
+        """Release the server; further calls do nothing."""
         lease, self._lease = self._lease, None
         if lease is not None:
             lease.release()
@@ -150,10 +151,10 @@ _TURN = 0.05
 
 
 class SessionServers:
-    """Puts the approved tools of servers into `tools` and keeps them up to date.
+    """Puts the usable tools of a session's servers into `tools` and keeps them up to date.
 
-    A server starts with its first call. A new one is asked for its tools in the background; only the first model call
-    waits for that, for `first_wait_seconds`: later its tools appear when they are known.
+    The first call of a server starts it. A new server is started in the background to list its tools; the first model
+    call waits for the list, at most `first_wait_seconds`. A list that comes later is used from then on.
     """
 
     def __init__(
@@ -166,9 +167,10 @@ class SessionServers:
         *,
         asker_of: Callable[[str], RequestHandler | None] = lambda server: None,
     ) -> None:
-        """`table` is `[tools]` of the settings; `notice` gets lines for the user, from any thread.
+        """Add the known tools, and start new servers in the background.
 
-        `asker_of` returns what answers the requests of a server in the call of the current thread.
+        `table` is `[tools]` of the settings; `notice` gets lines for the user, from any thread. `asker_of` is called in
+        the thread of a tool call and returns the handler of the server's requests during it.
         """
         self._catalog = catalog
         self._tools = tools
@@ -188,11 +190,11 @@ class SessionServers:
 
     @property
     def names(self) -> set[str]:
-        """The names of the servers' tools for the model."""
+        """The names under which the model knows the servers' tools."""
         return set(self._tools) - self._reserved
 
     def _begin(self) -> None:
-        """Connect to new servers in parallel and ask them for their tools."""
+        """Connect to new servers in parallel, and collect the notices about all of them."""
         for client in self._clients:
             entry = self._catalog.entry(client.server)
             self.notices += [f"the MCP server {client.server.name}: {line}" for line in _notices_of(entry)]
@@ -204,12 +206,12 @@ class SessionServers:
                 client.connect().add_done_callback(partial(self._connected, client, reported))
 
     def _connected(self, client: MCPClient, reported: Future[None], done: Future[None]) -> None:
-        """Report why a server cannot be used; `reported` is done after that, so that no run ends before."""
+        """Report the error if a server cannot be used, then finish `reported`: no run ends before the report."""
         try:
             error = None if done.cancelled() or self._is_closed else done.exception()
             if isinstance(error, WorkbenchError):
                 why = KNOWN.masked(str(error))
-                # A failure on record was reported at the start.
+                # A failure that was already recorded has been reported at the start.
                 is_news = why != self._catalog.entry(client.server).failure
                 self._catalog.failed(client.server, why)
                 if is_news:
@@ -218,7 +220,7 @@ class SessionServers:
             reported.set_result(None)
 
     def before_call(self, is_cancelled: Callable[[], bool], notice: Callable[[str], None]) -> bool:
-        """Wait for new servers; return whether the tools have changed."""
+        """Wait for new servers to list their tools, and return whether the tools have changed."""
         if self._coming:
             notice("asking new MCP servers for their tools")
         while self._coming and not is_cancelled():
@@ -228,7 +230,7 @@ class SessionServers:
         return self.refresh()
 
     def refresh(self) -> bool:
-        """Apply the current approvals; return whether the tools have changed."""
+        """Update the tools from the catalog, and return whether they have changed."""
         versions = {client.server.key: self._catalog.version(client.server) for client in self._clients}
         if versions == self._versions:
             return False
@@ -245,7 +247,7 @@ class SessionServers:
         return True
 
     def _current_tools(self) -> dict[str, MCPToolDefinition]:
-        """Return all tools by name."""
+        """Return the enabled tools of all servers by name."""
         offered = [
             (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
         ]
@@ -267,19 +269,19 @@ class SessionServers:
         return not only_reading or self._tool(name, client, tool).is_read_only
 
     def is_resource(self, name: str) -> bool:
-        """Whether a mention names a resource of one of these servers."""
+        """Return whether a mention names a resource of one of these servers."""
         return any(name.startswith(f"{client.server.name}:") for client in self._clients)
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Resource:
-        """Read a resource; waits for its server."""
+        """Return a resource, waiting for its server."""
         return read_resource(self._clients, name, is_cancelled)
 
     def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
-        """Return the text of a prompt; waits for its server. Raises WorkbenchError."""
+        """Return the text of a prompt, waiting for its server. Raises WorkbenchError if that fails."""
         return prompt_text(self._clients, server, name, arguments)
 
     def close(self) -> None:
-        """End the servers nobody else uses, in parallel; all are waited for before an error is raised."""
+        """End, in parallel, the servers that have no other user. All are waited for before an error is raised."""
         self._is_closed = True
         with ExitStack() as endings:
             for client in self._clients:
@@ -291,7 +293,7 @@ def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
 
 
 def _notices_of(entry: CatalogEntry) -> list[str]:
-    """Return what the user should know about a server at the start."""
+    """Return lines about what the user should know about a server when the session starts."""
     lines = [*entry.faults[:3]]
     if entry.waiting:
         names = ", ".join(entry.waiting)
@@ -302,7 +304,7 @@ def _notices_of(entry: CatalogEntry) -> list[str]:
 
 
 class ListedServers:
-    """The servers of a directory with their tools; nothing is started unless `ask` is called."""
+    """The servers of a workspace with their tools, for `ohw tools`. Only `ask` starts them."""
 
     def __init__(self, where: Locations, settings: Settings, workspace: Path) -> None:
         self._configs = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
@@ -312,7 +314,7 @@ class ListedServers:
         self.notices = [*self._configs.problems]
 
     def ask(self) -> None:
-        """Start all of them in parallel and read their lists."""
+        """Start all enabled servers in parallel and read their lists; add a notice for each that fails."""
         for client in self._clients:
             known_secrets(client.server)
         for starting in [client.connect() for client in self._clients]:
@@ -322,12 +324,12 @@ class ListedServers:
                 self.notices.append(KNOWN.masked(str(error)))
 
     def settings(self, settings: Settings) -> Settings:
-        """Return the settings without entries for server tools, which only this class knows."""
+        """Return the settings without the `[tools]` entries of server tools, which only this class knows."""
         names = self._catalog.names(self._configs.servers)
         return replace(settings, tools={name: value for name, value in self._table.items() if name not in names})
 
     def states(self) -> Sequence[ToolState]:
-        """Return the state of each tool, and of each server without tools."""
+        """Return the state of each server tool, and of each server that is disabled, not listed yet or changed."""
         return [*self._tools(), *self._without_tools()]
 
     def _tools(self) -> list[ToolState]:
@@ -359,7 +361,7 @@ class ListedServers:
         return states
 
     def close(self) -> None:
-        """End the servers that were started."""
+        """End the servers that have no other user."""
         with ExitStack() as endings:
             for client in self._clients:
                 endings.callback(client.start_close())

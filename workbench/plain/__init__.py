@@ -1,1 +1,4 @@
-"""`ohw --plain`: the session line by line, for screen readers and terminals that cannot move a cursor. No textual."""
+"""`ohw --plain` and `ohw run`: a session line by line, for screen readers, simple terminals and scripts.
+
+Nothing in this package imports Textual.
+"""

@@ -1,4 +1,4 @@
-"""How plain mode asks: only a line typed slowly, after all of the question was shown, is an answer."""
+"""Prints and asks in plain mode. Only a line typed after a pause, once the whole question was shown, is an answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEWEST_ROWS: Final = 10
 
 
 class Console:
-    """Lines of the terminal; `taken` gets each line that is typed, and None at the end of the input."""
+    """Reads and prints lines on the terminal, and shows a prompt below them."""
 
     def __init__(self, *, is_ascii: bool) -> None:
         self._is_ascii = is_ascii
@@ -31,44 +31,44 @@ class Console:
         self._is_broken = False
 
     def listen(self, taken: Callable[[str | None], None]) -> None:
-        """Give every line from now on to `taken`; in the running event loop."""
+        """Call `taken` with every line typed from now on, and with None at the end of the input, in the event loop."""
         asyncio.get_running_loop().add_reader(_STDIN, self._read, taken)
 
     def deaf(self) -> None:
-        """Give no line to anybody until somebody listens again; in the running event loop."""
+        """Stop reading lines until the next `listen`; must be called in the running event loop."""
         asyncio.get_running_loop().remove_reader(_STDIN)
 
     def say(self, *lines: str) -> None:
-        """Lines below what stands there; a prompt that waits is shown again."""
+        """Print lines below the text that is there, and show the current prompt again."""
         begun = "\n" if self._prompt else ""
         self._write(begun + "".join(f"{visible(line)}\n" for line in lines) + self._prompt)
 
     def ask(self, prompt: str) -> None:
-        """Show a prompt, unless just that one waits already; an empty one takes it away."""
+        """Show a prompt unless it is the current one; an empty prompt removes the current one."""
         if prompt == self._prompt:
             return
         self._write(("\n" if self._prompt and not prompt else "") + prompt)
         self._prompt = prompt
 
     def page(self) -> int:
-        """How many rows of text a person can look at together."""
+        """Return how many rows of text the user can see at once."""
         return max(_FEWEST_ROWS, shutil.get_terminal_size((80, 24)).lines - 4)
 
     def rows_of(self, lines: Sequence[str]) -> int:
-        """About how many rows these lines take."""
+        """Return about how many rows these lines take."""
         width = max(1, shutil.get_terminal_size((80, 24)).columns)
         return sum(1 + len(line) // width for line in lines)
 
     def is_idle(self) -> bool:
-        """Whether no line waits to be read."""
+        """Return whether the terminal has no line to read."""
         return not select.select([_STDIN], [], [], 0)[0]
 
     def drain(self) -> str:
-        """What was typed up to now, taken out of the terminal: it was meant for something else."""
+        """Remove everything typed so far from the terminal's input and return it: it was meant for something else."""
         try:
             usual = termios.tcgetattr(_STDIN)
             changed = [*usual[:6], list(usual[6])]
-            changed[3] &= ~termios.ICANON  # only so the unfinished line can be read
+            changed[3] &= ~termios.ICANON  # otherwise an unfinished line could not be read
             changed[6][termios.VMIN], changed[6][termios.VTIME] = 0, 0
             termios.tcsetattr(_STDIN, termios.TCSANOW, changed)
             try:
@@ -91,7 +91,7 @@ class Console:
             return
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._prompt = ""  # the person's own enter ended it
+            self._prompt = ""  # the user's enter has ended its line
             taken(line.decode(errors="replace"))
 
     def _write(self, text: str) -> None:
@@ -102,16 +102,16 @@ class Console:
             while data:
                 data = data[os.write(_STDOUT, data) :]
         except OSError:
-            self._is_broken = True  # nobody can read it any more; the hang-up that follows ends us
+            self._is_broken = True  # nobody can read it any more; the hang-up signal that follows ends the process
 
 
 _LOOK = 0.1
-"""Seconds between two looks whether nobody types."""
+"""Seconds between two checks whether the user is typing."""
 _TOO_SOON = "That came too soon after what was shown; it answers nothing."
 
 
 class LineAsker:
-    """Asks on the console; `take` gets the person's lines while a question is open."""
+    """Asks questions on the console; its owner passes the user's lines to `take` while a question is open."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -120,7 +120,7 @@ class LineAsker:
         self._quiet_since = 0.0
 
     def begin(self) -> None:
-        """A question opens: what was typed before is meant for something else."""
+        """Prepare for a new question: discard what was typed before, and tell the user so."""
         typed = self._console.drain()
         while not self._lines.empty():
             typed = f"{self._lines.get_nowait()} {typed}".strip()
@@ -128,15 +128,15 @@ class LineAsker:
             self._console.say(f"Typed before the question, and not taken for an answer: {typed}")
 
     def take(self, line: str) -> None:
-        """A line of the person's."""
+        """Take a line that the user typed."""
         self._lines.put_nowait(line)
 
     def say(self, *lines: str) -> None:
-        """Tell lines."""
+        """Print lines."""
         self._console.say(*lines)
 
     async def show(self, lines: Sequence[str]) -> None:
-        """Tell lines; what takes more than a page waits for an enter before each further one."""
+        """Print lines; if they take more than a page, wait for enter before each further page."""
         pages = self._pages([line for text in lines for line in text.split("\n")])
         for number, page in enumerate(pages, 1):
             self._console.say(*page)
@@ -146,7 +146,7 @@ class LineAsker:
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:
-        """The next line that comes alone: not too soon after what was shown, nor together with other lines."""
+        """Return the next line typed alone: not too soon after something was shown, nor together with other lines."""
         while True:
             self._console.ask(prompt)
             line, is_alone = await self._next()
@@ -157,7 +157,10 @@ class LineAsker:
                 self._console.say(_TOO_SOON)
 
     async def _next(self) -> tuple[str, bool]:
-        """A line, and whether it comes alone: the quiet before it must have been seen, as we may be slow to read."""
+        """Return a line, and whether it came alone.
+
+        A pause must have been observed before the line arrived, because this process may be slow to read lines.
+        """
         while not self._was_quiet():
             try:
                 return await asyncio.wait_for(self._lines.get(), _LOOK), False

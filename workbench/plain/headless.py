@@ -1,4 +1,4 @@
-"""`ohw run`: one run without a screen, in its own process; events as JSON lines on stdout, narration on stderr."""
+"""`ohw run`: one run without a screen, in this process; the answer or JSON lines on stdout, narration on stderr."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
-"""A waiting action, and the sub-agent that asks; empty for the agent itself."""
+"""A waiting action, and the name of the sub-agent that asks, which is empty for the agent itself."""
 _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
 class Narrator:
-    """Writes one run, line by line, with `write`; `colour` where a terminal shows it."""
+    """Describes a run line by line, with calls of `write`; `colour` is for terminals."""
 
     def __init__(self, write: Callable[[str], None], *, colour: bool = False) -> None:
         self._write = write
@@ -62,7 +62,7 @@ class Narrator:
         self._last_detail = ""
 
     def event(self, event: Event) -> None:
-        """A line for what a reader of the log would want to see."""
+        """Write about an event if the user should know of it."""
         match event:
             case SessionStarted():
                 directory = visible(event.workspace, lines=False)
@@ -95,11 +95,11 @@ class Narrator:
             self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
     def notice(self, line: str) -> None:
-        """What the workbench itself has to say."""
+        """Write a line from the workbench itself."""
         self._say(line, _RED)
 
     def live(self, event: LiveEvent) -> None:
-        """Notices, and retries and waits, each once: a countdown is for screens."""
+        """Write notices, and each retry or wait once, without its countdown."""
         if isinstance(event, Notice):
             self.notice(event.text)
         if not isinstance(event, EngineState):
@@ -109,7 +109,7 @@ class Narrator:
         self._last_detail = event.detail
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """How to go on, with every question that is open; only what is true is said."""
+        """Write how to go on, after every open question; if `unsaved` says what was not saved, write only that."""
         if unsaved:
             self._say(unsaved, _RED)
             return
@@ -129,14 +129,14 @@ class Narrator:
         self._say(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
-        """Who asks what, in one line; a question of the agent's is told whole before."""
+        """Return one line that says who asks what; a question that the agent asks is written in full before."""
         if not action.asks_person:
             return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
         self._ask(action.proposed)
         return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
 
     def _why(self, action: OpenAction) -> None:
-        """Why an action is asked about: its risk with the reasons, and the rule or mode."""
+        """Write why an action needs approval: its risk with the reasons, and the rule or mode."""
         found = action.assessed
         if found is None or action.asks_person:
             return
@@ -146,7 +146,7 @@ class Narrator:
             self._say(f"  it is {found.risk} ({why}); asked by {found.rule}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
-        """The whole question of the agent's, with its numbered options."""
+        """Write a question of the agent in full, with its numbered options."""
         question = read_question(event.arguments)
         self._say(question.text, _BOLD)
         for number, option in enumerate(question.options, 1):
@@ -180,13 +180,13 @@ EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _QUESTION = 3
 _PIPE = 141
-_POLL = 1.0  # seconds between two looks whether the worker lives
+_POLL = 1.0  # seconds between two checks whether the worker is alive
 _LAST_STEP = 1.5  # seconds an interrupted step may take
 _LAST_WORD = 0.3  # seconds an interrupted run waits for its readers
 
 
 def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, *, as_json: bool) -> int:
-    """One run; the exit code. Raises WorkbenchError for whatever is wrong before it begins."""
+    """Run the agent on a prompt and return the exit code. Raises WorkbenchError if the run cannot begin."""
     if not settings.model:
         raise UsageError(NO_MODEL_MESSAGE)
     if not prompt.strip():
@@ -200,7 +200,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
     write_logs_to(log_path(locations, session_id))
-    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints must not stand among the events
+    with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
         opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.notices(opened.notices)
         try:
@@ -214,7 +214,10 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
 
 
 def _left_with(code: int) -> int:
-    """The exit code; everything is closed, so the process may end at once where an import would hold it."""
+    """Return the exit code; if an import still runs, end the process at once instead of waiting for it.
+
+    Everything else is closed by then.
+    """
     if is_importing():
         for out in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
@@ -224,15 +227,15 @@ def _left_with(code: int) -> int:
 
 
 def open_questions(session: Session, left: Sequence[SubAgent]) -> list[OpenQuestion]:
-    """All that waits for the person, those of sub-agents first: the others wait for them."""
+    """Return the questions that wait for the user. Those of sub-agents come first, because the others wait for them."""
     below = [(action, one.agent) for one in left if one.session is not None for action in one.session.questions()]
     return [*below, *((action, "") for action in session.questions())]
 
 
 class Outlet:
-    """Where events go: narration to stderr, JSON lines or the answer to stdout.
+    """Writes the events of a run: narration to stderr, and JSON lines or the answer to stdout.
 
-    A stream that cannot be written never stops a call in the middle: `on_failure` hears of it once, with the reason.
+    A write that fails raises nothing: the listener set with `on_failure` is called once with the reason.
     """
 
     def __init__(self, as_json: bool) -> None:
@@ -243,27 +246,27 @@ class Outlet:
         self._answer = ""
 
     def on_failure(self, listener: Callable[[str], None]) -> None:
-        """Whom to tell that a stream cannot be written; at once where one failed already."""
+        """Set the function to call when a stream cannot be written; call it at once if one has already failed."""
         for channel in (self._out, self._err):
             channel.on_failure = listener
             if channel.problem:
                 listener(channel.problem)
 
     def limit_waits(self, seconds: float) -> None:
-        """From now on a reader that takes nothing for so long counts as gone."""
+        """From now on, give up a stream whose reader takes nothing for that many seconds."""
         for channel in (self._out, self._err):
             channel.limit_waits(seconds)
 
     @property
     def failure_code(self) -> int:
-        """The exit code that a failed stream gives the run; 0 while both can be written."""
+        """The exit code of a run whose stream failed; 0 while both streams can be written."""
         failed = [channel for channel in (self._out, self._err) if channel.problem]
         if not failed:
             return 0
         return _PIPE if all(channel.is_pipe_closed for channel in failed) else 1
 
     def event(self, event: Event) -> None:
-        """One event, after it was written to the log."""
+        """Write an event that was added to the session's log."""
         self._narrator.event(event)
         if isinstance(event, ModelResponded):
             self._answer = event.text or self._answer
@@ -271,19 +274,19 @@ class Outlet:
             self._answer = event.detail if event.reason == "finished" and event.detail else self._answer
         if self._as_json:
             self._out.write(json_line(event))
-        self._out.check()  # in text mode nothing is written before the end
+        self._out.check()  # in text mode nothing is written before the end, so a closed pipe would go unnoticed
 
     def notices(self, lines: Iterable[str]) -> None:
-        """What to know from the start."""
+        """Write what the user should know from the start."""
         for line in lines:
             self._narrator.notice(line)
 
     def live(self, event: LiveEvent) -> None:
-        """What is not stored: only retries and waits are told."""
+        """Write about an event that is not stored, if it is a notice, a retry or a wait."""
         self._narrator.live(event)
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """The answer on stdout and how to go on on stderr; on stdout too where only that can be read."""
+        """Write the answer to stdout, and how to go on to stderr, or to stdout if stderr has failed."""
         if not self._as_json and self._answer:
             self._out.write(visible(self._answer.rstrip("\n")) + "\n")
         if self._out.problem:
@@ -294,12 +297,12 @@ class Outlet:
 
 
 def json_line(event: Event) -> str:
-    """An event as one line of plain ASCII, so that no terminal can be driven by what is in it."""
+    """Return an event as one line of printable ASCII, so that its content cannot control a terminal."""
     return json.dumps(to_plain(event)).replace("\x7f", "\\u007f") + "\n"
 
 
 class _Run:
-    """Drives a session in a worker thread; the main thread waits and takes the signals."""
+    """Runs a session in a worker thread, while the main thread waits and handles signals."""
 
     def __init__(self, opened: OpenedSession, outlet: Outlet, folder: Path) -> None:
         self._opened = opened
@@ -320,7 +323,7 @@ class _Run:
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             worker.start()
-            # without memory a thread can end before it says anything
+            # without memory, the thread can end before it reports anything
             while not self._rested.wait(_POLL) and worker.is_alive():
                 pass
             worker.stop()
@@ -343,7 +346,7 @@ class _Run:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._signal:
-            self._rested.set()  # the second one does not wait for the step
+            self._rested.set()  # a second signal does not wait for the current step
             return
         self._signal = number
         self._outlet.limit_waits(_LAST_WORD)
@@ -357,7 +360,7 @@ class _Run:
             self._rested.set()
 
     def _stop_unseen(self, problem: str) -> None:
-        """Nobody could follow what comes next: the run ends before anything else starts."""
+        """Stop the run before another action starts, because nobody could follow it."""
         reason = f"stopped, since {problem}"
         self._opened.session.stop(reason)
         self._opened.delegates.stop(reason)

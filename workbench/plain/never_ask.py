@@ -1,4 +1,4 @@
-"""Plain mode has the mode that never asks confirmed: by a line typed slowly, and no by default."""
+"""The confirmation, in plain mode, of the mode that never asks: only the line "yes" confirms it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PROMPT = "Never ask in this session? Write yes or no: "
 
 
 class NeverAsk:
-    """The confirmation in the middle of a session; `asker` gets the user's lines while it is open."""
+    """Asks for the confirmation during a session; the user's lines go to `asker` while the question is open."""
 
     def __init__(
         self, asker: LineAsker, link: Client, done: Callable[[], None], ended: Callable[[asyncio.Task[None]], None]
     ) -> None:
-        """`done` is called after the answer, `ended` with the task that asked."""
+        """Set the callbacks: `done` is called after the answer, `ended` with the task that asked, once it ends."""
         self._asker = asker
         self._link = link
         self._done = done
@@ -30,11 +30,11 @@ class NeverAsk:
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for an answer; no question opens meanwhile."""
+        """Whether the question waits for an answer; no other question is asked meanwhile."""
         return self._task is not None
 
     def open(self) -> None:
-        """Ask; the mode is set when it is confirmed."""
+        """Start to ask; if the user confirms, the mode is set."""
         self._task = asyncio.create_task(self._ask())
         self._task.add_done_callback(self._ended)
 
@@ -48,7 +48,7 @@ class NeverAsk:
 
 
 async def confirm_never(asker: LineAsker) -> bool:
-    """Whether the user confirms it; anything but "yes" is no."""
+    """Ask the user and return whether they confirm the mode; any answer but "yes" means no."""
     await asker.show(NEVER_MEANS)
     confirmed = (await asker.answer(_PROMPT)).strip().lower() == "yes"
     asker.say("The mode never asks from here on." if confirmed else "The mode stays one that asks.")
@@ -56,7 +56,7 @@ async def confirm_never(asker: LineAsker) -> bool:
 
 
 def confirmed_at_start(console: Console, settings: Settings) -> Settings:
-    """The settings of a session that would begin in that mode: with the usual one unless the user confirms it."""
+    """Return the settings for a session that would begin in that mode, with the usual mode unless the user confirms."""
     return settings if asyncio.run(_ask(console)) else without_never(settings)
 
 

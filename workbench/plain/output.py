@@ -1,4 +1,4 @@
-"""The output streams of a command without a screen: every failed write is noticed, told once, and ends the run."""
+"""The output streams of a command without a screen: a failed write is noticed, reported once, and ends the run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import BinaryIO, Final
 READER_GONE: Final = "its reader has gone"
 _BLOCKED: Final = "nobody reads it"
 _AT_ONCE: Final = 4_096
-"""Bytes that a pipe which is ready takes without blocking (PIPE_BUF of Linux)."""
+"""How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
 _PATIENCE: Final = 300.0
-"""Seconds that a reader may take nothing, as a pager does, until it counts as gone."""
+"""How many seconds a reader, such as a pager, may take nothing before it counts as gone."""
 _LOOK = 100
-"""Milliseconds after which a blocked write looks whether it may wait on."""
+"""Milliseconds after which a blocked write checks whether it may wait any longer."""
 
 
 class OutputChannel:
-    """One stream of this process. The first write that fails closes it, says why in `problem` and calls `on_failure`.
+    """One stream of this process. The first write that fails closes it, sets `problem` and calls `on_failure`.
 
-    A closed channel swallows what is written to it, so nobody who writes has to handle the failure.
+    A closed channel discards what is written to it, so callers need not handle the failure.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
@@ -36,7 +36,7 @@ class OutputChannel:
         self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
-        """Write the text at once."""
+        """Write the text without buffering; do nothing if the channel is closed."""
         if self.problem:
             return
         try:
@@ -50,11 +50,14 @@ class OutputChannel:
             self._fail(getattr(error, "strerror", None) or str(error))
 
     def limit_waits(self, seconds: float) -> None:
-        """From now on a write fails when its reader takes nothing for so long, the one that waits now included."""
+        """Let writes, including one that waits now, fail when the reader takes nothing for that many seconds."""
         self._patience = seconds
 
     def _write(self, data: bytes) -> None:
-        """Write piece by piece, each when the reader has room: a blocked write could not be given up."""
+        """Write in pieces, each when the reader has room, because a blocked write could not be given up.
+
+        Raises TimeoutError if the reader takes nothing for too long.
+        """
         self._stream.flush()
         descriptor = self._stream.fileno()
         poll = select.poll()
@@ -67,7 +70,7 @@ class OutputChannel:
                 raise TimeoutError
 
     def check(self) -> None:
-        """Notice without a write that nobody can read the stream any more, as with `| head`."""
+        """Close the channel if nobody can read the stream any more, as with `| head`; this writes nothing."""
         if self.problem:
             return
         try:
@@ -87,7 +90,7 @@ class OutputChannel:
 
 
 def discard_output(stream: BinaryIO) -> None:
-    """Lead the stream's descriptor to the null device: what is still buffered must not fail again at exit."""
+    """Point the stream's descriptor to the null device, so that what is still buffered does not fail again at exit."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -98,9 +101,9 @@ def discard_output(stream: BinaryIO) -> None:
 
 
 def replace_closed_streams() -> list[str]:
-    """Open the null device for closed standard streams; the names of the output streams that were closed.
+    """Open the null device for closed standard streams, and return the names of the output streams that were closed.
 
-    Otherwise a file of ours, the session even, would get the number 1 or 2, and any child would write into it.
+    Otherwise a file such as the session's could get the descriptor 1 or 2, and child processes would write into it.
     """
     for descriptor in (0, 1, 2):
         try:

@@ -1,4 +1,4 @@
-"""One question in plain mode: all that would run, then whole words as answers. Asked by `Talk`, one at a time."""
+"""One question in plain mode: shows everything that would run, and takes words as answers. Asked by `Talk`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _EMPTY = "An empty line answers nothing."
 
 
 class Asker(Protocol):
-    """Where a question is asked."""
+    """An object that prints lines and gets the user's answers."""
 
     def say(self, *lines: str) -> None:
-        """Tell lines."""
+        """Print lines."""
 
     async def show(self, lines: Sequence[str]) -> None:
-        """Tell lines, a page at a time: each further page is asked for."""
+        """Print lines a page at a time; the user asks for each further page."""
 
     async def answer(self, prompt: str) -> str:
-        """The next line that was typed after all of this was shown."""
+        """Show the prompt and return the next line typed after everything was shown."""
 
 
 class PlainQuestion:
-    """One waiting action and what the person makes of it."""
+    """Asks about one waiting action, which the user can change before deciding."""
 
     def __init__(
         self,
@@ -46,7 +46,10 @@ class PlainQuestion:
         asker: Asker,
         tried: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`place` says which of several it is; `tried` what a rule would have matched."""
+        """Prepare the question.
+
+        `place` is its position among several, as text. `tried` returns which past actions a rule would have matched.
+        """
         self._item = item
         self._place = place
         self._mode = mode
@@ -70,7 +73,7 @@ class PlainQuestion:
         self._left_out |= set() if item.always else {"always"}
 
     async def ask(self) -> Outcome:
-        """Show it whole and take answers until one decides."""
+        """Show the whole action, take answers until one of them decides, and return the outcome."""
         if self._item.asks:
             return await self._ask_person()
         await self._again()
@@ -144,7 +147,7 @@ class PlainQuestion:
         return Decision("rejected", reason or self._note)
 
     async def _each(self) -> Outcome | None:
-        """Take or leave each change; what was made of them is asked about once more."""
+        """Ask about each change; the action with the chosen ones is then asked about again, unless there are none."""
         self._proposal.out.clear()
         number = 0
         for file in self._files:
@@ -169,7 +172,7 @@ class PlainQuestion:
             self._asker.say(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
 
     async def _edit(self) -> Outcome | None:
-        """Another command, or other arguments, on one line."""
+        """Take another command, or other arguments, on one line, and show the action again."""
         title, text = argument_text(self._item.tool, self._item.arguments)
         self._asker.say(f"{title} as it is now:", text, "Write it anew on one line; an empty line leaves it.")
         line = await self._asker.answer("New: ")

@@ -1,4 +1,4 @@
-"""Opens a session in plain mode and says after its end what is true about it; called by the commands."""
+"""Opens a session in plain mode and, when it ends, prints how it stands; called by the commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROMPT = "Trust this folder? Write yes, no or read: "
 
 
 def ask_trust(console: Console, question: TrustQuestion) -> tuple[str, ...]:
-    """What is trusted by the answer, for `Settings.trusted`."""
+    """Ask whether to trust the workspace; return what the answer adds to `Settings.trusted`."""
     try:
         question.answer(asyncio.run(_ask(console, question)))
     except WorkbenchError as error:
@@ -69,7 +69,7 @@ async def _ask(console: Console, question: TrustQuestion) -> bool:
 
 
 _PATIENCE = 1.5
-"""Seconds for an orderly end after a signal."""
+"""How many seconds an orderly end may take after a signal."""
 
 
 def open_plain(
@@ -82,7 +82,10 @@ def open_plain(
     demo: bool = False,
     said: str = "",
 ) -> int:
-    """A new session, the one of that id, or the demo, line by line; the exit code. `said` is told first."""
+    """Run a new session, the session `session_id` or the demo in plain mode; return the exit code.
+
+    `said` is printed first. Raises UsageError if a new session has no model.
+    """
     if demo:
         workspace, prompt = copy_demo(), DEMO_PROMPT
         settings = replace(settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
@@ -113,7 +116,7 @@ async def _talk(make: Callable[[], Talk], prompt: str) -> int:
 
 
 def _insist(code: int) -> None:
-    """A terminal that is gone or an engine that hangs must not keep the process."""
+    """End the process after a while, even if the terminal is gone or the engine hangs."""
 
     def end() -> None:
         threading.Event().wait(_PATIENCE)

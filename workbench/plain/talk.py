@@ -1,4 +1,4 @@
-"""A session line by line: tells what happens, takes messages and commands, asks what waits. Run by `start.py`."""
+"""A session in plain mode: prints what happens, takes messages and commands, and asks for answers; run by `start`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _KEYS: Final = (
 
 
 class Commands:
-    """Carries out a command; `say` tells lines, `others` are carried out elsewhere."""
+    """Carries out the commands of plain mode. `say` prints lines; `others` are further commands, by name."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Commands:
         others: Mapping[str, Callable[[], None]],
         never_ask: Callable[[], None],
     ) -> None:
-        """`never_ask` has the mode that never asks confirmed, and sets it then."""
+        """Set the actions of the commands; `never_ask` sets the mode that never asks if the user confirms it."""
         self._never_ask = never_ask
         self._state = state
         self._link = link
@@ -87,7 +87,7 @@ class Commands:
         }
 
     def run(self, line: str) -> None:
-        """One line that begins with a slash."""
+        """Carry out a line that begins with a slash."""
         name, _, argument = line[1:].strip().partition(" ")
         argument = argument.strip()
         if name in self._simple and not argument:
@@ -135,7 +135,7 @@ def _changes(state: SessionState) -> Iterator[str]:
 
 
 class ServerPrompts:
-    """The one that was asked for last; `send` is told of a message."""
+    """Gets prompts from MCP servers and keeps the last one; `send` is called with its text if the user sends it."""
 
     def __init__(
         self, link: Client, offers: ServerOffers, say: Callable[..., None], send: Callable[[str], None]
@@ -147,7 +147,7 @@ class ServerPrompts:
         self._said = ""
 
     def asks(self, line: str) -> bool:
-        """Whether the line has the form of a prompt; then it is asked for, or it is told why not."""
+        """Return whether the line has the form of a prompt; if so, request the prompt or print why that fails."""
         wanted = written(line)
         if wanted is None:
             return False
@@ -166,13 +166,13 @@ class ServerPrompts:
         return True
 
     def take(self, said: str) -> None:
-        """What a prompt says has come; nothing of it is sent by itself."""
+        """Print the text of a prompt that has arrived, and keep it for `send`; nothing is sent by itself."""
         if said:
             self._said = said
             self._say("The prompt says:", *said.splitlines(), "End of the prompt. /send sends it as a message.")
 
     def send(self) -> None:
-        """Send it, once."""
+        """Send the text of the last prompt, once."""
         text, self._said = self._said, ""
         if text:
             self._send(text)
@@ -182,16 +182,16 @@ class ServerPrompts:
 
 _PROMPT: Final = "> "
 _RECALLED: Final = 12
-"""Items of an older session that are told when it is opened again."""
+"""How many of the last items are printed when a session is resumed."""
 _AGAIN: Final = 2.0
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OVER: Final = frozenset({"done", "failed", "rejected", "skipped", "lost"})
 _Shown = tuple[str, str, int]
-"""One question: the action, its fingerprint, and the event that asked."""
+"""A question: the ID of the action, its fingerprint, and the number of the event that asked."""
 
 
 class Talk:
-    """One session on one console; `run` returns the exit code. `offers` knows what MCP servers have to be mentioned."""
+    """Runs one session on one console; `offers` knows the resources and prompts of MCP servers."""
 
     def __init__(self, link: Client, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
         self._link = link
@@ -214,7 +214,7 @@ class Talk:
         self._code: asyncio.Future[int] = asyncio.Future()
 
     async def run(self, message: str = "") -> int:
-        """Follow the session until the person leaves or a signal comes; the exit code."""
+        """Follow the session until the user leaves or a signal arrives; return the exit code."""
         loop = asyncio.get_running_loop()
         for number in _ENDING:
             loop.add_signal_handler(number, self._end, 128 + number)
@@ -233,7 +233,7 @@ class Talk:
         return code
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A fault of ours ends plain mode with what it was; it must not hang."""
+        """If a task failed, let `run` raise its exception; otherwise plain mode would hang."""
         if not task.cancelled() and (fault := task.exception()) is not None and not self._code.done():
             self._code.set_exception(fault)
 
@@ -283,7 +283,7 @@ class Talk:
                 self._console.say("Queued: the agent reads it at its next step.")
             return
         if isinstance(item, NoticeItem) and not item.seq:
-            self._settled.clear()  # an answer that was refused did not count
+            self._settled.clear()  # an answer may have been refused, so ask again
         self._console.say(*told(item, self._state.workspace))
 
     def _tell_action(self, item: ActionItem) -> None:
@@ -300,7 +300,7 @@ class Talk:
         return is_new
 
     def _look(self) -> None:
-        """Ask what waits, take back a question that is settled, or show the prompt."""
+        """Ask the next waiting question, end one that is settled, or show the prompt."""
         if self._never_ask.is_open:
             return
         waiting = [_key(self._state.actions[name]) for name in self._state.waiting]
@@ -365,7 +365,7 @@ class Talk:
         self._link.send(SendMessage(text=text, mentions=tuple(mentions)))
 
     def _interrupted(self) -> None:
-        """Ctrl+c: stop the agent; once more, or with nothing to stop, leave."""
+        """Handle Ctrl+c: stop the agent if it runs; leave if Ctrl+c was pressed shortly before."""
         now = time.monotonic()
         if now < self._leave_until:
             self._end(128 + signal.SIGINT)

@@ -1,4 +1,7 @@
-"""What plain mode says of each thing that happens: whole sentences, signs only where they are part of a text. Pure."""
+"""The lines that plain mode prints about each event: whole sentences, with symbols only inside quoted text.
+
+All functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, Noti
 from workbench.view.wrapping import count_lines
 
 LINES: Final = 10
-"""Lines of an output that are told by themselves; `/show` tells all."""
+"""How many of the last lines of an output are printed; `/show` prints all."""
 _ENDED: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
 """Kinds of tools whose result is not printed: the user has seen it or is shown it in another way."""
 
 
 def told(item: Item, workspace: str) -> Iterator[str]:
-    """An item as it stands, for a history that is read again."""
+    """Yield the lines about an item in its current state, for reading the history again."""
     match item:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
@@ -39,14 +42,14 @@ def told(item: Item, workspace: str) -> Iterator[str]:
 
 
 def begun(item: ActionItem, workspace: str) -> str:
-    """One line about an action that begins to run."""
+    """Return one line about an action that begins to run."""
     who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_person else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
     return f"Step {item.number}{who}: {what}{action_line(item, workspace)}".rstrip()
 
 
 def ended(item: ActionItem) -> Iterator[str]:
-    """How an action ended, and what it said; nothing while it goes on."""
+    """Yield how an action ended, and its output; nothing while the action has not ended."""
     if item.phase in _ENDED:
         yield f"Step {item.number}: {_ENDED[item.phase]}{f'. {item.note}' if item.note else ''}"
     elif kind_of(item.tool) in _QUIET and item.phase == "done":
@@ -58,7 +61,7 @@ def ended(item: ActionItem) -> Iterator[str]:
 
 
 def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
-    """A change of a file in words: where it is, the lines that go, the lines that come."""
+    """Return the lines that describe one change of a file: its place, the removed lines and the added lines."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
     standing = Standing(file)
     lines += [f"  remove: {paint_line(standing.shown('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
@@ -66,14 +69,14 @@ def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
 
 
 def file_line(file: FileDiff) -> str:
-    """What becomes of a file, in one line."""
+    """Return one line about what happens to a file."""
     kind = {"A": "is new", "D": "will be gone", "=": "stays as it is"}.get(file.sign, "changes")
     counts = f": {_counted(file.added, file.removed)}" if file.hunks else ""
     return f"File {paint_line(file.path).text} {kind}{counts}.{f' {file.note}' if file.note else ''}"
 
 
 def standing(state: SessionState) -> Iterator[str]:
-    """How the session stands."""
+    """Yield lines about the state of the session: what runs or waits, and the directory, model, mode and cost."""
     running = next(iter(state.running.values()), None)
     if state.waiting:
         yield f"{len(state.waiting)} waiting for your answer: /question asks again."
@@ -88,7 +91,7 @@ def standing(state: SessionState) -> Iterator[str]:
 
 
 def tasks(state: SessionState) -> Iterator[str]:
-    """The agent's plan."""
+    """Yield one line for each task of the agent's plan."""
     words = {"todo": "to do", "in_progress": "in progress", "done": "done"}
     for number, task in enumerate(state.tasks, 1):
         claimed = ", with no step behind it" if task.is_claimed else ""

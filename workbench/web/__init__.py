@@ -1,1 +1,1 @@
-"""Fetching with checked addresses, proxies and limits."""
+"""Fetches URLs with checked addresses, through proxies if wanted, and with limits on size and time."""

@@ -1,6 +1,6 @@
-"""Which network addresses may be reached: public ones, and those the user allowed.
+"""Checks which network addresses may be reached: public ones, and those the user allowed.
 
-A name is resolved once, and only an address that was checked here is connected to.
+A name is resolved once, and only the addresses checked in this module are connected to.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _OWN = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
 def proxy_of(url: str) -> str:
-    """The proxy for an address by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY; empty where none is meant.
+    """Return the URL of the proxy for a URL, by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    None is for this machine itself.
+    The result is an empty string if none is set for it, and for addresses of this machine.
     """
     parts = urlsplit(url)
     proxies = getproxies_environment()
@@ -38,32 +38,32 @@ def proxy_of(url: str) -> str:
 
 
 def unused_note(url: str) -> str:
-    """What to add where an address could not be reached although the environment names a way."""
+    """Return what to add to the message that a URL cannot be reached if the environment names a proxy for it."""
     return _UNUSED if proxy_of(url) else ""
 
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
-"""Returns the addresses of a host as strings. Raises OSError."""
+"""A function that returns the addresses of a host and port as strings. It raises OSError if there are none."""
 
 _METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
-"""The metadata services of cloud machines, which hold keys: not reached even if all private addresses are."""
+"""The metadata services of cloud machines, which contain keys. Allowing all private addresses does not include them."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
 class AddressRefused(Exception):
-    """The address may not be reached, or the name has none; the message is for the model."""
+    """The address may not be reached, or the name has no address; the message is for the model."""
 
 
 class Unresolved(AddressRefused):
-    """The name cannot be resolved here."""
+    """The name cannot be resolved on this machine."""
 
 
 class Addresses:
-    """What may be reached besides public addresses: nothing, everything (`True`), or listed hosts and networks."""
+    """The addresses that may be reached: public ones, and all private ones (`True`) or listed hosts and networks."""
 
     def __init__(
         self,
@@ -71,7 +71,10 @@ class Addresses:
         resolve: Resolve | None = None,
         setting: str = "`private` in [tools.web_read]",
     ) -> None:
-        """`setting` is where the user can allow more."""
+        """Take the allowed private addresses. Raises UsageError if a listed one is no host or network.
+
+        `setting` is the place, for messages, where the user can allow more.
+        """
         self._setting = setting
         self._all = private is True
         self._resolve = resolve or _resolved
@@ -91,7 +94,7 @@ class Addresses:
             self._hosts.add(named.strip().lower())
 
     async def of(self, host: str, port: int) -> list[str]:
-        """The addresses of the host that may be connected to; raises Refused. Ends when its task is cancelled."""
+        """Return the addresses of the host that may be connected to. Raises AddressRefused if there are none."""
         plain = host.strip("[]").lower().rstrip(".")
         try:
             found = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
@@ -115,7 +118,7 @@ class Addresses:
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is a public unicast address."""
+    """Return whether this is a public unicast address."""
     address = _embedded(address)
     # The deprecated private networks of IPv6.
     is_own = address in _SITE_LOCAL
@@ -136,7 +139,10 @@ def _resolved(host: str, port: int) -> list[str]:
 
 
 async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
-    """Run in a daemon thread that is abandoned when it hangs: a resolver cannot be interrupted."""
+    """Return the result of `work`, run in a daemon thread. When this is canceled, the thread is left to itself.
+
+    A resolver that hangs cannot be interrupted.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[list[str]] = loop.create_future()
 
@@ -156,7 +162,7 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
             outcome = (None, error)
         try:
             loop.call_soon_threadsafe(settle, *outcome)
-        except RuntimeError:  # the call was given up, and its loop is closed
+        except RuntimeError:  # nobody waits any more, and the loop is closed
             return
 
     threading.Thread(target=run, daemon=True, name="resolver").start()

@@ -1,4 +1,4 @@
-"""Runs asynchronous work to its end, its time limit or an interrupt; for executors that wait for the network."""
+"""Runs asynchronous work with a time limit and a way to interrupt it; for executors that wait for the network."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """The work was ended from outside."""
+    """The work was interrupted."""
 
 
 class OutOfTime(Exception):
-    """The work did not end in its time."""
+    """The work did not finish within its time limit."""
 
 
 class Calls:
-    """The calls of one tool that run now, each in the thread it was made in; several may, side by side."""
+    """Runs the calls of one tool, each in the thread of its caller; several may run at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: set[_Call] = set()
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        """What the work gives; raises Interrupted, OutOfTime, and what the work raises."""
+        """Run the work in this thread and return its result. Raises Interrupted, OutOfTime, or what the work raises."""
         call = _Call()
         with self._lock:
             self._running.add(call)
@@ -39,7 +39,7 @@ class Calls:
                 self._running.discard(call)
 
     def interrupt(self) -> None:
-        """End all of them soon."""
+        """Cancel all running calls without waiting for them; each raises Interrupted."""
         with self._lock:
             running = tuple(self._running)
         for call in running:
@@ -71,5 +71,5 @@ class _Call:
             self._is_over = True
             loop, task = self._loop, self._task
         if loop is not None and task is not None:
-            with contextlib.suppress(RuntimeError):  # it has just ended, and its loop is closed
+            with contextlib.suppress(RuntimeError):  # the call has just ended, and its loop is closed
                 loop.call_soon_threadsafe(task.cancel)

@@ -1,6 +1,7 @@
-"""Fetches a URL over HTTP: every redirect is checked, everything has limits, and no cookies or keys are sent.
+"""Fetches a URL over HTTP: every redirect is checked, size and time are limited, and no cookies or keys are sent.
 
-A proxy is used only where the caller wants that: it looks names up again, so what was checked is not what is reached.
+A proxy is used only if the caller asks for it: a proxy resolves names again, and so may reach an address that was not
+checked.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class BadBody(Exception):
 
 
 class BodyReader:
-    """Reads a body up to `limit` bytes after decompression."""
+    """Reads and decompresses a response body, up to `limit` decompressed bytes."""
 
     def __init__(self, encoding: str, limit: int) -> None:
         names = [
@@ -38,20 +39,20 @@ class BodyReader:
         ]
         if len(names) > 1 or not _PACKED.issuperset(names):
             raise BadBody(f"The answer is packed in a way that was not asked for ({', '.join(names)[:40]}).")
-        self._unpacker = zlib.decompressobj(wbits=47) if names else None  # 32 + 15: gzip or zlib, as its head says
+        self._unpacker = zlib.decompressobj(wbits=47) if names else None  # 32 + 15: gzip or zlib, by the header
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
         self.is_cut = False
-        """Whether there is more than the limit."""
+        """Whether the body has more bytes than the limit."""
 
     @property
     def content(self) -> bytes:
-        """Return the body so far."""
+        """The decompressed body as far as it has been read."""
         return b"".join(self._parts)
 
     async def read(self, chunks: AsyncIterable[bytes]) -> None:
-        """Read chunks to the end or the limit. Raises BadBody."""
+        """Read chunks until they end or the limit is exceeded. Raises BadBody if they cannot be decompressed."""
         async for chunk in chunks:
             self._take(chunk)
             if self.is_cut:
@@ -78,9 +79,9 @@ class BodyReader:
 
 MOST_HOPS = 8
 _SILENCE = 15.0
-"""Seconds without data before a connection is given up."""
+"""How many seconds without data end a connection."""
 _SHARE = 0.9
-"""Of the time for everything: a body that has not ended then is taken as far as it came."""
+"""The share of the total time after which an unfinished body is returned as far as it was read."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
     "User-Agent": f"ohw/{__version__} (reads pages for a person)",
@@ -96,7 +97,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """Limits: bytes after decompression, and seconds in all."""
+    """The limits of a fetch: bytes after decompression, and seconds for all requests together."""
 
     size: int = 10_000_000
     seconds: float = 30.0
@@ -104,7 +105,7 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class Fetched:
-    """The final response: its URL, and its body as far as it was read."""
+    """The response after all redirects, with its body as far as it was read."""
 
     url: str
     status: int
@@ -131,7 +132,7 @@ class Fetched:
 
 
 class _Way(NamedTuple):
-    """What certificates count, whether the proxies of the environment are used, and the one for an address."""
+    """How to connect: the TLS context, whether the environment's proxies are used, and the current URL's proxy."""
 
     context: ssl.SSLContext
     through_proxy: bool
@@ -139,7 +140,7 @@ class _Way(NamedTuple):
 
 
 async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
-    """GET a URL and follow redirects. Raises Unreachable and AddressRefused."""
+    """Fetch a URL with GET, follow redirects and return the response. Raises Unreachable or AddressRefused."""
     import httpx
 
     until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
@@ -152,14 +153,14 @@ async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_
 
 
 async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int, until: float) -> Fetched:
-    """Return the response after all redirects."""
+    """Return the response after all redirects. Raises Unreachable if there are too many."""
     hops: list[str] = []
     while True:
         if len(hops) > MOST_HOPS:
             raise Unreachable(f"The server sent on more than {MOST_HOPS} times: {hops[0]} … {hops[-1]}.")
         way = way._replace(proxy=proxy_of(str(place)) if way.through_proxy else "")
         if way.proxy:
-            with suppress(Unresolved):  # a name that the proxy alone knows
+            with suppress(Unresolved):  # only the proxy may know the name
                 await addresses.of(place.host, port_of(place))
             found = await _get(place, [place.host], way, size, until)
         else:
@@ -172,7 +173,7 @@ async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int
 
 
 def checked_url(url: str) -> httpx.URL:
-    """Parse a URL that can be fetched. Raises Unreachable."""
+    """Return the parsed URL without its fragment. Raises Unreachable if it cannot be fetched."""
     import httpx
 
     try:
@@ -188,7 +189,7 @@ def checked_url(url: str) -> httpx.URL:
 
 
 def port_of(place: httpx.URL) -> int:
-    """Return the port, or the default of the scheme."""
+    """Return the port of a URL, or the default port of its scheme."""
     return place.port or (443 if place.scheme == "https" else 80)
 
 
@@ -217,7 +218,7 @@ async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, unt
 
 
 async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: float) -> Fetched:
-    """Send a request to one address. Host header and certificate check use the name."""
+    """Return the response of one address; the Host header and the certificate check use the name."""
     import httpx
 
     timeout = httpx.Timeout(_SILENCE)
@@ -239,7 +240,7 @@ async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: f
 
 
 async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes, str]:
-    """Return the body, and why it is cut."""
+    """Return the body and, if it is cut, why: "size", "time" or "broken"."""
     import httpx
 
     try:
@@ -263,7 +264,7 @@ def _what_came(body: BodyReader, answer: httpx.Response, why: str) -> tuple[byte
 
 
 def certificate_fault(error: BaseException | None) -> str:
-    """Return why a certificate was rejected, if it was."""
+    """Return why a certificate was rejected, an empty string if none was."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message or "it cannot be verified"

@@ -273,7 +273,7 @@ _BY_CHANGED_FILE = "a changed protected file, which every mode asks about"
 def _asked_by(
     ruling: Ruling, *, ask: str, doubt: str, waited: str, readied: PreparedAction, protection: Protection
 ) -> tuple[str, str]:
-    """What asks, in a few words, and why: a mode or rule that asks, else what asks although both would let it run."""
+    """Return what asks, in a few words, and why: a mode or rule, or else what asks although both allow the action."""
     changed = protection.doubt(readied.tool)
     conflict = NOT_MERGED if has_conflicts(readied.stale) else ""
     reasons = (
