@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from workbench.diff.hunks import FileDiff, compare, split_lines, taken
 from workbench.diff.matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
-from workbench.plain.telling import change_lines
+from workbench.plain.narration import change_lines
 from workbench.secrets.masker import SecretMasker
 from workbench.view.diff.document import DiffDocument, split_rows, unified_rows
 from workbench.view.diff.geometry import Geometry, Look

@@ -3,7 +3,7 @@
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import START, WORKSPACE, Script
 from tests.tui.trial import wait_until, workbench_app
-from workbench.plain.telling import begun
+from workbench.plain.narration import begun
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.view.formatting.cards import card

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.client.client import Client
 from workbench.config.modes import NEVER_MEANS
 from workbench.config.settings import Settings
-from workbench.plain.console import Console, LineAsker
+from workbench.plain.line_input import Console, LineAsker
 from workbench.protocol.commands import ChangeSettings
 from workbench.view.approval.never_ask import without_never
 

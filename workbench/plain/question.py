@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from workbench.errors import WorkbenchError
-from workbench.plain.telling import change_lines, file_line
+from workbench.plain.narration import change_lines, file_line
 from workbench.protocol.events import FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from

@@ -18,9 +18,9 @@ from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError, WorkbenchError
 from workbench.llm.factory import NO_MODEL_MESSAGE
-from workbench.plain.console import Console, LineAsker
+from workbench.plain.line_input import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
-from workbench.plain.talk import Talk
+from workbench.plain.session import PlainSession
 from workbench.session.names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
@@ -102,7 +102,7 @@ def open_plain(
     link = EngineClient(Launch(locations, settings, name, str(workspace), is_new=session_id is None))
     state = SessionState(workspace=str(workspace), model=settings.model or "", mode=settings.mode)
     offers = ServerOffers(lambda: settings, workspace)
-    code = asyncio.run(_talk(lambda: Talk(link, state, workspace, console, offers), prompt))
+    code = asyncio.run(_talk(lambda: PlainSession(link, state, workspace, console, offers), prompt))
     if code > 128:
         _insist(code)
     link.close(stop=code > 128)
@@ -111,7 +111,7 @@ def open_plain(
     return code
 
 
-async def _talk(make: Callable[[], Talk], prompt: str) -> int:
+async def _talk(make: Callable[[], PlainSession], prompt: str) -> int:
     return await make().run(prompt)
 
 

@@ -13,10 +13,10 @@ from workbench.client.client import Client, Disconnected, Incoming
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
-from workbench.plain.console import Console, LineAsker
+from workbench.plain.line_input import Console, LineAsker
+from workbench.plain.narration import begun, change_lines, ended, file_line, standing, tasks, told
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
-from workbench.plain.telling import begun, change_lines, ended, file_line, standing, tasks, told
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
 from workbench.session.mentions import mentioned
 from workbench.text import first_line, well_formed
@@ -190,7 +190,7 @@ _Shown = tuple[str, str, int]
 """A question: the ID of the action, its fingerprint, and the number of the event that asked."""
 
 
-class Talk:
+class PlainSession:
     """Runs one session on one console; `offers` knows the resources and prompts of MCP servers."""
 
     def __init__(self, link: Client, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
