@@ -1,4 +1,4 @@
-"""Lines of the workbench itself: how a run ended, what was set."""
+"""Folds the events of actions into the session state, and words the notices of the workbench. Used by the reducer."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ _WHY_CONDENSED: Final = {
 
 
 def run_end_notice(event: RunEnded) -> NoticeItem | None:
-    """What to say of a run's end; nothing when the agent only waits for an answer."""
+    """Return the notice that says how a run ended; None when the agent only waits for an answer."""
     if event.reason not in _ENDS:
         return None
     text, kind = _ENDS[event.reason]
     if event.reason == "interrupted" and event.detail:
-        text = "Stopped"  # not by the person: its detail says by what
+        text = "Stopped"  # not by the user: the detail says what stopped it
     says_more = event.detail and event.detail.casefold() not in text.casefold() and kind != "finished"
     return NoticeItem(event.seq, f"{text}: {event.detail}" if says_more else text, kind)
 
 
 def nudge_notice(event: AgentNudged) -> NoticeItem:
-    """What the workbench told the agent by itself, and why."""
+    """Return the notice of what the workbench told the agent by itself, and why."""
     if event.reason == "stuck":
         return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
     if event.reason == "lost":
@@ -91,19 +91,19 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
 
 
 def condensed_notice(event: HistoryCondensed) -> NoticeItem:
-    """What was summed up for the model; the summary can be opened."""
+    """Return the notice of which events were summed up for the model; the summary is its detail."""
     text = f"Events {event.first} to {event.last} were summed up for the model: {_WHY_CONDENSED[event.reason]}"
     return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
 
 
 def undone_notice(event: CondensingUndone) -> NoticeItem:
-    """What the model gets word for word again."""
+    """Return the notice of which events the model gets word for word again."""
     text = f"The summary of events {event.first} to {event.last} was taken back: the model gets them whole again"
     return NoticeItem(event.seq, text)
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:
-    """What is set from here on."""
+    """Return the notice of the settings that count from here on."""
     parts = [
         f"mode from here on: {MODE_NAMES[event.mode]}" if event.mode else "",
         f"model from here on: {event.model}" if event.model else "",
@@ -117,7 +117,7 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
 
 
 def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
-    """Fold what somebody wrote; a file that is back where it began leaves the list."""
+    """Fold file changes into the state; a file back to its first text leaves the list. Return whether any came."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
             _take_file(changes, delta, by, state.version)
@@ -136,7 +136,7 @@ def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, versio
 
 
 def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-    """The changes of one action from two sources: each file once, from its first text to its last."""
+    """Return the changes of one action from two sources: each file once, from its first text to its last."""
     found = {file.path: file for file in files}
     for file in later:
         known = found.get(file.path)
@@ -145,13 +145,13 @@ def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[File
 
 
 _NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensing", "question"})
-"""Kinds of tools that do no work on a task."""
+"""Kinds of tools whose actions do not count as steps of a task."""
 
 Status: TypeAlias = Literal["todo", "in_progress", "done"]
 
 
 def take_plan(state: SessionState, action: ActionItem) -> bool:
-    """Replace the plan when the action was a successful `plan`; steps stay with the tasks they were done under."""
+    """Replace the plan if the action was a successful `plan`, keeping tasks' steps; return whether it was replaced."""
     if (
         kind_of(action.tool) != "plan"
         or action.observation.get("is_error")
@@ -167,7 +167,7 @@ def take_plan(state: SessionState, action: ActionItem) -> bool:
 
 
 def take_step(state: SessionState, number: int, tool: str) -> bool:
-    """Note an action that started under every task in progress; whether there was one."""
+    """Add an action that started to every task in progress; return whether there was such a task."""
     if kind_of(tool) in _NO_STEP:
         return False
     current = [task for task in state.tasks if task.status == "in_progress"]
@@ -201,7 +201,7 @@ def _status(value: object) -> Status:
 
 
 def take_part(item: ActionItem, event: ActionDecided) -> None:
-    """Put what the person wants in the place of the proposal, and say how much of that it is."""
+    """Replace the previewed texts by those the user decided on, and say in words how much of the change they took."""
     texts = {file.path: file.text for file in event.written or ()}
     item.part = _in_words(item, event, texts)
     item.preview = tuple(replace(delta, after=texts.get(delta.path, delta.after)) for delta in item.preview)
@@ -224,7 +224,7 @@ _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 
 def take_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers) -> Changed:
-    """Fold the step as if it were the agent's own."""
+    """Fold a step of a sub-agent as if it were the agent's own, with the sub-agent's name on its actions."""
     inner = replace(step.event, seq=step.seq)
     changed = folds[inner.kind](state, inner)
     if isinstance(inner, ModelResponded):
@@ -239,7 +239,7 @@ def take_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers)
 
 
 def close_delegate(state: SessionState, call_id: str) -> Changed:
-    """The call of the sub-agent is over: nothing of it runs or waits any more."""
+    """Close all actions of a sub-agent whose call is over: those that run are lost, those that wait are skipped."""
     changed = Changed()
     state.delegate_responses.pop(call_id, None)
     for item in _open_of(state, call_id):
@@ -259,11 +259,11 @@ def _open_of(state: SessionState, call_id: str) -> list[ActionItem]:
 
 
 LIVE_LIMIT = 20_000
-"""Characters of live output that are kept."""
+"""How many characters of live output are kept."""
 
 
 def proposed(state: SessionState, event: ActionProposed) -> Changed:
-    """A new card and row."""
+    """Add a proposed action to the state, as a new card and row."""
     answer = state.last_response
     state.action_count += 1
     item = ActionItem(
@@ -288,7 +288,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
 
 
 def person_command(state: SessionState, event: UserCommand) -> Changed:
-    """A command of the person's own: nobody is asked."""
+    """Add a command of the user's own, which needs no approval."""
     state.action_count += 1
     item = ActionItem(
         seq=event.seq,
@@ -306,7 +306,7 @@ def person_command(state: SessionState, event: UserCommand) -> Changed:
 
 
 def files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    """Files that others wrote; or the person, as they were, from the diff viewer: an action of theirs, done at once."""
+    """Fold files changed by others; files that the user changed back become a finished action of the user's."""
     if event.by != "person":
         return Changed(changes=take_files(state, event.files, "others"))
     state.action_count += 1
@@ -327,7 +327,7 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
 
 
 def assessed(state: SessionState, event: ActionAssessed) -> Changed:
-    """What is known of it; it waits for the person when nobody else decides."""
+    """Take in what is known of an action; it waits for the user if it needs a decision or an answer."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -346,7 +346,7 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
     item.always = event.always
     item.asked = event.seq
     if not event.needs_decision and not event.needs_answer:
-        item.phase = "proposed"  # also of one that was asked about ahead, and is to wait for its turn
+        item.phase = "proposed"  # also an action that was asked about ahead of its turn and now has to wait for it
         return Changed(updated=[item], waiting=_no_longer_waits(state, item))
     item.phase = "waiting"
     if item.action_id not in state.waiting:
@@ -355,7 +355,7 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
 
 
 def decided(state: SessionState, event: ActionDecided) -> Changed:
-    """Approved, edited or rejected: it waits no longer."""
+    """Take in that an action was approved, edited or rejected; it no longer waits."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -371,7 +371,7 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
 
 
 def started(state: SessionState, event: ActionStarted) -> Changed:
-    """It runs; the tasks in progress get it as a step, where it is the agent's."""
+    """Mark an action as running; one of the agent's becomes a step of the tasks in progress."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -384,7 +384,7 @@ def started(state: SessionState, event: ActionStarted) -> Changed:
 
 
 def tool_output(state: SessionState, event: ToolOutput) -> Changed:
-    """Live output of a running action."""
+    """Append live output to a running action, keeping the last `LIVE_LIMIT` characters."""
     item = state.running.get(event.action_id)
     if item is None:
         return Changed()
@@ -393,9 +393,9 @@ def tool_output(state: SessionState, event: ToolOutput) -> Changed:
 
 
 def observed(state: SessionState, event: ActionObserved) -> Changed:
-    """The result, also of an action that never ran."""
+    """Take in the result of an action, including one that never ran."""
     item = state.actions.get(event.action_id)
-    if item is None:  # it stands in a part that is not read
+    if item is None:  # it belongs to a part of the session that is not read
         return Changed(changes=take_files(state, event.files_changed))
     state.running.pop(item.action_id, None)
     item.observation = event.observation
@@ -419,12 +419,12 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
 
 
 def _hand(item: ActionItem | None) -> Hand:
-    """Whose files an action changes; of one in a part that is not read nobody knows, and most are the agent's."""
+    """Return whose files an action changes; for an action in a part that is not read, the agent is assumed."""
     return "person" if item is not None and item.by_person else "agent"
 
 
 def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
-    """The person approved it, and its tool refuses: they are told, not the model alone."""
+    """Add and return the notice that tells the user, not only the model, that a tool refused an approved action."""
     text = f"Action {item.number} was not done as you decided: {first_line(item.output, 300)}"
     notice = NoticeItem(seq, text, "warning")
     state.items.append(notice)
@@ -432,7 +432,7 @@ def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
 
 
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
-    """What an action changed on disk beside what its result says; a file that both tell of is counted once."""
+    """Fold what an action changed on disk beyond what its result says; a file that both name is counted once."""
     item = state.actions.get(event.action_id)
     changed = Changed(changes=take_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):
@@ -443,7 +443,7 @@ def side_effects(state: SessionState, event: VersionTaken) -> Changed:
 
 
 def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
-    """Its outcome is unknown for good."""
+    """Mark an action as lost: its outcome stays unknown."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -458,7 +458,7 @@ def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
 
 
 def observation_text(observation: dict[str, Any]) -> str:
-    """All text of a dumped observation; an image is named."""
+    """Return all text of a dumped observation, with the type of an image in its place."""
     content = observation.get("content")
     if isinstance(content, str):
         return content

@@ -1,4 +1,4 @@
-"""The branch of a folder, read without a process, and whether its tree was changed; used by the status line."""
+"""The branch of a directory, read without a process, and whether its tree was changed; used by the status line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from workbench.files.git import run_git
 from workbench.text import visible
 
 _MOST = 4096
-"""Bytes that are read of `HEAD` or of a `.git` that is a file."""
+"""How many bytes are read of `HEAD` or of a `.git` that is a file."""
 
 
 def current_branch(folder: Path) -> str:
-    """The branch's name, seven digits of a detached commit, or nothing outside of git."""
+    """Return the branch's name, seven digits of a detached commit, or an empty text outside of git."""
     git = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").exists()), None)
     if git is None:
         return ""
     try:
-        if git.is_file():  # a worktree or submodule says where its folder is
+        if git.is_file():  # a worktree or submodule names its git directory here
             git = (git.parent / _text_of(git).removeprefix("gitdir:").strip()).resolve()
         head = _text_of(git / "HEAD").strip()
     except (OSError, UnicodeDecodeError, ValueError):
@@ -29,12 +29,12 @@ def current_branch(folder: Path) -> str:
 
 
 def is_dirty(folder: Path) -> bool:
-    """Whether git sees changes in the tree; blocks. No program that the folder names is run."""
+    """Return whether git sees changes in the tree; blocks. Runs no program that the directory configures."""
     return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=folder).output)
 
 
 def _text_of(path: Path) -> str:
-    """The beginning of a plain file; empty for anything else: a pipe of that name would never end. Raises OSError."""
+    """Return the beginning of a plain file, or an empty text: reading a pipe would never end. Raises OSError."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         is_plain = stat.S_ISREG(os.fstat(number).st_mode)

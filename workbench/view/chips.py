@@ -1,4 +1,4 @@
-"""A few words on each image of a message, for its chip; used by the story and by the prompt. Pure."""
+"""A few words on each attachment of a message, for its chip; used by the conversation and the prompt. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def chips_of(event: UserMessage) -> tuple[str, ...]:
-    """One for each image the message brought along."""
+    """Return one chip for each image of the message."""
     names = (*event.image_names, *("image" for _ in event.images[len(event.image_names) :]))
     return tuple(_chip_of(name, url) for name, url in zip(names, event.images, strict=False))
 
 
 def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | None:
-    """The message the resources were read for, with what came of each below it."""
+    """Add a chip for each read resource to its message and return the message; None if it is not among the items."""
     for item in reversed(items):
         if isinstance(item, UserItem) and item.seq == event.message:
             item.resources += tuple(resource_chip(each) for each in event.resources)
@@ -32,7 +32,7 @@ def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | No
 
 
 def resource_chip(resource: ResourceText) -> str:
-    """What came of a resource that the message mentions."""
+    """Return the chip of a resource that a message mentions: its name and size, or why it was not read."""
     name = visible(resource.name, lines=False)
     if resource.error:
         return f"{name} · not read: {visible(resource.error, lines=False)}"
@@ -41,7 +41,7 @@ def resource_chip(resource: ResourceText) -> str:
 
 
 def chip(name: str, size: int, head: bytes) -> str:
-    """Name, pixels and bytes of an image."""
+    """Return name, pixels and bytes of an image."""
     pixels = pixels_of(head)
     wide = f" {pixels[0]}×{pixels[1]}" if pixels else ""
     short = PurePath(name).name if name.startswith("/") else name
@@ -49,7 +49,7 @@ def chip(name: str, size: int, head: bytes) -> str:
 
 
 def size_of(count: int) -> str:
-    """So many bytes, in short."""
+    """Return a count of bytes in short form."""
     return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1e3))} kB"
 
 

@@ -8,10 +8,10 @@ _standing: list[datetime] = []
 
 
 def now() -> datetime:
-    """This moment, UTC."""
+    """Return the current time, UTC."""
     return _standing[-1] if _standing else datetime.now(UTC)
 
 
 def stand_at(moment: datetime) -> None:
-    """From here on it is this moment; for a process that shows what was, and nothing that is."""
+    """Fix the time at this moment, for a process that only shows the past."""
     _standing[:] = [moment]

@@ -1,4 +1,4 @@
-"""Commands of the prompt: a line that begins with a slash. Only what works is listed."""
+"""The commands of the prompt, which are lines that begin with a slash. Only what works is listed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class SlashCommand:
     words: str
     action: str
     argument: str = ""
-    """What may follow it; nothing may where this is empty."""
+    """What may follow the command; if empty, nothing may."""
 
     only_listed: bool = False
-    """Whether the argument is one of those the list shows."""
+    """Whether the argument must be one of those the list shows."""
 
 
 COMMANDS = (
@@ -57,22 +57,22 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 
 class UnknownCommand(ValueError):
-    """No such command; the message names the nearest one."""
+    """Raised for an unknown command; the message names the nearest one."""
 
 
 def command_named(name: str) -> SlashCommand | None:
-    """The command of that name."""
+    """Return the command of that name, or None."""
     return _BY_NAME.get(name)
 
 
 def words_after(name: str) -> dict[str, str]:
-    """The second words that make other commands of this one, and what those do."""
+    """Return the second words that make other commands of this one, each with what that command does."""
     both = (command.name.split(" ", 1) for command in COMMANDS if " " in command.name)
     return {rest: _BY_NAME[f"{first} {rest}"].words for first, rest in both if first == name}
 
 
 def parse_command(text: str) -> tuple[SlashCommand, str] | None:
-    """The command of a line and its argument; None when the text is a message. Raises UnknownCommand."""
+    """Return the command of a line and its argument; None if the text is a message. Raises UnknownCommand."""
     line = text.strip()
     if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
         return None

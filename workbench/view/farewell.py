@@ -13,7 +13,7 @@ from workbench.view.state import SessionState, UserItem
 
 
 def farewell(locations: Locations, state: SessionState) -> str:
-    """Where the session is and how to go on, when that is true; empty when there is nothing to go on with."""
+    """Return where the session is saved and how to go on, or that it is not saved; empty if it has no message."""
     if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
         return ""
     path = session_path(locations, state.session_id)

@@ -1,4 +1,4 @@
-"""Follows one session: folds what the link brings into the state and says, once a frame, what changed."""
+"""Follows one session: folds what the link brings into the state and tells the screen, once a frame, what changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KNOWN: Final = (
 
 
 def settled(digest: Digest) -> SessionState:
-    """How the session stood before the event that the digest ends with, without what was said and done."""
+    """Return the state before the event that the digest ends with, without the items of the conversation."""
     state = SessionState()
     for told in digest.told:
         if isinstance(told, DigestStep):
@@ -44,13 +44,13 @@ def settled(digest: Digest) -> SessionState:
 
 
 def begin_after(state: SessionState, earlier: SessionState) -> None:
-    """A state that has applied nothing goes on from there."""
+    """Let a state that has applied nothing go on from an earlier one."""
     for name in _KNOWN:
         setattr(state, name, getattr(earlier, name))
 
 
 def folded(events: Sequence[Event], actions_before: int) -> SessionState:
-    """A part of the session by itself; `actions_before` counts those up to its end."""
+    """Return the state of a part of the session by itself; `actions_before` counts the actions up to its end."""
     state = SessionState(action_count=actions_before - sum(map(_is_action, events)))
     state.actions_before = state.action_count
     for event in events:
@@ -62,7 +62,7 @@ def folded(events: Sequence[Event], actions_before: int) -> SessionState:
 
 
 def put_before(state: SessionState, part: SessionState) -> Changed:
-    """An older part, just before what the state holds."""
+    """Put an older part just before what the state holds."""
     state.items[:0] = part.items
     state.actions = part.actions | state.actions
     state.first_seq, state.actions_before = part.first_seq, part.actions_before
@@ -70,12 +70,12 @@ def put_before(state: SessionState, part: SessionState) -> Changed:
 
 
 def count_before(state: SessionState, start: int) -> int:
-    """How many items at the beginning tell of events before that one; lines without an event are among them."""
+    """Return how many items at the beginning belong to events before `start`, counting lines without an event."""
     return next((at for at, item in enumerate(state.items) if item.seq >= start), 0)
 
 
 def drop_before(state: SessionState, start: int) -> Changed:
-    """Hold nothing of what came before that event; it can be read again."""
+    """Remove everything that came before event `start`, except open actions; it can be read again."""
     gone = state.items[: count_before(state, start)]
     del state.items[: len(gone)]
     state.actions = {name: item for name, item in state.actions.items() if item.seq >= start or _is_open(state, item)}
@@ -95,14 +95,14 @@ def _is_action(event: Event) -> bool:
 
 
 FRAME = 1 / 30
-"""Seconds between two repaints: what comes in between is shown together."""
+"""Seconds between two repaints; messages that arrive in between are shown together."""
 _CHUNK = 500
 _LONGEST = 30
-"""Frames that a screen which is behind is waited for."""
+"""How many frames to wait for a screen that is behind."""
 
 
 class Follower:
-    """One per session on screen; `shown(None)` means everything may have changed."""
+    """Follows one session on screen; it calls `shown(None)` when everything may have changed."""
 
     def __init__(
         self,
@@ -114,7 +114,8 @@ class Follower:
     ) -> None:
         """`load_later` loads, in a thread, what the front end needs only once there is a session.
 
-        `is_behind`: whether the screen still mounts what it was shown; more then waits, which bounds its memory."""
+        `is_behind` says if the screen still mounts what it was shown; waiting for it bounds its memory.
+        """
         self._link = link
         self._state = state
         self._shown = shown
@@ -124,7 +125,7 @@ class Follower:
         self._reading = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read the history, then whatever comes, until the link is lost for good."""
+        """Read the history, then whatever arrives, until the link is lost for good."""
         await self._read_history()
         self._shown(None)
         while self._take(await self._link.receive()):
@@ -135,11 +136,11 @@ class Follower:
 
     @property
     def is_reading(self) -> bool:
-        """Whether an older part is on its way."""
+        """Whether an older part is being read."""
         return self._reading.locked()
 
     async def read_earlier(self) -> bool:
-        """Show the part of the session just before what there is; whether there was one."""
+        """Show the part of the session just before what is shown; return whether there was one."""
         async with self._reading:
             past, state = self._past, self._state
             if past is None or state.first_seq <= 1:
@@ -154,7 +155,7 @@ class Follower:
             return True
 
     async def let_go(self, may: Callable[[int], bool]) -> None:
-        """Hold the end of a session that has grown long, and no more, if so many items `may` go now."""
+        """Drop all but the end of a session that has grown long, if `may` allows that many items to go now."""
         async with self._reading:
             past, state = self._past, self._state
             if past is None:
@@ -168,13 +169,13 @@ class Follower:
         events, chunk, earlier = await in_daemon(self._begin)
         if earlier is not None:
             begin_after(self._state, earlier)
-        while chunk:  # never all of it at once: a long session is many megabytes, and keys are answered meanwhile
+        while chunk:  # in chunks, because a long session is many megabytes and keys are answered in between
             for event in chunk:
                 apply(self._state, event)
             chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))
 
     def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
-        """In a thread: let the engine be started, then load what showing a session needs, while it starts."""
+        """In a thread: let the engine be started and, while it starts, load what showing a session needs."""
         history = self._link.history()
         self._past = history.past if isinstance(history, EventHistory) else None
         events = iter(history)

@@ -1,4 +1,4 @@
-"""A session to show: what the app is given at its start, and when the person goes to another session."""
+"""A session to show: what the app gets when it starts, and when the user goes to another session."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """A session to show: its link (None when no model is set up), its folder, and what to send first."""
+    """A session to show: its link (None when no model is set up), its directory, and what to send first."""
 
     link: Client | None
     workspace: Path
     message: str = ""
     trust: TrustQuestion | None = None
-    """What to ask before the session begins."""
+    """The question to ask before the session begins, if any."""
     never_ask: NeverAskQuestion | None = None
-    """The confirmation of a mode that never asks, before the session begins in it."""
+    """The confirmation to ask for before the session begins in a mode that never asks, if any."""
     keep: Callable[[str], Path] | None = None
-    """The folder in which the screen keeps what belongs to a session, by the session's id."""
+    """Returns the directory in which the screen keeps what belongs to a session, by the session's id."""
     unsent: Path | None = None
-    """Where what is typed is kept before the first message of a new session."""
+    """Where typed text is kept before the first message of a new session."""

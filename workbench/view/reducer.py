@@ -1,4 +1,4 @@
-"""Since when the model thinks, by the log: a screen that comes later, or sees it late, tells the same time."""
+"""Folds messages of the engine into the session state, and notes since when the model thinks, going by the log."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ _ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_n
 
 
 def note_time(state: SessionState, event: Any) -> None:
-    """Take the time of a stored event where the model is asked after it, as it is not after a message that waits."""
+    """Note the time of a stored event after which the model is asked; a message that has to wait is not one."""
     if event.kind in _ASKED_AFTER or (event.kind == "user_message" and not state.is_running):
         state.thinks_since = event.at
 
 
 def text_delta(state: SessionState, event: TextDelta) -> Changed:
-    """The answer grows."""
+    """Append text to the streaming answer."""
     _live(state).text += event.text
     return Changed(live=True)
 
 
 def reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
-    """The reasoning grows."""
+    """Append reasoning to the streaming answer."""
     _live(state).reasoning += event.text
     return Changed(live=True)
 
 
 def engine_state(state: SessionState, event: EngineState) -> Changed:
-    """What the engine does now."""
+    """Take in what the engine does now."""
     state.work = event.state
     state.work_detail = event.detail
     state.address = event.address
@@ -71,7 +71,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
 
 
 def link_lost(state: SessionState, lost: Disconnected) -> Changed:
-    """The engine is gone: nothing runs or streams any more, and nothing that was shown disappears."""
+    """Mark the engine as gone: nothing runs or streams any more, and nothing that was shown disappears."""
     changed = Changed(status=True, live=True)
     state.work = "lost"
     state.work_detail = lost.reason
@@ -86,7 +86,7 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
 
 
 def cut_short(state: SessionState) -> Changed:
-    """What streams stays as it is; it was not finished."""
+    """Keep the streaming answer as it is, marked as incomplete."""
     item, state.live = state.live, None
     if item is None or not (item.text or item.reasoning):
         return Changed(live=True)
@@ -104,7 +104,7 @@ __all__ = ["Changed", "apply"]
 
 
 def apply(state: SessionState, message: Incoming) -> Changed:
-    """Change the state by one message of the link and say what is different now; a stored event counts once."""
+    """Change the state by one message of the link and return what changed; a stored event counts only once."""
     if isinstance(message, Disconnected):
         return link_lost(state, message)
     if isinstance(message, CommandRefused):
@@ -176,7 +176,7 @@ def _count(state: SessionState, event: ModelResponded | HistoryCondensed | Model
 
 
 def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
-    """Messages that this call of the model held; later ones wait for the next."""
+    """Take from the queue the messages that this request to the model included, and return them."""
     began = event.at - timedelta(seconds=event.latency)
     read: list[Item] = []
     while state.queued and _was_seen(state.queued[0], event, began):
@@ -191,7 +191,7 @@ def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
 
 
 def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> Changed:
-    """A call of a sub-agent's or a tool's: it costs, and is no answer here."""
+    """Count the cost of a call by a sub-agent or a tool, which is no answer in this conversation."""
     _count(state, event)
     return Changed(status=True)
 

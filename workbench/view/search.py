@@ -1,4 +1,7 @@
-"""Which rows of the timeline a person wants to see: words, `failed`, `risk:high`, `tool:bash`, `file:calc`. Pure."""
+"""Search within a session: a filter for timeline rows, and matches in the conversation. Pure.
+
+A filter consists of words, `failed`, `risk:high`, `tool:bash`, `file:calc`.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,20 @@ from workbench.view.state import ActionItem, AgentItem, Item, NoticeItem, UserIt
 Test: TypeAlias = Callable[[Item], bool]
 HELP: Final = "words, failed, waiting, risk:high, tool:bash, file:calc"
 _BEGUN: Final = 4
-"""Letters of a state's name that also find it while it is being written."""
+"""From how many letters on a state's name is found while it is still being typed."""
 _SEARCHED_CHARACTERS: Final = 4_000
-"""Characters of an argument that are searched."""
+"""How many characters of an argument are searched."""
 
 
 class Filter:
-    """All words of a line must fit a row; no words fit every row."""
+    """A filter whose words must all fit a row; without words it fits every row."""
 
     def __init__(self, text: str = "") -> None:
         self.text = " ".join(text.split())
         self._tests = tuple(_test(word) for word in self.text.casefold().split())
 
     def fits(self, item: Item) -> bool:
-        """Whether the row is to be shown."""
+        """Return whether the row is to be shown."""
         return all(test(item) for test in self._tests)
 
 
@@ -81,7 +84,7 @@ _EXCERPT_CHARACTERS: Final = 160
 
 
 class ItemMatch(NamedTuple):
-    """An item that holds the words: where in it, and what stands around their first place (safe, one line)."""
+    """An item that holds the words: where in it, and the text around the first match (safe, one line)."""
 
     item: Item
     where: str
@@ -89,7 +92,7 @@ class ItemMatch(NamedTuple):
 
 
 def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
-    """The items that hold the words as they are written, in order; upper and lower case are the same."""
+    """Return the items that hold the words exactly as written, in order, ignoring case."""
     wanted = words.casefold()
     if not wanted.strip():
         return []
@@ -107,7 +110,7 @@ def _first(item: Item, wanted: str) -> ItemMatch | None:
 
 
 def texts_of(item: Item) -> Iterator[tuple[str, str]]:
-    """All texts of an item, each with what it is."""
+    """Yield each text of an item, after the name of what it is."""
     if isinstance(item, UserItem):
         yield "you", item.text
     elif isinstance(item, AgentItem):

@@ -1,4 +1,4 @@
-"""The sessions there are, as the Sessions screen needs them: read in threads, filtered, searched. No textual."""
+"""All sessions, as the Sessions screen needs them: read in threads, filtered, searched. No textual."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from workbench.view.prompt.completion import ranking
 
 T = TypeVar("T")
 _QUICK, _SLOW = 0.15, 0.8
-"""Seconds between two loads of rows that come from a thread: for those in sight, and when many are there already."""
+"""Seconds between two batches of rows from a thread: for the first ones, and once there are many."""
 _MANY = 1_000
 _EXPORT = 600.0
 
 
 class SessionShelf:
-    """Sessions by their ids; `current` is the one on the screen."""
+    """The stored sessions by id; `current` is the one on the screen."""
 
     def __init__(self, locations: Locations, current: str = "") -> None:
         self._locations = locations
@@ -37,27 +37,27 @@ class SessionShelf:
         self._called: Counter[str] = Counter()
 
     def read(self, give: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
-        """Find all of them, in a thread; `give` gets those that came since."""
+        """Read all sessions, in a thread; `give` is called with each new batch."""
         rows = (self._row(entry) for entry in newest_first(self._locations))
         _in_loads(rows, give, stopped)
 
     def search(self, text: str, give: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
-        """Find the words in all of them, in a thread."""
+        """Search all sessions for the words, in a thread; `give` is called with each new batch."""
         _in_loads(shelf.search_all(self._locations, text, stopped), give, stopped)
 
     def add(self, rows: Iterable[SessionRow]) -> None:
-        """Take over what was read."""
+        """Add or replace the rows that were read."""
         new = {row.entry.id: row for row in rows}
         self._called.subtract(title(self._rows[name].entry) for name in new if name in self._rows)
         self._called.update(title(row.entry) for row in new.values())
         self._rows |= new
 
     def is_twin(self, row: SessionRow) -> bool:
-        """Whether another one is called the same."""
+        """Return whether another session has the same title."""
         return self._called[title(row.entry)] > 1
 
     def rows(self, query: str = "") -> Sequence[SessionRow]:
-        """The sessions that fit a few letters, the best first; all but those of sub-agents while nothing is typed."""
+        """Return the sessions that fit the query, best first; for an empty query all but those of sub-agents."""
         if not query.strip():
             return [row for row in self._rows.values() if not row.entry.parent]
         rank = ranking(query.strip())
@@ -69,29 +69,29 @@ class SessionShelf:
         return [row for _, _, row in sorted(ranked, key=lambda each: each[:2])]
 
     def found(self, places: Iterable[SearchMatch], text: str) -> list[SessionRow]:
-        """Rows of the places where words were found."""
+        """Return a row for each match of a search."""
         words = tuple(words_of(text))
         rows = ((self._rows.get(each.session), each) for each in places)
         return [SessionRow(row.entry, row.is_current, row.is_busy, each, words) for row, each in rows if row]
 
     def count(self) -> tuple[int, int]:
-        """How many there are, and how many of them are damaged."""
+        """Return how many sessions there are, and how many of them are damaged; sub-agents' do not count."""
         entries = [row.entry for row in self._rows.values() if not row.entry.parent]
         return len(entries), sum(bool(entry.damaged) for entry in entries)
 
     def rename(self, name: str, text: str) -> None:
-        """Give one that nobody works in a title; raises WorkbenchError."""
+        """Give a title to a session that no process works in. Raises WorkbenchError."""
         shelf.rename(self._locations, name, text)
         self._look_again(name)
 
     def retitle(self, name: str, text: str) -> None:
-        """Its engine was told the title."""
+        """Show a new title that the session's engine was told."""
         row = self._rows[name]
         entry = row.entry if not text else replace(row.entry, title=text)
         self.add([SessionRow(entry, row.is_current, row.is_busy)])
 
     def delete(self, name: str) -> None:
-        """Delete one that nobody works in, and those of its sub-agents; raises WorkbenchError."""
+        """Delete a session that no process works in, and those of its sub-agents. Raises WorkbenchError."""
         shelf.delete(self._locations, name)
         children = [each for each, row in self._rows.items() if row.entry.parent == name]
         if name in self._rows:
@@ -100,7 +100,7 @@ class SessionShelf:
             self.delete(child)
 
     def export(self, name: str, file: Path) -> None:
-        """Write a session to a file, whose end names the form, in a process of its own; raises WorkbenchError."""
+        """Write a session to a file, whose suffix sets the format, in a separate process. Raises WorkbenchError."""
         command = isolated_python("workbench", "export", name, f"--output={file.absolute()}")
         try:
             done = run(command, input="", capture_output=True, text=True, timeout=_EXPORT)
@@ -123,7 +123,7 @@ class SessionShelf:
 
 
 def _in_loads(each: Iterator[T], give: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
-    """Hand over what an iterator brings, the first at once and then a few times a second."""
+    """Pass on what an iterator yields in batches: the first item at once, then a few times a second."""
     load: list[T] = []
     last = 0.0
     for number, one in enumerate(each):

@@ -1,4 +1,4 @@
-"""What one or more events changed, so that a widget repaints only when it must."""
+"""The state of a session as the screen shows it, and which parts of it changed, so that widgets repaint only those."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Phase: TypeAlias = Literal[
     "proposed", "waiting", "approved", "running", "done", "failed", "rejected", "skipped", "lost"
 ]
 Hand: TypeAlias = Literal["agent", "person", "others"]
-"""Whose a change is: of the agent and its sub-agents, of a command or the diff viewer of the person, of programs."""
+"""Who made a change: the agent or a sub-agent; the user, by a command or in the diff viewer; or other programs."""
 EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "acting", "lost"]
 
 
 CHANGED_BACK: Final = "changed back"
-"""Stands in the place of a tool where the person wrote files again as they were."""
+"""Stands in the place of a tool if the user changed files back to what they were."""
 
 
 @dataclass(slots=True)
 class UserItem:
-    """A message of the person's; `queued` until the agent has read it."""
+    """A message of the user's; `queued` until the agent has read it."""
 
     seq: int
     text: str
     at: datetime
     queued: bool = False
     withdrawn: bool = False
-    """The person took it back before the agent read it."""
+    """Whether the user took it back before the agent read it."""
     images: tuple[str, ...] = ()
-    """What went with it, a few words each."""
+    """The attachments that went with it, each in a few words."""
     resources: tuple[str, ...] = ()
-    """What servers gave for it, a few words each."""
+    """The resources that servers supplied for it, each in a few words."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class AgentItem:
     streaming: bool = False
     incomplete: bool = False
     unfolded: bool = False
-    """The person has its reasoning shown in place; not of the log."""
+    """Whether the user has unfolded its reasoning; not in the log."""
 
 
 @dataclass(slots=True)
@@ -74,24 +74,24 @@ class ActionItem:
     segments: tuple[Segment, ...] = ()
     rule: str = ""
     preview: tuple[FileDelta, ...] = ()
-    """The files as it would change them; from a decision in part on, as the person wants them."""
+    """The files as the action would change them; after a partial approval, as the user wants them."""
     stale: tuple[StaleFile, ...] = ()
-    """Of these files, those that somebody changed since the agent saw them."""
+    """Those of these files that somebody changed since the agent saw them."""
     part: str = ""
-    """What the person took of the change, in a few words, where that was not all of it."""
+    """How much of the change the user took, in a few words; empty if all of it."""
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"
     asked: int = 0
-    """The event (its seq) that says what is known of it; with another one it is another question."""
+    """The `seq` of the event that assessed it; when this changes, it is a new question."""
     asks: bool = False
-    """It is a question to the person: what waits is an answer, not a decision."""
+    """Whether it is a question to the user, which waits for an answer and not for a decision."""
     always: str = ""
-    """The rule that "always" would save; empty where that is not offered."""
+    """The rule that "always" would save; empty if "always" is not offered."""
     error: str = ""
     """Why the call could not become an action."""
     response: ModelResponded | None = None
-    """The answer of the model that asked for it."""
+    """The model's answer that proposed it."""
     at: datetime | None = None
     decided_by: str = ""
     decided_rule: str = ""
@@ -100,21 +100,21 @@ class ActionItem:
     duration: float | None = None
     observation: dict[str, Any] = field(default_factory=dict)
     output: str = ""
-    """Text of the observation, or of the live output while it runs (its last 20,000 characters)."""
+    """Text of the observation, or the last 20,000 characters of live output while it runs."""
     exit_code: int | None = None
     files: tuple[FileDelta, ...] = ()
     copy_id: str = ""
-    """The copy that was kept, before it began, of what it takes away and no version holds."""
+    """The copy, made before it began, of files that it deletes and no version holds."""
     agent: str = ""
-    """The sub-agent whose action it is, safe to show; empty for the agent's own."""
+    """The name of the sub-agent whose action it is, safe to show; empty for the agent's own."""
     by_person: bool = False
-    """A command of the person's own, or files that they changed back."""
+    """Whether it is a command of the user's own, or files that the user changed back."""
     call_id: str = ""
-    """The action that sub-agent works for."""
+    """The action that called this sub-agent."""
     presentation: Presentation | None = None
-    """How its tool wants it shown, where that is not a built-in tool."""
+    """How a tool that is not built in wants the action shown."""
     folded: bool = False
-    """The person has its card folded to one line; not of the log."""
+    """Whether the user has folded its card to one line; not in the log."""
 
 
 @dataclass(slots=True)
@@ -125,10 +125,10 @@ class NoticeItem:
     text: str
     kind: Literal["info", "finished", "warning", "error"] = "info"
     detail: str = ""
-    """More about it, which can be opened; it has a title then."""
+    """More text that can be opened; it needs a `title`."""
     title: str = ""
     refuses: bool = False
-    """The engine did not carry out what the person asked for."""
+    """Whether it says that the engine did not do what the user asked for."""
 
 
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem
@@ -146,7 +146,7 @@ class Task:
 
     @property
     def is_claimed(self) -> bool:
-        """Marked done with no step behind it."""
+        """Whether it is marked done without any action behind it."""
         return self.status == "done" and not self.steps
 
 
@@ -158,20 +158,20 @@ class FileState:
     before: str | None
     after: str | None
     by: frozenset[Hand] = frozenset()
-    """Whose changes are known; none where nobody knows, as of what git says."""
+    """Who changed it, as far as known; empty for files that only git reports."""
     note: str = ""
-    """Why its lines cannot be shown."""
+    """Why its lines cannot be shown; empty if they can."""
     version: str = ""
-    """The version that holds it as it was before; empty where none is known."""
+    """The version that holds the file as it was before; empty if none is known."""
 
     @property
     def added(self) -> int:
-        """Lines that are new; counted when asked for and remembered."""
+        """How many lines are new; counted on first use and remembered."""
         return count_lines(self.before, self.after)[0]
 
     @property
     def removed(self) -> int:
-        """Lines that are gone."""
+        """How many lines are gone."""
         return count_lines(self.before, self.after)[1]
 
 
@@ -182,71 +182,71 @@ class SessionState:
     session_id: str = ""
     workspace: str = ""
     title: str = ""
-    """What the person calls the session, where that is not what they said first."""
+    """The name the user gave the session; empty if it goes by its first message."""
     rules: tuple[str, ...] = ()
-    """The rules of this session, a line each."""
+    """The rules of this session, one line each."""
     model: str = ""
     address: str = ""
-    """Where the model is asked, when that is not its provider's own address; not of the log."""
+    """The address the model is asked at if it is not its provider's own; not in the log."""
     tools: tuple[str, ...] = ()
-    """The names of those it began with."""
+    """The names of the tools that the session began with."""
     mode: str = "medium"
     next_mode: str = ""
-    """The mode that counts in a moment, while the user still steps through them; not of the log."""
+    """The mode that is about to be set while the user still steps through the modes; not in the log."""
     scripted: bool = False
     items: list[Item] = field(default_factory=list)
     actions: dict[str, ActionItem] = field(default_factory=dict)
     live: AgentItem | None = None
-    """The answer that streams now (not in `items`)."""
+    """The answer that is streaming now (not in `items`)."""
     waiting: list[str] = field(default_factory=list)
-    """Ids of the actions that wait for the person, in the order in which they were proposed."""
+    """Ids of the actions that wait for the user, in the order in which they were proposed."""
     running: dict[str, ActionItem] = field(default_factory=dict)
     """Actions that run now, by id."""
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
     version: str = ""
-    """The last version of the files."""
+    """The id of the latest version of the files."""
     changes: dict[str, FileState] = field(default_factory=dict)
     turn_changes: dict[str, FileState] = field(default_factory=dict)
-    """What changed since the person's last message that began a run."""
+    """The files changed since the last message of the user that began a run."""
     only_turn: bool = False
-    """The person has the changes list show this turn alone; not of the log."""
+    """Whether the user has limited the changes list to this turn; not in the log."""
     last_seq: int = 0
     thinks_since: datetime | None = None
-    """When the last thing happened after which the model is asked, by the log."""
+    """The time, from the log, of the last event after which the model is asked."""
     first_seq: int = 1
-    """The first event that `items` tell of; what is older is in the file, and read when it is asked for."""
+    """The first event that `items` covers; older events stay in the file and are read on request."""
     action_count: int = 0
-    """All actions of the session so far."""
+    """How many actions the session has had."""
     actions_before: int = 0
-    """Those of them that came before the first event here."""
+    """How many of those came before `first_seq`."""
     work: EngineWork = "starting"
     work_detail: str = ""
     unsaved: bool = False
-    """The log cannot be written: nothing more is done until it can."""
+    """Whether the log cannot be written; the engine does nothing more until it can."""
     cost: float | None = 0.0
     """US dollars; `None` as soon as one call's price is unknown."""
     input_tokens: int | None = None
     """Tokens of the last request: how full the context is."""
     window: int | None = None
-    """Tokens that the model takes in one request, where that is known."""
+    """How many tokens the model takes in one request; `None` if unknown."""
     parts: ContextParts | None = None
-    """How the tokens of the last request are made up, about."""
+    """What the tokens of the last request consist of, approximately."""
     total_tokens: int = 0
     is_running: bool = False
-    """A run is on: from a message of the person's to the run's end, a waiting question included."""
+    """Whether a run is on: from a message of the user to the end of the run, also while a question waits."""
     ended: str = ""
-    """The reason of the last run's end, empty while one runs."""
+    """Why the last run ended; empty while one runs."""
     last_response: ModelResponded | None = None
     delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
-    """The last answer in each sub-agent that works, by the action it works for."""
+    """The last model answer of each working sub-agent, by the id of the action that called it."""
 
 
 @dataclass
 class Changed:
     """Parts of the session that differ from what was shown.
 
-    `added` items stand at the end of `state.items`, `earlier` ones at its beginning; those that are `gone` stood there.
+    `added` items stand at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were there before.
     """
 
     added: list[Item] = field(default_factory=list)
@@ -259,15 +259,15 @@ class Changed:
     status: bool = False
     waiting: bool = False
     prompt: str = ""
-    """A text that the person wanted for what they write."""
+    """A text to put into the prompt, which the user asked for."""
 
     @property
     def is_only_live(self) -> bool:
-        """Whether nothing but the answer that streams has grown."""
+        """Whether only the streaming answer has grown."""
         return self == Changed(live=True)
 
     def merge(self, later: Changed) -> Changed:
-        """Take in what a later event changed; returns self, so that a batch folds into one repaint."""
+        """Take in what a later event changed and return self, so that a batch folds into one repaint."""
         self.added.extend(later.added)
         self.updated.extend(item for item in later.updated if not (self.updated and self.updated[-1] is item))
         self.earlier[:0] = later.earlier
@@ -281,6 +281,6 @@ class Changed:
 
 
 def added(state: SessionState, item: Item) -> Changed:
-    """Put an item at the end of the conversation."""
+    """Append an item to the conversation."""
     state.items.append(item)
     return Changed(added=[item], status=True)

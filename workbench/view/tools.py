@@ -1,4 +1,4 @@
-"""The tools as the Tools screen lists them: from where each is, how it stands in this session, what it takes. Pure."""
+"""The tools as the Tools screen lists them: where each comes from, its state in this session, its arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Final = {"reads": "ok", "changes": "waiting", "may delete": "failed"}
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool; `standing` is how it is in this session, with a sign before it and the sign's style."""
+    """One tool; `standing` is the sign of its state in this session, the state in words, and the sign's style."""
 
     name: str
     origin: str
@@ -37,7 +37,7 @@ class ToolRow:
 
     @property
     def kind(self) -> str:
-        """What its calls may do, by its own word."""
+        """What its calls may do according to its own hints; empty if it gives none."""
         if not self.hints:
             return ""
         if self.hints.get("readOnlyHint"):
@@ -48,7 +48,10 @@ class ToolRow:
 def tool_rows(
     listed: Iterable[Mapping[str, Any]], session: Collection[str], on_request: Collection[str]
 ) -> list[ToolRow]:
-    """What `ohw tools --json --all` lists; `session` are those it began with, `on_request` wait for `find_tools`."""
+    """Return the rows for what `ohw tools --json --all` lists.
+
+    `session` are the tools the session began with, `on_request` those that wait for `find_tools`.
+    """
     rows = [
         ToolRow(
             name=str(each["name"]),
@@ -66,13 +69,13 @@ def tool_rows(
 
 
 def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
-    """The rows below the names of where they come from."""
+    """Yield each origin with its rows."""
     for origin, found in groupby(rows, key=lambda row: row.origin):
         yield origin, list(found)
 
 
 def tool_line(row: ToolRow, width: int) -> Line:
-    """A row of the list: sign, name, what it may do, how it stands, what it is for."""
+    """Return a row of the list: sign, name, what it may do, its state, what it is for."""
     sign, said, style = row.standing
     words = first_line(row.description, 200)
     room = max(0, width - _NAME - _KIND - 4)
@@ -86,7 +89,7 @@ def tool_line(row: ToolRow, width: int) -> Line:
 
 
 def about_tool(row: ToolRow) -> list[Line]:
-    """All that is known of it: where it is from, why it is on, its hints, what it says of itself, what it takes."""
+    """Return all that is known of a tool: its source, why it is on, its state, hints, description and arguments."""
     _, said, _ = row.standing
     facts = [f"from {row.source}" if row.source else row.origin, row.why, said, *_hints(row.hints)]
     lines = [
@@ -137,7 +140,7 @@ _SECONDS: Final = 60.0
 
 
 def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
-    """All of them; blocks, so it is called in a thread. Raises WorkbenchError."""
+    """Return all tools; blocks, so call it in a thread. Raises WorkbenchError if they cannot be listed."""
     command = isolated_python("workbench", "tools", "--json", "--all", f"--workspace={folder}")
     try:
         done = run(command, input="", capture_output=True, text=True, timeout=_SECONDS)
@@ -151,7 +154,7 @@ def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
 
 
 def _asked_for(state: SessionState) -> Iterable[str]:
-    """What `find_tools` found in this session."""
+    """Yield the names of the tools that `find_tools` found in this session."""
     for item in list(state.actions.values()):
         if item.tool == FINDER:
             found = item.observation.get("found", ())
@@ -159,7 +162,7 @@ def _asked_for(state: SessionState) -> Iterable[str]:
 
 
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
-    """Those that the model is not shown yet."""
+    """Return the tools that the model is not shown yet."""
     offer = Offer()
     offer.use(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)

@@ -1,7 +1,7 @@
 """Which items of a long conversation are mounted: a run of neighbours whose widgets stay below a budget of nodes.
 
-Pure; the conversation asks it what to mount and what to unmount. New items enter at the end while the person follows,
-older ones when they scroll to the top, later ones when they come back down.
+Pure; the conversation asks it what to mount and what to unmount. New items enter at the end while the user follows,
+older ones when the user scrolls to the top, later ones on the way back down.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from workbench.view.state import ActionItem, AgentItem, Item, UserItem
 MAX_NODES: Final = 320
 MAX_ITEMS: Final = 40
 CHUNK: Final = 12
-"""Items that are loaded at once when a person scrolls to an end of what is mounted."""
+"""How many items are loaded at once when the user scrolls to an end of what is mounted."""
 MARKDOWN_NODES: Final = 8
-"""Least weight of a message, so that at most 40 Markdown widgets are mounted."""
+"""The least weight of a message, so that at most 40 Markdown widgets are mounted."""
 LONGEST: Final = 200
-"""Nodes that one message may show; the pager has the rest."""
+"""How many nodes one message may show; the pager has the rest."""
 LEAST_ROWS: Final = 64
-"""Rows that stay mounted at the end which is followed, and at least two screens: a page up finds something."""
+"""How many rows stay mounted while the end is followed, and at least two screens, so that a page up finds something."""
 
 _FENCES: Final = ("```", "~~~")
 _LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
@@ -45,28 +45,28 @@ class Window:
     def __init__(
         self, weight: Callable[[int], int], max_items: int = MAX_ITEMS, rows: Callable[[int], int] = lambda _: 1
     ) -> None:
-        """`weight` gives the nodes of an item, `rows` the least rows it is shown in."""
+        """`weight` returns the nodes of an item, `rows` the fewest rows it is shown in."""
         self._weight = weight
         self._rows = rows
         self.max_items = max_items
         self.height = 0
-        """Rows of the panel; at 0 nothing is left out for being screens away from the end that is followed."""
+        """Rows of the panel; while it is 0, no item is left out for being screens away from the followed end."""
         self.first = 0
         self.last = 0
 
     def reset(self, total: int, most: int | None = None) -> range:
-        """Forget everything; the run that shows the end of `total` items, at most `most` of them."""
+        """Start over; return the run that shows the end of `total` items, at most `most` of them."""
         self.last = total
         self.first = self._first_that_fits(0 if most is None else max(0, total - most), self._most_rows)
         return range(self.first, self.last)
 
     def shift(self, count: int) -> None:
-        """So many items were put before the first one; below 0, that many were taken away there."""
+        """Move the run after `count` items were put before the first one or, below 0, removed there."""
         self.first += count
         self.last += count
 
     def around(self, index: int, total: int) -> range:
-        """Forget everything; a run that begins shortly before one item."""
+        """Start over; return a run that begins shortly before one item."""
         self.first = self.last = max(0, index - 2)
         weight = 0
         while self.last < total and self.last - self.first < self.max_items:
@@ -79,7 +79,7 @@ class Window:
         return range(self.first, self.last)
 
     def append(self, total: int, *, follows: bool) -> WindowStep:
-        """Items were added. Who follows sees them and loses the oldest; who does not keeps what is there."""
+        """Take in added items. If the end is followed they replace the oldest, else they only fill the free room."""
         if follows:
             return self._down(total, self._most_rows)
         start = self.last
@@ -92,18 +92,18 @@ class Window:
         return WindowStep(mount=range(start, self.last))
 
     def drop(self, count: int) -> range:
-        """So many items at the beginning leave the run."""
+        """Remove the first `count` items from the run and return their range."""
         before, self.first = self.first, min(self.last, self.first + count)
         return range(before, self.first)
 
     def fill(self) -> WindowStep:
-        """A chunk before the run, as far as there is room; nothing else makes room for it."""
+        """Mount a chunk before the run, as far as there is room; unmount nothing."""
         start = self.first
         self.first = min(start, self._first_that_fits(max(0, start - CHUNK)))
         return WindowStep(mount=range(self.first, start))
 
     def older(self) -> WindowStep:
-        """A chunk before the run; the end of the run makes room."""
+        """Mount a chunk before the run, and unmount items at its end to make room."""
         start, end = self.first, self.last
         self.first = max(0, start - CHUNK)
         weight = self._sum(self.first, self.last)
@@ -113,7 +113,7 @@ class Window:
         return WindowStep(range(self.first, start), range(self.last, end))
 
     def newer(self, total: int) -> WindowStep:
-        """A chunk after the run; its beginning makes room."""
+        """Mount a chunk after the run, and unmount items at its beginning to make room."""
         return self._down(min(total, self.last + CHUNK))
 
     @property
@@ -147,7 +147,7 @@ def mounted_rows(height: int) -> int:
 
 
 def nodes_of(item: Item) -> int:
-    """About how many widgets an item needs; Markdown makes one or more a block."""
+    """Return about how many widgets an item needs; Markdown makes one or more for each block."""
     if isinstance(item, AgentItem):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
     if isinstance(item, ActionItem) and _is_markdown(item):
@@ -160,7 +160,7 @@ def _is_markdown(item: ActionItem) -> bool:
 
 
 def least_rows(item: Item) -> int:
-    """The rows that an item has in the widest panel, or fewer; those of a card are the same at every width."""
+    """Return how many rows an item has in the widest panel, or fewer; a card has the same at every width."""
     if isinstance(item, AgentItem):
         return 1 + _markdown_rows(item.text)
     if isinstance(item, UserItem):
@@ -173,7 +173,7 @@ def least_rows(item: Item) -> int:
 
 
 def _markdown_rows(text: str) -> int:
-    """A lower estimate: the lines of lists and code, and one of each paragraph, whose lines are joined."""
+    """Return a lower estimate of the rows: the lines of lists and code, and one for each (joined) paragraph."""
     rows, is_fenced, is_joined = 0, False, False
     for line in head_of(text).splitlines():
         if line.lstrip().startswith(_FENCES):
@@ -185,12 +185,12 @@ def _markdown_rows(text: str) -> int:
 
 
 def markdown_nodes(text: str) -> int:
-    """An upper estimate of the blocks of a Markdown text, without parsing it."""
+    """Return an upper estimate of the blocks of a Markdown text, without parsing it."""
     return sum(_line_nodes(text))
 
 
 def head_of(text: str, nodes: int = LONGEST) -> str:
-    """The first lines of a Markdown text that need at most so many nodes."""
+    """Return the first lines of a Markdown text that together need at most `nodes` nodes."""
     total = 0
     lines = text.splitlines(keepends=True)
     for number, weight in enumerate(_line_nodes(text)):

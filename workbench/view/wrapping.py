@@ -1,4 +1,4 @@
-"""How many lines two versions of a file differ by, for rows and cards; quick also for huge files."""
+"""Text fitted to a width: clipped, padded, wrapped and searched lines, counts of changed lines, cuts in Markdown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workbench.diff.hunks import changed_lines
 from workbench.text import visible
 
 _EXACT_UP_TO = 4_000_000
-"""Lines before times lines after, beyond which lines are counted without regard to their order."""
+"""The product of old and new lines beyond which lines are counted without regard to their order."""
 
 
 @lru_cache(maxsize=512)
 def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
-    """Lines added and removed; `None` is a file that does not exist."""
+    """Return how many lines were added and removed; `None` is a file that does not exist."""
     old, new = trim_common(*changed_lines(before, after))[:2]
     if not old or not new:
         return len(new), len(old)
@@ -33,7 +33,7 @@ def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
 
 
 def trim_common(old: Sequence[str], new: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
-    """Both without the lines they share at the start and at the end, and how many were shared at the start."""
+    """Return both without the lines they share at the start and the end, and how many they share at the start."""
     shortest = min(len(old), len(new))
     start = next((at for at in range(shortest) if old[at] != new[at]), shortest)
     end = next((at for at in range(shortest - start) if old[-1 - at] != new[-1 - at]), shortest - start)
@@ -51,29 +51,29 @@ Line: TypeAlias = list[Piece]
 
 
 def clip(text: str, width: int) -> str:
-    """At most `width` cells, with an ellipsis where something was cut."""
+    """Return at most `width` cells of the text, with an ellipsis if something was cut."""
     if width <= 0:
         return ""
-    head = text[: width + 1]  # a sign is seldom narrower than a cell; those that are belong to the one before
+    head = text[: width + 1]  # nearly every character fills a cell, so this is enough; others belong to the one before
     if len(head) == len(text) and cell_len(text) <= width:
         return text
     return set_cell_size(head, width - 1).rstrip() + "…"
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Exactly `width` cells: clipped or filled with blanks (on the left when `right`)."""
+    """Return exactly `width` cells: clipped, or padded with blanks (on the left when `right`)."""
     text = clip(text, width)
     blanks = " " * max(0, width - cell_len(text))
     return blanks + text if right else text + blanks
 
 
 def line_width(line: Line) -> int:
-    """Cells of a whole line."""
+    """Return the width of a whole line in cells."""
     return sum(cell_len(piece.text) for piece in line)
 
 
 def spread(left: Line, right: Line, width: int) -> Line:
-    """`left` clipped, then blanks, then `right` at the end of the line; `right` gives way on very narrow lines."""
+    """Return `left` clipped, then blanks, then `right` at the end; a very narrow line has no `right`."""
     need = line_width(right)
     if need + 8 > width:
         right, need = [], 0
@@ -87,7 +87,7 @@ def spread(left: Line, right: Line, width: int) -> Line:
 
 
 def row_starts(line: str, width: int) -> list[int]:
-    """Where each row of at most `width` cells begins: behind a blank, or inside a word that has no room in one row.
+    """Return where each row of at most `width` cells begins: after a blank, or inside a word too long for one row.
 
     The blanks at a cut stay at the end of their row, so that joining the rows gives the line back.
     """
@@ -103,13 +103,13 @@ def row_starts(line: str, width: int) -> list[int]:
 
 
 def _fits(line: str, start: int, width: int) -> bool:
-    """Whether the word that begins there has room in a row."""
+    """Return whether the word that begins at `start` fits into one row."""
     end = line.find(" ", start, start + width + 1)
     return _room(line, start, width) >= (len(line) if end < 0 else end)
 
 
 def _room(line: str, start: int, width: int) -> int:
-    """The first sign that does not fit into a row that begins at `start`."""
+    """Return the first character that does not fit into a row beginning at `start`."""
     if line.isascii():
         return start + width
     cells = 0
@@ -121,7 +121,7 @@ def _room(line: str, start: int, width: int) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The rows of a text of one or more lines."""
+    """Return the rows of a text of one or more lines."""
     return [
         line[start:end] for line in text.split("\n") for start, end in pairwise([*row_starts(line, width), len(line)])
     ]
@@ -131,7 +131,7 @@ MOST_MATCHES: Final = 10_000
 
 
 class WrappedRow(NamedTuple):
-    """One row of the screen: which line it belongs to, and from which character to which."""
+    """One row of the screen: the line it belongs to, and its first character and end in that line."""
 
     line: int
     start: int
@@ -145,7 +145,7 @@ class WrappedText:
         self.lines = [line.expandtabs(8) for line in visible(text).split("\n")]
         self.rows: list[WrappedRow] = []
         self.matches: list[tuple[int, int, int]] = []
-        """Line, first and last character of each match, in order."""
+        """The line, start and end of each match, in order."""
         self._width = 0
 
     def wrap(self, width: int) -> None:
@@ -165,7 +165,7 @@ class WrappedText:
         self.rows.extend(WrappedRow(number, start, end) for start, end in pairwise([*starts, len(line)]))
 
     def find(self, needle: str) -> None:
-        """Note all places of `needle`, regardless of case."""
+        """Find all places of `needle`, regardless of case, and keep them in `matches`."""
         self.matches = []
         if not needle:
             return
@@ -176,12 +176,12 @@ class WrappedText:
                 return
 
     def row_of(self, line: int, column: int) -> int:
-        """The row that shows a character of a line."""
+        """Return the row that shows a character of a line."""
         at = bisect_left(self.rows, WrappedRow(line, column + 1, 0)) - 1
         return max(0, at)
 
     def pieces(self, row: int, current: int) -> Line:
-        """A row with its matches marked; `current` is the index of the match the person stands on."""
+        """Return a row with its matches marked; `current` is the index of the current match."""
         line, start, end = self.rows[row]
         text = self.lines[line]
         pieces: Line = []
@@ -202,7 +202,7 @@ _OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class MarkdownCut:
-    """Takes text as it streams; looks at each line once. `take()` gives what is settled, `tail` what may still grow."""
+    """Cuts streaming Markdown into finished blocks (`take`) and the rest that may still grow (`tail`)."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -212,17 +212,17 @@ class MarkdownCut:
 
     @property
     def tail(self) -> str:
-        """Text after the last cut."""
+        """The text after the last cut."""
         return self._text[self._settled :]
 
     def feed(self, text: str) -> None:
-        """More of the stream."""
+        """Add more of the stream."""
         self._text = self.tail + text
         self._looked -= self._settled
         self._settled = 0
 
     def take(self) -> str:
-        """Whole blocks that have become settled since the last time."""
+        """Return the whole blocks that were finished since the last call."""
         cut = self._settled
         while (end := self._text.find("\n", self._looked)) >= 0:
             line = self._text[self._looked : end]
@@ -248,7 +248,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 
 
 def code_blocks(text: str) -> list[str]:
-    """What stands between fences, in order; a block that is not closed goes to the end."""
+    """Return the text of each fenced block, in order; a block that is not closed runs to the end of the text."""
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in text.splitlines():

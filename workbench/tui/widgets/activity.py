@@ -1,4 +1,4 @@
-"""One line on what the engine does now, and since when by the log; costs nothing while nothing happens."""
+"""One line on what the engine does now and since when, going by the log; costs nothing while it is idle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORKING = ("thinking", "deciding", "acting")
 
 
 class Activity(Widget):
-    """Ticks once a second while the agent works."""
+    """Shows what the engine does; ticks once a second while the agent works."""
 
     def __init__(self, state: SessionState) -> None:
         super().__init__(id="activity")
@@ -44,7 +44,7 @@ class Activity(Widget):
         self._repaint()
 
     def render(self) -> Content:
-        """Return sign, words and seconds."""
+        """Return the line: sign, words and seconds."""
         self._last_line = self._line()
         return self._last_line
 
@@ -63,19 +63,19 @@ class Activity(Widget):
 
 
 def is_working(state: SessionState) -> bool:
-    """Whether the agent is busy, and does not wait for the user."""
+    """Return whether the agent is busy and does not wait for the user."""
     return state.work in _WORKING and not state.waiting
 
 
 def began(state: SessionState) -> datetime | None:
-    """Return since when, by the log; None for what the log does not record, such as an answer that streams."""
+    """Return since when, going by the log; None for what it does not record, such as an answer that streams."""
     if state.running:
         return next(iter(state.running.values())).started
     return None if state.live and state.live.text else state.thinks_since
 
 
 def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
-    """What happens now, in words with a sign, and the style of it; `answer` is the key that opens what waits."""
+    """Return what happens now, in words with a sign, and its style; `answer` is the key that opens a question."""
     if state.work == "lost":
         return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
@@ -98,7 +98,7 @@ def _waiting(state: SessionState, key: str) -> str:
 
 
 def _sub_agents(state: SessionState) -> str:
-    """Which sub-agents work; empty where none does."""
+    """Return which sub-agents work; empty if none does."""
     names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "subagent"]
     return f"{counted(len(names), 'sub-agent')} at work: {first_line(', '.join(names), 80)}" if names else ""
 

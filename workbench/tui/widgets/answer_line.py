@@ -11,7 +11,7 @@ from workbench.text import visible
 
 
 class AnswerLine(Input):
-    """Accepts what the card lets through; a paste never sends."""
+    """Accepts the keys that the card lets through; a paste never sends."""
 
     def __init__(self, takes: Callable[[events.Key | events.Paste], bool], placeholder: str) -> None:
         super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)
@@ -30,7 +30,7 @@ class AnswerLine(Input):
             await self.app.run_action(active.binding.action, self)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Insert the paste as one line, with what could hide in it made visible."""
+        """Insert the paste as one line, with hidden characters made visible."""
         event.prevent_default()
         event.stop()
         if self._takes(event):

@@ -11,7 +11,7 @@ from workbench.view.prompt.completion import Names
 
 
 def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
-    """Return functions that list names with descriptions, by command."""
+    """Return, for each command, a function that lists names with descriptions."""
     return {
         "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
         "model": lambda: [(name, settings().profile(name).model) for name in settings().models],

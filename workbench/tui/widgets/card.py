@@ -1,4 +1,4 @@
-"""An action in the conversation: focusable, enter or a click opens all of it."""
+"""The card of an action in the conversation; it can be focused, and enter or a click opens the whole action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.view.state import ActionItem
 
 
 class ActionCard(Copying):
-    """One action: one line and a few lines of what came of it, live while it runs."""
+    """One action: its line and a few lines of its result, live while it runs."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,7 +48,7 @@ class ActionCard(Copying):
         return self._draw(self.content_size.width)[0]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines: none of them wraps."""
+        """Return the number of lines, none of which wraps."""
         return self._draw(width)[1]
 
     def action_open(self) -> None:
@@ -60,7 +60,7 @@ class ActionCard(Copying):
         self.post_message(DiffChosen(self.item.action_id))
 
     def action_fold(self) -> None:
-        """Show only the first line, or a few more again."""
+        """Fold the card to its first line, or unfold it."""
         self.item.folded = not self.item.folded
         self.show_item()
 
@@ -74,7 +74,7 @@ class ActionCard(Copying):
         return [("the output", output)] if output else []
 
     def on_click(self, event: events.Click) -> None:
-        """A click opens as enter does."""
+        """Open the action, as enter does."""
         event.stop()
         self.action_open()
 

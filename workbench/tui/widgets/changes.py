@@ -1,6 +1,6 @@
 """The changes list: files that differ from how they were when the session, or this turn, began.
 
-Those that others changed, too or alone, stand apart, below the agent's own.
+Files that others changed, alone or together with the agent, are listed apart, below the agent's own.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _EMPTY_TURN = "No file changed in this turn · . shows the session"
 
 
 class ChangesPanel(LineList):
-    """One row a file: M, A or D, path, lines added and removed; enter opens its diff."""
+    """One row for each file: M, A or D, path, lines added and removed; enter opens its diff."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("full_stop", "scope", "Session or turn", id="changes.scope")]
 
     class ScopeChanged(Message):
-        """The list is to show this turn alone, or the whole session again."""
+        """Posted when the list is to show only this turn, or the whole session again."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._rows: list[FileState | str] = []
-        """The files, and lines that tell who changed those below them."""
+        """The files, and above each group of them a line that says who changed them."""
         self._workspace = ""
         self._only_turn = False
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show the files again when one changed."""
+        """Show the files again if one changed."""
         if changed is not None and not changed.changes:
             return
         self._only_turn = state.only_turn
@@ -49,7 +49,7 @@ class ChangesPanel(LineList):
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """Return the words for the panel's border: `1 file +3 −1`, and which part of the session when it is not all."""
+        """Return the words for the panel's border: `1 file +3 −1`, after "this turn" if only that is shown."""
         files = _files(state).values()
         turn = "this turn" if state.only_turn else ""
         if not files:
@@ -71,7 +71,7 @@ class ChangesPanel(LineList):
             self.post_message(FileChosen(row.path))
 
     def action_scope(self) -> None:
-        """Show this turn alone, or the whole session."""
+        """Ask to show only this turn, or the whole session."""
         self.post_message(self.ScopeChanged())
 
 

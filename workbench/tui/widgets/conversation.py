@@ -19,7 +19,7 @@ from workbench.tui.widgets.ticker import SecondTicker, show_below
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 _REST: Final = 2.0
-"""Seconds after something moved until what is out of sight is dropped."""
+"""How many seconds after a change or scroll what is out of sight is dropped."""
 _STOPS = "ActionCard, UserText, AgentText, FinalText, MoreText"
 
 
@@ -39,7 +39,7 @@ class Conversation(FollowingScroll):
         self._ticker = SecondTicker(self, lambda: self.mounted.repaint(self.mounted.state.running.values()))
         self._cleanup: Timer | None = None
         self._new_below = 0
-        """Messages and cards that came while the user looked at earlier ones."""
+        """How many messages and cards arrived while the user looked at earlier ones."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
@@ -51,15 +51,15 @@ class Conversation(FollowingScroll):
 
     @property
     def is_behind(self) -> bool:
-        """Whether widgets are still being mounted or removed; later changes are better shown together."""
+        """Whether widgets are still being mounted or removed; the caller should then collect further changes."""
         return self.mounted.is_pending
 
     def can_lose(self, count: int) -> bool:
-        """Whether so many items at the beginning can be dropped: the end is followed, and they are not mounted."""
+        """Return whether `count` items at the beginning can go: the end is followed and they are not mounted."""
         return self.follows and not self.mounted.is_loading and self.mounted.window.first > count
 
     def reveal(self, item: Item, *, takes_keys: bool = True) -> None:
-        """Show an item where it stands, and stop following; with `takes_keys`, focus it."""
+        """Show an item in its place and stop following; with `takes_keys`, focus it."""
         view = self.mounted.reveal(item)
         if view is not None and takes_keys:
             (view if view.can_focus else self).focus(scroll_visible=False)
@@ -74,7 +74,7 @@ class Conversation(FollowingScroll):
         return next((view.item for view in views if view.virtual_region.bottom > self.scroll_y), None)
 
     def arrange(self, size: Size, optimal: bool = False) -> DockArrangeResult:
-        """Arrange; mounted items that became smaller than the panel, by folding or a resize, need older ones."""
+        """Arrange; if the mounted items became smaller than the panel, by folding or a resize, mount older ones."""
         result = super().arrange(size, optimal)
         if not self.is_scrollable_now and self.mounted.window.first > 0:
             self.call_after_refresh(self.mounted.fill)
@@ -92,7 +92,7 @@ class Conversation(FollowingScroll):
         self._clean_up_later()
 
     def action_scroll_home(self) -> None:
-        """Scroll to the top of the mounted items, and further back with each press."""
+        """Scroll to the top of the mounted items; there, load older ones with each press."""
         if self.scroll_y <= 0:
             self._load_older()
         super().action_scroll_home()
@@ -113,7 +113,7 @@ class Conversation(FollowingScroll):
         stops[max(0, min(len(stops) - 1, at))].focus()
 
     def action_fold_all(self) -> None:
-        """Fold every card to one line; unfold all of them when none was open."""
+        """Fold every card to one line, or unfold all if every card is folded."""
         actions = [item for item in self.mounted.state.items if isinstance(item, ActionItem)]
         fold = any(not item.folded for item in actions)
         for item in actions:
@@ -122,7 +122,7 @@ class Conversation(FollowingScroll):
             view.show_item()
 
     def _load_older(self) -> None:
-        """Load older items; before those that were read end, more of the session is asked for."""
+        """Load older items; when few of those that were read are left, ask for more of the session."""
         self.mounted.load(older=True)
         if self.mounted.wants_earlier:
             self.post_message(EarlierWanted())
@@ -140,7 +140,7 @@ class Conversation(FollowingScroll):
             self._cleanup = self.set_timer(_REST, self._clean_up)
 
     def _clean_up(self) -> None:
-        """Drop what is out of sight, unless the user types on."""
+        """Drop what is out of sight, or wait while the user is typing."""
         self._cleanup = None
         if keystrokes.is_typing():
             self._clean_up_later()

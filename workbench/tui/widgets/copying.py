@@ -16,7 +16,7 @@ Copy = tuple[str, str]
 
 
 class Copying(Widget, can_focus=True):
-    """`y` copies the message or command, `Y` the rest: the next code block with each press, or the output."""
+    """A widget with keys to copy: `y` its message or command, `Y` the output or, press by press, its code blocks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", "Copy", id="conversation.copy"),
@@ -33,7 +33,7 @@ class Copying(Widget, can_focus=True):
         """Return what `y` copies."""
 
     def more_copies(self) -> list[Copy]:
-        """Return what `Y` copies, one after the other."""
+        """Return what `Y` copies, one with each press."""
         return []
 
     def action_copy(self) -> None:

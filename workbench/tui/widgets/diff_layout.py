@@ -13,11 +13,11 @@ from workbench.view.diff.rows import DiffRow, FoldId, LineId
 from workbench.view.diff.search import Match
 
 WIDE = 140
-"""Columns of the screen from which on a diff is shown side by side."""
+"""The screen width in columns from which a diff is shown side by side."""
 
 
 class DiffLayout:
-    """Files compared, their opened folds and comments, and the geometry of it all at a width."""
+    """Compared files, their opened folds and comments, and their geometry at a width."""
 
     def __init__(self, files: Sequence[FileDiff], *, wrapped: bool) -> None:
         self.document = DiffDocument(files)
@@ -30,7 +30,7 @@ class DiffLayout:
         self._geometries = Geometries()
 
     def is_beside(self, screen_width: int) -> bool:
-        """Whether old and new are side by side on a screen of this width."""
+        """Return whether old and new are side by side on a screen of this width."""
         return self.beside if self.beside is not None else screen_width >= WIDE
 
     def at(self, width: int, screen_width: int) -> Geometry:
@@ -39,29 +39,29 @@ class DiffLayout:
         return self._geometries.at(look, self.document, self.opened, self.comments)
 
     def is_longer(self, most: int, width: int, screen_width: int) -> bool:
-        """Whether it takes more than so many rows at a width; rows that do not wrap are counted first."""
+        """Return whether it takes more than `most` rows at a width; counts the unwrapped rows first, which is cheap."""
         rows = self.document.rows(self.opened, beside=self.is_beside(screen_width))
         return len(rows) > most or self.at(width, screen_width).height > most
 
     def restart(self, *, anew: bool) -> None:
-        """Begin a layout by the view; `anew` when there are other rows."""
+        """Start a layout; pass `anew` if the rows have changed."""
         self._last_look = None
         if anew:
             self._geometries.clear()
 
     def is_new_look(self, look: Look) -> bool:
-        """Whether the view is shown in another way than at the last call, without a `restart` in between."""
+        """Return whether the look differs from that of the last call, without a `restart` in between."""
         before, self._last_look = self._last_look, look
         return before not in (None, look)
 
     def open_fold(self, row: DiffRow) -> bool:
-        """Open the fold that a row is; False where it is none."""
+        """Open the fold in this row; return False if it is not a fold."""
         if row.kind == "fold":
             self.opened.add((row.file, row.old))
         return row.kind == "fold"
 
     def toggle_folds(self, geometry: Geometry, hunk: int) -> None:
-        """Open the unchanged lines around a hunk (all of them for -1); where none is closed, fold all again."""
+        """Open the unchanged lines around a hunk (all of them for -1); if none is folded, fold all again."""
         folds = geometry.folds_around(hunk) if hunk >= 0 else geometry.rows.folds()
         if folds:
             self.opened.update(folds)
@@ -80,7 +80,7 @@ def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
 
 
 def scroll_to_hunk(geometry: Geometry, hunk: int, top: int, height: int) -> int | None:
-    """Return the screen line to scroll to so that a hunk is in view with some lines before it; None where it is."""
+    """Return the screen line to scroll to for a hunk with some lines before it; None if it is in view."""
     row = geometry.top_of(geometry.hunk_row(hunk))
     is_cut = geometry.at(min(top, geometry.height - 1))[1] > 0
     if not is_cut and top + 1 <= row < top + height - min(6, height // 2):
@@ -100,7 +100,7 @@ def row_at(geometry: Geometry, y: int) -> int:
 
 
 def scroll_to_row(geometry: Geometry, index: int, top: int, height: int) -> int | None:
-    """Return the screen line to scroll to so that a row is in view; None where it is."""
+    """Return the screen line to scroll to so that a row is in view; None if it is."""
     y = geometry.top_of(max(0, index))
     return None if top <= y < top + max(1, height) else max(0, y if y < top else y - max(1, height) + 1)
 

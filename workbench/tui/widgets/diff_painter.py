@@ -17,8 +17,9 @@ from workbench.view.diff.geometry import LONGEST, Geometry
 from workbench.view.diff.lines import Marks, cut_cells
 from workbench.view.diff.rows import DiffRow, Side
 
-# How the parts of a diff look: a table and no style sheet. Textual works out every component class of a widget each
-# time it is mounted or restyled, and a question would wait for that. Of these only what is painted is worked out.
+# How the parts of a diff look, as a table instead of a style sheet: Textual works out every component class of a
+# widget each time it is mounted or restyled, and a question would wait for that. With the table, only the styles that
+# are painted are worked out.
 _TEXT: Final = "$foreground"
 LOOKS: Final = {
     "same": _TEXT,
@@ -55,7 +56,7 @@ LOOKS: Final = {
     "builtin": "$text-secondary",
     "definition": "bold $text-primary",
 }
-"""Signs of a line, its numbers (`gutter`) and its sign, by what became of it; then what stands out, and syntax."""
+"""Styles by name: characters, numbers (`gutter`) and sign of each kind of line, then marks, then syntax."""
 
 _SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
 _LEFT_OUT = {"removed": "stays", "added": "left-out"}
@@ -64,13 +65,13 @@ _Painted = list[tuple[int, int, str]]
 
 
 class DiffStyles:
-    """The Rich styles of the names in `LOOKS`, each asked for once a theme, as that costs much."""
+    """The Rich styles of the names in `LOOKS`, each worked out once for a theme because that is slow."""
 
     def __init__(self) -> None:
         self._styles: dict[str, Style] = {}
 
     def clear(self) -> None:
-        """Forget the styles of a theme."""
+        """Forget the styles, as the theme has changed."""
         self._styles.clear()
 
     def named(self, widget: Widget, name: str) -> Style:
@@ -81,7 +82,7 @@ class DiffStyles:
 
 
 class Painter:
-    """Rows of one geometry; `style` gives the Rich style of a name, `offset` is the first cell of text shown."""
+    """Paints rows of one geometry; `style` returns the Rich style of a name, `offset` is the first cell shown."""
 
     def __init__(
         self, geometry: Geometry, style: Callable[[str], Style], offset: int, current: int, marks: Marks | None = None
@@ -95,7 +96,7 @@ class Painter:
         self.marks = marks or Marks()
 
     def paint(self, index: int, part: int) -> list[Segment]:
-        """One screen line: part `part` of a row."""
+        """Return the segments of one screen line: part `part` of a row."""
         row = self.geometry.rows[index]
         self._index = index
         here = index == self.marks.cursor
@@ -120,7 +121,7 @@ class Painter:
         return [*left, middle, *right]
 
     def _at_cursor(self, segments: list[Segment], mark: str) -> list[Segment]:
-        """The numbers of the cursor's line stand out, by a sign and a colour."""
+        """Return the segments of the cursor's line, whose numbers are highlighted by a sign and a colour."""
         _, numbers, *rest = segments
         return [Segment(mark, self.style("mark")), Segment(numbers.text, self.style("cursor")), *rest]
 
@@ -147,7 +148,7 @@ class Painter:
         return f"{indent}{first} {self.geometry.comments[row.file, side, line][row.size]}"
 
     def _half(self, row: DiffRow, side: Side, part: int, marked: bool) -> list[Segment]:
-        """One column: mark, numbers, sign, text."""
+        """Return one column of a row: mark, numbers, sign, text."""
         line = row.old if side == "old" else row.new
         mark = Segment("▌" if marked else " ", self.style("mark"))
         if line < 0:
@@ -197,7 +198,7 @@ class Painter:
         return [Segment(" " * indent, base), *segments, Segment(tail, base)]
 
     def _cut(self, row: DiffRow, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
-        """First and end sign of the part shown, blank cells before it, and whether more lies to its right."""
+        """Return first character and end of the part shown, blank cells before it, and whether more is to its right."""
         if self.geometry.look.wrapped:
             places = [*self.geometry.wraps(row, side), len(text)]
             if part >= len(places) - 1:

@@ -1,4 +1,4 @@
-"""The diff view: a line-API widget that paints only what is in sight. In the approval modal and the diff viewer."""
+"""The diff view: a line-API widget that paints only what is in sight. Used by the approval screen and diff viewer."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DiffRenderer:
 
 
 class DiffView(ScrollView, can_focus=True):
-    """Files compared: hunks to step through, unchanged parts folded, one or two columns."""
+    """Shows compared files: hunks to step through, unchanged parts folded, one or two columns."""
 
     Stepped: TypeAlias = HunkStepped
     DEFAULT_CSS = css_beside(__file__)
@@ -91,18 +91,18 @@ class DiffView(ScrollView, can_focus=True):
         """Rows and columns for the current width."""
         geometry = self._at(max(20, self.scrollable_content_region.width or self.size.width))
         if self.page.is_new_look(geometry.look):
-            self.call_later(self.lay_out, anew=False)  # a scrollbar came or went: the height may be another one
+            self.call_later(self.lay_out, anew=False)  # a scrollbar came or went, so the height may have changed
         return geometry
 
     def _at(self, width: int) -> Geometry:
         return self.page.at(width, self.app.size.width)
 
     def rows_at(self, width: int) -> int:
-        """Return how many rows everything takes at a width."""
+        """Return how many rows all lines take at a width."""
         return self._at(width).height
 
     def foresee(self, width: int, most: int) -> int:
-        """Lay out before it is shown, for a width with scrollbar and at most so many rows; return the rows it takes."""
+        """Lay out before it is shown, in `width` cells with the scrollbar; return the rows it takes, at most `most`."""
         is_long = self.page.is_longer(most, width, self.app.size.width)
         self._lay(self._at(width - 1 if is_long else width))
         self.show_vertical_scrollbar = is_long
@@ -115,7 +115,7 @@ class DiffView(ScrollView, can_focus=True):
             self.refresh()
 
     def lay_out(self, *, anew: bool = True) -> None:
-        """Lay out for the current width; `anew` when there are other rows."""
+        """Lay out for the current width; pass `anew` if the rows have changed."""
         self.page.restart(anew=anew)
         self._lay(self.geometry, anew=anew)
 
@@ -158,13 +158,13 @@ class DiffView(ScrollView, can_focus=True):
         self.post_message(self.Stepped(self.current, self.geometry.hunk_count))
 
     def action_fold(self) -> None:
-        """Open the unchanged lines around the chosen hunk (all of them when none is chosen), or fold them again."""
+        """Open the unchanged lines around the chosen hunk (all of them if none is chosen), or fold them again."""
         before = self.geometry
         self.page.toggle_folds(before, self.current)
         self.lay_out()
         moved = top_of_hunk(self.geometry, self.current) - top_of_hunk(before, self.current)
         top = int(self.scroll_offset.y) + moved
-        self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height counts from then on
+        self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height counts only after that
 
     def action_split(self) -> None:
         """Show old and new side by side, or one below the other."""
@@ -175,7 +175,7 @@ class DiffView(ScrollView, can_focus=True):
         self._change(lambda: setattr(self.page, "wrapped", not self.page.wrapped))
 
     def _change(self, change: Callable[[], None]) -> None:
-        """Make a change and lay out anew, with the chosen hunk or the line at the top in sight."""
+        """Make a change and lay out again, keeping the chosen hunk or the top line in sight."""
         index = row_at(self.geometry, int(self.scroll_offset.y))
         row = self.geometry.rows[index] if index >= 0 else None
         change()

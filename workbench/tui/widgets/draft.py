@@ -1,7 +1,7 @@
-"""What is typed and not sent, in a file beside the session's other state: it outlives the screen, however that ends.
+"""The draft: typed text that is not sent, in a file beside the session's other state; it outlives the screen.
 
-Until a first message is sent there is no session to come back to. What is typed is then kept for the directory, by
-process, and the next new screen there takes over what a screen that has ended left.
+Until a first message is sent there is no session to come back to. The draft is then kept for the directory, by
+process, and the next new screen there takes over what an ended screen left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "draft"
 _DELAY: Final = 0.4
-"""Seconds after a key until the file holds it."""
+"""How many seconds after a key the draft is written."""
 _LARGEST: Final = 4 << 20
 _UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
 
@@ -36,9 +36,8 @@ _UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
 class Draft:
     """Keeps the prompt's text of one main screen.
 
-    `keep` gives the directory of a session's state, by its id; `unsent` is the one for texts before the first message,
-    None where the session is not new. Words of a server that stand in the prompt are not kept: back in the prompt they
-    would pass for the user's.
+    `keep` returns the state directory of a session by id. `unsent` is the directory for drafts of a new session, None
+    if the session is not new. A server's words are not kept: back in the prompt they would pass for the user's.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Draft:
         self._is_due = self._has_looked = False
 
     def note(self, prompt: Prompt) -> None:
-        """The prompt holds something else: have it written soon, or at once when it is empty."""
+        """Note that the prompt's text changed, and write it soon, or at once if it is empty."""
         text = "" if prompt.is_foreign else prompt.pastes.expand(prompt.text)
         if text == self._text or (self._keep is None and self._unsent is None):
             return
@@ -61,14 +60,14 @@ class Draft:
             self._screen.set_timer(_DELAY if text.strip() else 0.01, self._save)
 
     def restore(self, prompt: Prompt) -> None:
-        """Put back what the last screen of this session left, unless that was sent or something is typed already."""
+        """Restore what the last screen of this session left, unless it was sent or something is typed already."""
         if prompt.text:
             return
         self._adopt()
         path = self._path()
         if path is None or (path == self._unsent and self._has_looked):
             return
-        self._has_looked = True  # what was sent since is not sent twice, also where the engine has not told of it yet
+        self._has_looked = True  # do not offer again what was sent since, even if the engine has not reported it yet
         try:
             text = path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= _LARGEST else ""
         except OSError:
@@ -78,7 +77,7 @@ class Draft:
             prompt.give_back(text)
 
     def flush(self) -> None:
-        """Write what is typed now; for the end of the screen."""
+        """Write what is typed now, because the screen ends."""
         if self._is_due:
             self._is_due = False
             self._write()
@@ -89,7 +88,7 @@ class Draft:
             self._screen.run_worker(in_daemon(self._write), group="draft")
 
     def _write(self) -> None:
-        """The newest text, or no file; a disk that is full keeps the old one."""
+        """Write the newest text, or delete the file if there is none; on a full disk the old file stays."""
         path = self._path()
         if path is None:
             return
@@ -103,13 +102,13 @@ class Draft:
                 discard_file(self._unsent)
 
     def _path(self) -> Path | None:
-        """The file: of the directory as long as nothing was sent, then of the session once that has an id."""
+        """Return the draft's file: the directory's until a message is sent, then the session's; None without an id."""
         if self._unsent is not None and not any(isinstance(item, UserItem) for item in self._state.items):
             return self._unsent
         return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
 
     def _adopt(self) -> None:
-        """Give the newest text that a screen of this directory left before a first message to this one."""
+        """Take over the newest draft that an ended screen of this directory left before a first message."""
         if self._unsent is None or self._path() != self._unsent or self._unsent.exists():
             return
         with suppress(OSError):

@@ -17,7 +17,7 @@ from workbench.view.wrapping import clip, pad
 
 
 class FileRow(NamedTuple):
-    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 for unknown), and who changed it."""
+    """One file: A, M or D, its path as shown (safe), lines added and removed (-1 if unknown), and who changed it."""
 
     sign: str
     path: str
@@ -27,13 +27,13 @@ class FileRow(NamedTuple):
 
 
 class FileList(ScrollView, can_focus=False):
-    """One row for each file; the chosen one stands out by a mark and a colour."""
+    """One row for each file; the chosen one is highlighted by a mark and a colour."""
 
     DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
 
     class Chosen(Message):
-        """A file was clicked; `index` counts from 0."""
+        """Posted when a file was clicked; `place` counts from 0."""
 
         def __init__(self, place: int) -> None:
             super().__init__()

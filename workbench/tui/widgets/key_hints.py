@@ -1,4 +1,4 @@
-"""The last line: keys that work now, read from the bindings in force."""
+"""The last line of the screen: keys that work now, read from the active bindings."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class KeyHints(Widget):
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
     """Return the keys that work now, as the user's keymap names them."""
     keys = bound_keys(screen)
-    if screen.app.screen is not screen:  # behind a question or a page only the help has its key still
+    if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "help")] if "help" in keys else []
-    if in_prompt and "take" in keys:  # its list is open
+    if in_prompt and "take" in keys:  # the completion list is open
         return [
             ("↑↓", "choose"),
             (keys["take"], "take"),

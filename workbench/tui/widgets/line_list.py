@@ -1,4 +1,4 @@
-"""A list of single lines whose cost does not depend on their number: ten or a hundred thousand.
+"""A list of single lines whose cost does not depend on how many there are, ten or a hundred thousand.
 
 Base of the timeline, the task and changes panels and the pager: subclasses say how many lines there are and what one
 looks like; only the lines in sight are painted, and those of two screens are cached.
@@ -23,7 +23,7 @@ from workbench.tui.widgets.painting import MARKS, as_strip, css_beside, line_sty
 from workbench.view.wrapping import Line, Piece
 
 _LEAST_CACHED: Final = 128
-"""Painted lines that are cached at least; each has some four kilobytes."""
+"""The least number of painted lines that are cached; each has some four kilobytes."""
 
 
 KEYS: Final[list[BindingType]] = [
@@ -58,12 +58,12 @@ class StripCache:
         self.strips.grow(max(_LEAST_CACHED, 2 * height))
 
     def restyle(self) -> None:
-        """Drop all lines and styles: the theme is another one."""
+        """Drop all lines and styles, as the theme has changed."""
         self.strips.clear()
         self._styles.clear()
 
     def styles_of(self, widget: Widget) -> dict[str, Style]:
-        """Return the styles of the current theme, asked for once."""
+        """Return the styles of the current theme, which are worked out once."""
         self._styles = self._styles or line_styles(widget)
         return self._styles
 
@@ -86,7 +86,7 @@ class LineList(QuietScrollView, can_focus=True):
 
     @abstractmethod
     def line(self, index: int, width: int) -> Line:
-        """Return line `index`; the first cell of the widget is the cursor's."""
+        """Return line `index`; the first cell of the widget belongs to the cursor."""
 
     def choose(self, index: int) -> None:
         """Act on enter or a click on line `index`."""
@@ -102,7 +102,7 @@ class LineList(QuietScrollView, can_focus=True):
             self.is_at_end = True
 
     def on_resize(self) -> None:
-        """Paint for the new width, with the end in sight if it was."""
+        """Paint for the new width, keeping the end in sight if it was."""
         self._painted_strips.resize(self.size.height)
         self.set_count(self.count)
 
@@ -137,7 +137,7 @@ class LineList(QuietScrollView, can_focus=True):
         return as_strip(line, width, styles, base + styles[mark] if mark else base)
 
     def watch_cursor(self, before: int, after: int) -> None:
-        """Paint the two lines concerned."""
+        """Paint the line the cursor left and the one it moved to."""
         self.refresh_lines(before, 1)
         self.refresh_lines(after, 1)
 
@@ -171,7 +171,7 @@ class LineList(QuietScrollView, can_focus=True):
             self.choose(index)
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on the nearest line there is, and bring that into view."""
+        """Put the cursor on the nearest existing line, and bring it into view."""
         self.cursor = max(0, min(self.count - 1, index))
         top, height = self.scroll_offset.y, max(1, self.size.height)
         if not top <= self.cursor < top + height:
@@ -185,5 +185,5 @@ class LineList(QuietScrollView, can_focus=True):
 
 
 def line_width(view: QuietScrollView) -> int:
-    """Return the cells of a line: those beside the scrollbar, which would cover the last one."""
+    """Return the cells of a line without the scrollbar, which would cover the last one."""
     return view.size.width - bool(view.show_vertical_scrollbar)

@@ -1,4 +1,4 @@
-"""Markdown that streams: complete blocks in a Markdown widget, the live tail as plain text, at most 10 frames a second.
+"""Markdown that streams: complete blocks as Markdown, the growing tail as plain text, at most 10 frames a second.
 
 Text is shown as it is: no link can be followed, no HTML is hidden, no image is loaded, nothing is Textual markup.
 """
@@ -30,16 +30,16 @@ from workbench.view.wrapping import MarkdownCut
 
 FRAMES_A_SECOND: Final = 10
 WHILE_TYPING: Final = 0.5
-"""Least seconds between two frames while the user types; each is painted right behind that of a key."""
+"""The least seconds between two frames while the user types; each is painted right after that of a key."""
 LONGEST_WAIT: Final = 1.0
-"""Most seconds that the text waits for the frames of keys."""
+"""The most seconds that the text waits for the frames of keys."""
 LONGEST_TAIL: Final = 1.0
-"""Most seconds for which whole blocks stay plain text while the user types: to mount them takes longer than a frame."""
+"""The most seconds that whole blocks stay plain text while the user types: mounting them takes more than a frame."""
 TAIL_LINES: Final = 40
 _RETRY: Final = 0.02
 """Seconds until a frame that had to wait is tried again."""
 GUESSED: Final = ("python", "bash", "diff")
-"""Languages that are guessed for code that names none."""
+"""Languages that code without a named language is checked for."""
 
 
 @cache
@@ -58,13 +58,13 @@ def plain_parser() -> MarkdownIt:
 class Fence(MarkdownFence, SlimBlock):
     """A block of code; only the lexer of its own language is ever loaded.
 
-    For code without a language Textual asks all lexers there are what it could be, and for an unknown language the
-    plugins of all packages: that loads 230 modules (12 MB that stay) while the screen stands still.
+    For code without a language Textual tries every lexer, and for an unknown language the plugins of all packages: that
+    loads 230 modules (12 MB that stay) while the screen stands still.
     """
 
     @classmethod
     def highlight(cls, code: str, language: str, ansi: bool = False, dark: bool = False) -> Content:
-        """Highlight code whose language is named or can be guessed; other code is plain text."""
+        """Highlight code whose language is named or can be guessed; other code stays plain text."""
         return super().highlight(code, _lexer_name(code, language), ansi, dark)
 
 
@@ -87,7 +87,7 @@ _OWN_BLOCKS: Final[dict[str, type[MarkdownBlock]]] = {
 
 
 class SettledText(Markdown, SingleLayoutPass):
-    """The complete blocks."""
+    """The complete blocks of a text."""
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
         """Return our own classes for the most frequent blocks and for code."""
@@ -95,7 +95,7 @@ class SettledText(Markdown, SingleLayoutPass):
 
 
 class TailText(Static, SingleLayoutPass):
-    """Text that may still become another block."""
+    """The end of a streaming text, which may still become another block."""
 
 
 class MarkdownStream(Vertical, SingleLayoutPass):
@@ -135,7 +135,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         return self._text
 
     def grow(self, whole: str) -> None:
-        """Take over the text so far; it is painted with the next frame. Ignored once the stream has ended."""
+        """Take in the text so far and paint it with the next frame; ignored once the stream has ended."""
         if not self._is_streaming or not whole.startswith(self._text):
             return
         self._cut.feed(whole[len(self._text) :])
@@ -144,7 +144,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
     def on_mount(self) -> None:
-        """Paint what came before it was mounted."""
+        """Paint what arrived before it was mounted."""
         if self._is_streaming and self._text and not self._markdown.source:
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
@@ -153,7 +153,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         self._stop_timer()
 
     def finish(self, whole: str) -> None:
-        """End the stream with this text."""
+        """End the stream, with this as the whole text."""
         self._is_streaming = False
         self._stop_timer()
         self._text = whole
@@ -174,9 +174,9 @@ class MarkdownStream(Vertical, SingleLayoutPass):
     async def _paint(self) -> None:
         async with self._painting:
             if not self._is_streaming:
-                return  # a tick of the timer that was under way when the stream ended
+                return  # this tick was under way when the stream ended
             self._painted = time.monotonic()
-            with self.app.batch_update():  # laid out once
+            with self.app.batch_update():  # lays out only once
                 if not keystrokes.is_typing() or self._painted - self._settled_at > LONGEST_TAIL:
                     self._settled_at = self._painted
                     await self._mount_blocks(self._cut.take())
@@ -211,7 +211,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
 
 
 def _may_paint(waited: float) -> bool:
-    """Whether a frame now delays no key, or the text has waited long enough."""
+    """Return whether a frame would delay no key now, or the text has waited long enough."""
     if not keystrokes.is_typing() or waited > LONGEST_WAIT:
         return True
     return waited > WHILE_TYPING and keystrokes.is_between_keys()

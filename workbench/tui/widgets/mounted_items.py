@@ -1,8 +1,8 @@
-"""Which items of the conversation have a widget: a window of neighbours (see `view.window`), in a panel that scrolls.
+"""Which items of the conversation have a widget: a window of neighbours (see `view.window`), in a scrolling panel.
 
 Older parts load when the user scrolls to the top, and the parts around an item when it is looked for. What is out of
 sight costs little: painted lines are dropped at once, widgets once they are screens above the end that is followed.
-Each line that Textual caches has about four kilobytes, each widget some fifty.
+Each line that Textual caches takes about four kilobytes, each widget some fifty.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # Markdown is not needed before the first message
     from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
 _RETRIES: Final = 6
-"""How often an item that is revealed is scrolled to again while its neighbours are laid out."""
+"""How often to scroll again to a revealed item while its neighbours are laid out."""
 
 _NEAR: Final = 4 * CHUNK
-"""Items before the mounted ones from which on older parts of the session are read."""
+"""Older parts of the session are read once this many items or fewer are left above the mounted ones."""
 
 ItemView: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
 
@@ -60,14 +60,14 @@ class FollowingScroll(VerticalScroll, SingleLayoutPass):
 
 
 class MountedItems:
-    """The widgets of the mounted items; the panel tells when an end of them is reached."""
+    """Mounts, updates and unmounts the widgets of the items in the window; the panel calls `load` at its ends."""
 
     def __init__(self, panel: FollowingScroll) -> None:
         self._panel = panel
         self.state = SessionState()
         self.window = Window(lambda at: nodes_of(self._items[at]), rows=lambda at: least_rows(self._items[at]))
         self.views: dict[int, ItemView] = {}
-        """Widgets by the id of their item, without the one of the answer that streams."""
+        """Widgets by the id of their item, without the one of the streaming answer."""
         self.is_loading = False
         self._live: AgentText | None = None
         self._marked: Item | None = None
@@ -78,7 +78,7 @@ class MountedItems:
 
     @property
     def is_pending(self) -> bool:
-        """Whether widgets are still being mounted or removed; later changes are better shown together."""
+        """Whether widgets are still being mounted or removed; the caller should then collect further changes."""
         if len(self._panel.children) > len(self.views) + 1:
             return True
         return any(not each.is_mounted for each in self._panel.walk_children(Widget))
@@ -135,11 +135,11 @@ class MountedItems:
 
     @property
     def wants_earlier(self) -> bool:
-        """Whether older parts of the session are to be read, as few items are left above the mounted ones."""
+        """Whether older parts of the session are to be read, because few items are left above the mounted ones."""
         return self.window.first <= _NEAR and self.state.first_seq > 1
 
     def reveal(self, item: Item) -> ItemView | None:
-        """Mount an item with its neighbours and scroll to it; None where the session does not hold it."""
+        """Mount an item with its neighbours, scroll to it and return its widget; None if the session lacks the item."""
         index = next((index for index, each in enumerate(self._items) if each is item), None)
         if index is None:
             return None
@@ -168,14 +168,14 @@ class MountedItems:
             self._apply(WindowStep(unmount=self.window.drop(_count_far_above(self._panel, views))))
 
     def load(self, *, older: bool) -> None:
-        """Mount the next chunk before or after the mounted items, where there is one."""
+        """Mount the next chunk before or after the mounted items, if there is one."""
         has_more = self.window.first > 0 if older else not self.is_at_end
         if has_more and not self.is_loading:
             self.is_loading = True
             self._panel.run_worker(self._load_chunk(older=older), group="window")
 
     async def _load_chunk(self, *, older: bool) -> None:
-        """Mount a chunk; what the user looks at stays where it is."""
+        """Mount a chunk, keeping what the user looks at in its place."""
         panel, items = self._panel, self._items
         try:
             step = self.window.older() if older else self.window.newer(len(items))
@@ -195,7 +195,7 @@ class MountedItems:
         self._show_live()
 
     def _prepend(self, count: int) -> None:
-        """Account for items before the first one; a user who waits at the top gets some of them."""
+        """Account for items put before the first one; if the user waits at the top, mount some of them."""
         is_waiting = self.window.first == 0 and self._panel.scroll_y <= 0 and not self._panel.follows
         self.window.shift(count)
         if is_waiting:
@@ -251,13 +251,13 @@ class MountedItems:
 
 
 def is_in_use(panel: Widget) -> bool:
-    """Whether something within the panel is focused or selected: it must not go away by itself."""
+    """Return whether something within the panel is focused or selected, so that it must not be removed."""
     focused = panel.screen.focused
     return bool(panel.screen.selections) or (focused is not None and panel in focused.ancestors)
 
 
 def drop_unseen_lines(panel: Widget) -> None:
-    """Drop the painted lines of everything in the panel that no cell of the screen shows."""
+    """Drop the painted lines of every widget in the panel that is out of sight."""
     in_sight = widgets_in_sight(panel.screen)
     for widget in panel.walk_children(Widget):
         if widget not in in_sight:
@@ -307,6 +307,6 @@ def _make_view(item: Item, workspace: str) -> ItemView:
 
 
 def _is_final_message(item: ActionItem) -> bool:
-    """Whether it is the agent's own final message, which is shown as text."""
+    """Return whether it is the agent's own final message, which is shown as text."""
     is_own = not item.error and not item.agent
     return kind_of(item.tool) == "final" and is_own and bool(item.arguments.get("message"))

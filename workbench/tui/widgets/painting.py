@@ -17,7 +17,7 @@ from textual.widgets import Static
 from workbench.view.wrapping import Line
 
 MARKS: Final = ("match", "match-now", "cursor")
-"""Styles that bring a background: component classes `line--NAME` in line_list.tcss."""
+"""Styles with a background, which are component classes `line--NAME` in line_list.tcss."""
 
 STYLES: Final = {
     "dim": "$dim",
@@ -49,14 +49,14 @@ def as_content(lines: Iterable[Line]) -> Content:
 
 
 def say(widget: Static, content: Content) -> None:
-    """Set the content of a widget; nothing is laid out or painted when it shows that already."""
+    """Set the content of a widget; if it shows that already, nothing is laid out or painted."""
     shown = widget.content
     if not (isinstance(shown, Content) and shown.is_same(content)):
         widget.update(content)
 
 
 def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
-    """Set the title of a border, of the lower one with `below`; nothing is painted when it is the same."""
+    """Set the title of a border, with `below` of the lower one; if it is the same, nothing is painted."""
     current = widget.border_subtitle if below else widget.border_title
     if current == title.markup:
         return
@@ -79,7 +79,7 @@ def style_of(app: App[Any], words: str) -> Style:
 
 
 def line_styles(widget: Widget) -> dict[str, Style]:
-    """Return the Rich style of every name in `STYLES` and `MARKS`, in the theme of now; the marks are its classes."""
+    """Return the Rich style of every name in `STYLES` and `MARKS` in the current theme."""
     plain = {name: style_of(widget.app, words) for name, words in STYLES.items()}
     return plain | {name: widget.get_component_rich_style(f"line--{name}") for name in MARKS}
 

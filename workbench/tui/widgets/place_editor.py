@@ -23,14 +23,14 @@ class PlaceEditor(TextArea):
     ]
 
     class Kept(Message):
-        """The text is to be used."""
+        """Posted when the text is to be used."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Discarded(Message):
-        """The edit is to be dropped."""
+        """Posted when the edit is to be dropped."""
 
     def __init__(self) -> None:
         super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False)
@@ -42,14 +42,14 @@ class PlaceEditor(TextArea):
         self.border_subtitle = ""
         self.load_text(text)
         self.display = True
-        self.screen.set_focus(self)  # at once: the next key is text
+        self.screen.set_focus(self)  # at once, because the next key is text
 
     def complain(self, why: str) -> None:
         """Show why the text cannot be used."""
         self.border_subtitle = Content(visible(why, lines=False))
 
     def action_keep(self) -> None:
-        """Post the text, after the letters that are still on their way here: this key is handled before them."""
+        """Post the text after the letters that are still on their way, as this key is handled before them."""
         self.call_later(lambda: self.post_message(self.Kept(self.text)))
 
     def action_discard(self) -> None:
@@ -58,7 +58,7 @@ class PlaceEditor(TextArea):
 
 
 def can_edit(text: str) -> bool:
-    """Whether the editor shows every character of the text and returns it unchanged."""
+    """Return whether the editor shows every character of the text and returns it unchanged."""
     body = text.replace("\r\n", "\n")
     is_even = "\r\n" not in text or text.count("\n") == text.count("\r\n")
     return is_even and all(char.isprintable() or char in "\n\t" for char in body)

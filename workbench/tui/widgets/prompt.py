@@ -38,7 +38,7 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class ForeignTexts:
-    """The servers' texts that were sent from a prompt: one that comes back is still a server's."""
+    """Texts from servers that were sent from a prompt; such a text still counts as a server's when it comes back."""
 
     def __init__(self) -> None:
         self._sent: tuple[str, ...] = ()
@@ -49,15 +49,15 @@ class ForeignTexts:
             self._sent = (*self._sent, text.strip())
 
     def is_part_of(self, text: str) -> bool:
-        """Whether whole lines of the text are one that was sent."""
+        """Return whether the text contains one of the sent texts as whole lines."""
         return any(f"\n{each}\n" in f"\n{text.strip()}\n" for each in self._sent)
 
 
 class PromptSubmitted(Message):
-    """The user sent the text; the prompt is empty again, and `give_back` undoes that."""
+    """Posted when the user sent the text; the prompt is empty again, and `give_back` undoes that."""
 
     def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
-        """`written` is the text with its large pastes folded; a foreign one came from a server."""
+        """`written` is the text with its large pastes folded; with `is_foreign` it came from a server."""
         super().__init__()
         self.text = text
         self.written = written
@@ -65,7 +65,7 @@ class PromptSubmitted(Message):
 
 
 class Prompt(TextArea):
-    """A text area that grows with its text; enter sends. `completer` is the list above it."""
+    """A text area that grows with its text; enter sends it. `completer` holds the list above it."""
 
     Submitted: TypeAlias = PromptSubmitted
     BINDINGS: ClassVar[list[BindingType]] = _KEYS
@@ -95,11 +95,11 @@ class Prompt(TextArea):
         self.scroll_home(animate=False)
 
     def give_back(self, text: str) -> None:
-        """Put a text that could not be sent before what was typed since."""
+        """Put back a text that could not be sent, before what was typed since."""
         self._replace_all(f"{text}\n{self.text}".strip())
 
     def load_text(self, text: str) -> None:
-        """Replace the text; a server's stays one, also where one that was sent is back."""
+        """Replace the text; it stays marked as a server's if it was, or if it contains a sent text of a server."""
         self.is_foreign = bool(text) and (self.is_foreign or self._foreign.is_part_of(text))
         super().load_text(text)
 
@@ -114,11 +114,11 @@ class Prompt(TextArea):
         self.focus()
 
     def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
-        """Put text in place of a range, the cursor behind it, as typing does."""
+        """Replace a range by text and put the cursor behind it, as typing does."""
         self.replace(text, start, end, maintain_selection_offset=False)
 
     def action_submit(self) -> None:
-        """Take what is chosen in the list; otherwise send the text, unless it is blank, and begin anew."""
+        """Take what is chosen in the list; otherwise send the text, unless it is blank, and clear the prompt."""
         choice = self.completer.chosen
         if choice is not None and not self._is_typed(choice) and not self._take(choice).runs:
             return
@@ -138,7 +138,7 @@ class Prompt(TextArea):
         self.scroll_cursor_visible()
 
     def action_take(self) -> None:
-        """Insert what is chosen in the list in place of what was typed of it."""
+        """Insert what is chosen in the list in place of the part that was typed."""
         if self.completer.is_open:
             self._take(self.completer.chosen or self.completer.choices[0])
 
@@ -147,13 +147,13 @@ class Prompt(TextArea):
         self.completer.close()
 
     def action_search_history(self) -> None:
-        """Show what was sent before and contains the words typed; again: the next older one."""
+        """List sent messages that contain the typed words; with each further press choose the next older one."""
         if not self.completer.search_history(self.text):
             self.completer.close()
             self.app.notify("nothing that was sent before holds these words", timeout=3)
 
     def action_edit_outside(self) -> None:
-        """Go on writing in the user's own editor; large pastes are whole there."""
+        """Edit the text in the user's own editor, with large pastes unfolded."""
         from workbench.tui.outside_editor import edit_outside
 
         try:
@@ -164,14 +164,14 @@ class Prompt(TextArea):
         self._replace_all(visible(text.rstrip("\n")))
 
     def action_paste(self) -> None:
-        """Paste the image on the system's clipboard; without one, what was copied here."""
+        """Paste the image on the system's clipboard or, without one, what was copied here."""
         if self.app.clipboard and not can_read_images(os.environ):
             super().action_paste()
         else:
             self.paste_image(or_text=True)
 
     def paste_image(self, *, or_text: bool = False) -> None:
-        """Mention the image on the system's clipboard once a thread has read it, or tell why there is none."""
+        """Mention the image on the system's clipboard once a thread has read it, or say why there is none."""
         self.run_worker(self._paste(or_text), group="paste", exclusive=True)
 
     async def _paste(self, or_text: bool) -> None:
@@ -186,14 +186,14 @@ class Prompt(TextArea):
             self._insert_paste(mention, apart=True)
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Insert the paste as text, with what could hide in it made visible."""
+        """Insert the paste as text, with hidden characters made visible."""
         event.prevent_default()
         event.stop()
         folded = self.pastes.fold(event.text)
         self._insert_paste(folded, apart=folded.startswith("@") and not event.text.startswith("@"))
 
     def _insert_paste(self, text: str, *, apart: bool) -> None:
-        """Replace the selection; `apart` is for a mention, which would be none right behind a word."""
+        """Replace the selection; with `apart`, for a mention, keep the text apart from a word before it."""
         row, column = min(self.selection)
         before = self.document.get_line(row)[:column]
         gap = " " if apart and before and not before[-1].isspace() else ""
@@ -214,7 +214,7 @@ class Prompt(TextArea):
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Move down a row of the list, or a line; in the last line, forth in the history."""
+        """Move down a row of the list, or a line; in the last line, forward in the history."""
         if self.completer.is_open and not select:
             self.completer.move(1)
         elif select or self.navigator.is_last_wrapped_line(self.cursor_location) is False or not self._recall(1):
@@ -228,8 +228,8 @@ class Prompt(TextArea):
             await self.run_action(f"screen.page({pages})")
 
     def update_suggestion(self) -> None:
-        """Fit the list to what stands before the cursor, at once and in the order of the keys."""
-        if self.is_foreign and not self.text:  # the user begins again, and no undo may bring the server's words back
+        """Fit the list to the text before the cursor, at once and in the order of the keys."""
+        if self.is_foreign and not self.text:  # the user starts over, and no undo may bring the server's words back
             self.is_foreign = False
             self.history.clear()
         (row, column), lines = self.cursor_location, self.document.lines
@@ -238,7 +238,7 @@ class Prompt(TextArea):
             self.completer.look(wish_at(lines, row, column) if is_own else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
-        """Fit the list to the place where the cursor is now."""
+        """Fit the list to the new place of the cursor."""
         self.update_suggestion()
 
     def _is_typed(self, choice: CompletionRow) -> bool:
@@ -256,7 +256,7 @@ class Prompt(TextArea):
         return choice
 
     def _recall(self, step: int) -> bool:
-        """Show another text of the history; False where there is none, or this one would be lost."""
+        """Show another text of the history; return False if there is none, or if the prompt's text would be lost."""
         can_leave = not self.is_foreign or self._foreign.is_part_of(self.text)
         text = self.past.step(step, self.text) if can_leave else None
         if text is not None:
@@ -265,7 +265,7 @@ class Prompt(TextArea):
         return text is not None
 
     async def on_key(self, event: events.Key) -> None:
-        """Run its own keys here: through the app, letters typed after them would overtake them."""
+        """Run the prompt's own keys here; if the app ran them, letters typed after them would overtake them."""
         active = None if event.is_printable else self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.enabled:
             event.prevent_default()
@@ -274,11 +274,11 @@ class Prompt(TextArea):
 
 
 def _with_space(choice: CompletionRow) -> str:
-    """Return what is inserted: with a space behind it, unless one writes on right there."""
+    """Return the text to insert, with a space after it unless the user will go on writing right there."""
     return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
 
 
 def _stored_image() -> str:
-    """Store the image on the clipboard, and return the mention of its file; raises WorkbenchError."""
+    """Store the image on the clipboard and return the mention of its file. Raises WorkbenchError."""
     image = store_image(Locations.from_environment().state / "pasted", os.environ)
     return f"{mention_of(str(image))} "

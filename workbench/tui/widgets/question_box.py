@@ -1,4 +1,4 @@
-"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, keys that work now."""
+"""The box of a question: title, what will run, its diff, why it is asked, a line for a note, the current keys."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
 _SMALLEST_DIFF = 4
 _ROWS_FOR_BOTH = 14
-"""Rows from which on the text that is edited stays in sight above the editor."""
+"""How many free rows it takes to keep the edited text in sight above the editor."""
 
 
 class QuestionBox(Vertical):
-    """Shows one waiting action whole; what does not fit scrolls. It knows no answers."""
+    """Shows one waiting action in full, scrolling what does not fit. It decides nothing itself."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -55,7 +55,7 @@ class QuestionBox(Vertical):
         self._rows: dict[str, int] = {}
         self._done: set[str] = set()
         self.note = ""
-        """The note for the model so far."""
+        """The note for the model as it is now."""
 
     def compose(self) -> ComposeResult:
         """Mount the parts from top to bottom."""
@@ -77,7 +77,7 @@ class QuestionBox(Vertical):
 
     @property
     def diff(self) -> DiffView | None:
-        """The diff of what would be written, when the action writes files."""
+        """The diff of what would be written; None if the action writes no files."""
         try:
             return self.query_one("#diff", DiffView)
         except NoMatches:
@@ -89,9 +89,9 @@ class QuestionBox(Vertical):
         return any(note.display for note in self.query("#note"))
 
     async def open_note(self, placeholder: str) -> None:
-        """Open the line for the note; keys are text from here on."""
+        """Open the line for the note; keys are text from now on."""
         note = next(iter(self.query("#note").results(Input)), None)
-        if note is None:  # like the editor it comes when it is needed: a question waits for nothing it does not show
+        if note is None:  # created when needed: a question must not wait for what it does not show
             note = Input(id="note", select_on_focus=False)
             await self.mount(note, before=self._keys)
         note.placeholder = placeholder
@@ -101,7 +101,7 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     def close_note(self, note: str | None) -> None:
-        """Go back to the question, with a new note or the old one."""
+        """Go back to the question, with a new note or, for None, the old one."""
         if note is not None:
             self.note = note
         self.query("#note").set(display=False)
@@ -110,13 +110,13 @@ class QuestionBox(Vertical):
 
     @property
     def editor(self) -> PlaceEditor | None:
-        """The editor of a hunk or of the arguments, while it is open."""
+        """The editor of a hunk or of the arguments; None while none is open."""
         return next((editor for editor in self.query(PlaceEditor) if editor.display), None)
 
     async def open_editor(self, text: str, title: str) -> None:
         """Let the user edit a text in place."""
         editor = next(iter(self.query(PlaceEditor)), None)
-        if editor is None:  # it comes with the first edit, and is only hidden after it
+        if editor is None:  # created with the first edit and only hidden after it
             editor = PlaceEditor()
             await self.mount(editor, before=self.query_one("#note-said"))
         editor.open(text, title)
@@ -150,7 +150,7 @@ class QuestionBox(Vertical):
                 self.fit(self.screen.size)
 
     def fit(self, screen: Size) -> None:
-        """Take the size that the content needs, at most the screen's."""
+        """Take the size that the content needs, at most that of the screen."""
         widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
@@ -175,7 +175,7 @@ class QuestionBox(Vertical):
             self._share(rows_free, inner)
 
     def _share_with_editor(self, rows_free: int, inner: int) -> None:
-        """Share rows between the editor and, where both fit, the text that is edited above it."""
+        """Share rows between the editor and, if both fit, the edited text above it."""
         editor, above = self.editor, self.diff or self._what
         if editor is None:
             return
@@ -222,7 +222,7 @@ class QuestionBox(Vertical):
         return all(scroller.id in self._done for scroller in scrollers)
 
     def scroll_on(self, lines: int) -> None:
-        """Scroll the first part that is not at its end (down), or not at its top (up)."""
+        """Scroll down the first part that is not at its end, or up the last one that is not at its top."""
         _scroll(list(self.scrollers()), lines)
 
 
@@ -235,7 +235,7 @@ def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
 
 
 def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
-    """Return the hints on as few lines as they need, none cut in two."""
+    """Return the hints on as few lines as possible, none of them split."""
     lines = [Content("")]
     for key, words in hints:
         part = Content.assemble((key, "bold $primary"), f" {words}") if key else Content.styled(words, "$sign-waiting")

@@ -16,7 +16,7 @@ from workbench.tui.focusing import give_keys
 from workbench.view.state import UserItem
 
 ROWS = 4
-"""Messages in view at once; fewer where the screen is low."""
+"""How many messages are in view at once; fewer on a low screen."""
 _LOW, _LOW_ROWS = 30, 2
 
 
@@ -31,14 +31,14 @@ class QueueList(Widget, can_focus=True):
     ]
 
     class Withdrawn(Message):
-        """The user removes a message from the queue; with `edit`, to edit it in the prompt."""
+        """Posted when the user removes a message from the queue; with `edit`, to edit it in the prompt."""
 
         def __init__(self, item: UserItem, *, edit: bool) -> None:
             super().__init__()
             self.item, self.edit = item, edit
 
     class Left(Message):
-        """The focus goes back to the prompt; `typed` is a letter for it."""
+        """Posted when the focus goes back to the prompt; `typed` is a letter for it."""
 
         def __init__(self, typed: str = "") -> None:
             super().__init__()
@@ -65,7 +65,7 @@ class QueueList(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def enter(self) -> bool:
-        """Take the focus, at the newest message; False when none waits."""
+        """Take the focus, at the newest message; return False if none waits."""
         if not self._items:
             return False
         self.at = len(self._items) - 1
@@ -78,14 +78,14 @@ class QueueList(Widget, can_focus=True):
         return Content("\n").join(self._row(at, item) for at, item in in_view)
 
     def action_move(self, by: int) -> None:
-        """Choose another message; below the last one is the prompt."""
+        """Choose another message; below the last one, go back to the prompt."""
         if self.at + by >= len(self._items):
             self.post_message(self.Left())
         self.at = max(0, min(self.at + by, len(self._items) - 1))
         self.refresh()
 
     def action_withdraw(self, edit: bool) -> None:
-        """Ask once to remove the chosen message."""
+        """Ask, once for each message, to remove the chosen one."""
         if self._items and self._items[self.at].seq not in self._asked:
             self._asked.add(self._items[self.at].seq)
             self.post_message(self.Withdrawn(self._items[self.at], edit=edit))

@@ -1,4 +1,4 @@
-"""The line of the diff viewer that takes words: what to search, or what to say to a line."""
+"""The input line of the diff viewer, for a search or a comment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Asked = Literal["search", "comment"]
 
 
 class ReviewLine(Input):
-    """Hidden until it is asked for; enter hands over what was written, escape leaves without."""
+    """Hidden until `ask` is called; enter posts what was written, escape discards it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "hand_over", "Keep", id="viewer.line-keep"),
@@ -21,17 +21,17 @@ class ReviewLine(Input):
     ]
 
     class Written(Message):
-        """Enter: the words, and what they are for."""
+        """Posted on enter: the words, and what they are for."""
 
         def __init__(self, asked: Asked, text: str, whole: bool) -> None:
             super().__init__()
             self.asked = asked
             self.text = text
             self.whole = whole
-            """Search in all files, not in the one shown alone."""
+            """Whether to search in all files, and not only in the one shown."""
 
     class Left(Message):
-        """The person goes back to the diff."""
+        """Posted when the user goes back to the diff."""
 
     def __init__(self) -> None:
         super().__init__(select_on_focus=False, id="viewer-line")
@@ -41,7 +41,7 @@ class ReviewLine(Input):
         self._whole = True
 
     def ask(self, asked: Asked, title: str = "", text: str = "") -> None:
-        """Take words for this; `text` is what stands there already."""
+        """Open the line for a search or a comment, with `text` already in it."""
         self.asked = asked
         self.value = text
         self.cursor_position = len(text)
@@ -51,7 +51,7 @@ class ReviewLine(Input):
         self.focus()
 
     def action_width(self) -> None:
-        """All files, or the one that is shown; a comment has no such choice."""
+        """Switch a search between all files and the one that is shown; a comment has no such choice."""
         if self.asked == "search":
             self._whole = not self._whole
             self._say()
@@ -61,11 +61,11 @@ class ReviewLine(Input):
             self.placeholder = f"search in {'all files' if self._whole else 'this file'} · tab changes that"
 
     def action_hand_over(self) -> None:
-        """Done."""
+        """Hide the line and post what was written."""
         self.display = False
         self.post_message(self.Written(self.asked, self.value, self._whole))
 
     def action_leave(self) -> None:
-        """Nothing of it counts."""
+        """Hide the line and discard what was written."""
         self.display = False
         self.post_message(self.Left())

@@ -1,4 +1,4 @@
-"""The diff view with a cursor: lines to comment, and the matches of a search. Part of the diff viewer."""
+"""The diff view with a cursor, comments on lines, and search matches. Part of the diff viewer."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class ReviewView(DiffView):
-    """One file; up and down move a cursor over its lines."""
+    """Shows one file; up and down move a cursor over its lines."""
 
     DEFAULT_CSS = ""
     BINDINGS: ClassVar[list[BindingType]] = _KEYS
 
     line: LineId | None = None
-    """The line under the cursor, whatever its row is now; None on a fold or a title."""
+    """The line under the cursor, which a new layout may put in another row; None on a fold or a title."""
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show another file, with the cursor on its first hunk."""
@@ -46,7 +46,7 @@ class ReviewView(DiffView):
             self._show_current()
 
     def update(self, diff: FileDiff) -> None:
-        """Show the same file, changed since; the cursor stays where it is as far as it can."""
+        """Show a new version of the same file, keeping the cursor in place if possible."""
         line, row, top = self.line, self.marks.cursor, int(self.scroll_offset.y)
         super().show([diff])
         self.line = line
@@ -63,7 +63,7 @@ class ReviewView(DiffView):
             self.call_after_refresh(self._bring_into_view)
 
     def lay_out(self, *, anew: bool = True) -> None:
-        """Lay out; the cursor stays on its line, which may be another row now."""
+        """Lay out, keeping the cursor on its line, which may be in another row now."""
         super().lay_out(anew=anew)
         row = self.geometry.row_of(self.line) if self.line is not None else -1
         if row >= 0:
@@ -71,7 +71,7 @@ class ReviewView(DiffView):
             self.current = self.geometry.hunk_at(row)
 
     def mark_found(self, matches: Sequence[Match], here: Match | None) -> None:
-        """Mark these matches, and go to `here`, opening the fold it lies in."""
+        """Mark these matches and go to `here`, opening the fold that hides it."""
         self.marks = search_marks(self.marks, matches, here)
         if here is not None:
             self._open_fold(self.geometry.row_of(line_of_match(here)))
@@ -79,7 +79,7 @@ class ReviewView(DiffView):
         self.refresh()
 
     def _open_fold(self, row: int) -> bool:
-        """Open the fold that a row is; False where it is none."""
+        """Open the fold in this row; return False if it is not a fold."""
         fold = self.geometry.rows[row] if 0 <= row < len(self.geometry.rows) else None
         if fold is None or not self.page.open_fold(fold):
             return False
@@ -88,7 +88,7 @@ class ReviewView(DiffView):
         return True
 
     def action_fold(self) -> None:
-        """Open the fold under the cursor, or more around the hunk."""
+        """Open the fold under the cursor, or more lines around the hunk."""
         if not self._open_fold(self.marks.cursor):
             super().action_fold()
 
@@ -106,7 +106,7 @@ class ReviewView(DiffView):
         self._move_to(len(self.geometry.rows) - 1 if last else 0)
 
     def action_step(self, by: int) -> None:
-        """Choose the next or previous hunk from the cursor on."""
+        """Choose the next or previous hunk, counted from the cursor."""
         geometry, row = self.geometry, max(0, self.marks.cursor)
         if geometry.hunk_count and geometry.hunk_at(row) < 0:
             self.current = geometry.hunk_from(row) - (1 if by > 0 else 0)
@@ -135,7 +135,7 @@ class ReviewView(DiffView):
         self.refresh()
 
     def _bring_into_view(self, scroll_first: int | None = None) -> None:
-        """Scroll so that the cursor is in view, to screen line `scroll_first` before that."""
+        """Scroll so that the cursor is in view, after scrolling to screen line `scroll_first` if given."""
         if scroll_first is not None:
             self.scroll_to(y=scroll_first, animate=False, force=True)
         y = scroll_to_row(self.geometry, self.marks.cursor, int(self.scroll_offset.y), self.size.height)
@@ -143,7 +143,7 @@ class ReviewView(DiffView):
             self.scroll_to(y=y, animate=False, force=True)
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the mouse; a fold opens."""
+        """Move the cursor to the line under the mouse, or open a fold."""
         index = row_at(self.geometry, event.y + int(self.scroll_offset.y))
         if index >= 0 and self.geometry.rows[index].kind != "fold":
             event.prevent_default()

@@ -16,17 +16,17 @@ class SessionList(LineList):
     """Shows rows; enter or a click chooses one."""
 
     class Chosen(Message):
-        """Open this one."""
+        """Posted to open the session of a row."""
 
         def __init__(self, row: SessionRow) -> None:
             super().__init__()
             self.row = row
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """Posted when the cursor is on another row."""
 
     def __init__(self, is_twin: Callable[[SessionRow], bool], *, id: str | None = None) -> None:
-        """`is_twin` says of a row whether another one is called the same."""
+        """`is_twin` says of a row whether another session has the same title."""
         super().__init__(id=id)
         self._is_twin = is_twin
         self._rows: Sequence[SessionRow] = ()
@@ -38,28 +38,28 @@ class SessionList(LineList):
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def show(self, rows: Sequence[SessionRow], empty: str) -> None:
-        """Other rows; the cursor stays on what it stood on. `empty` is said where there is none."""
+        """Show other rows, keeping the cursor on its session; `empty` is shown if there are none."""
         before = self.current
         self._rows, self._empty = rows, empty
         self.set_count(len(rows) or 1)
-        stays = _name(before) if self.cursor else None  # on the first row it stays there, whatever comes
+        stays = _name(before) if self.cursor else None  # on the first row the cursor stays there, whatever rows arrive
         self.cursor = next((at for at, row in enumerate(rows) if _name(row) == stays), 0) if stays else 0
         self.forget()
 
     def line(self, index: int, width: int) -> Line:
-        """One row."""
+        """Return one row."""
         if not self._rows:
             return [Piece(self._empty, "dim")]
         row = self._rows[index]
         return session_row(row, width, clock.now(), is_twin=self._is_twin(row))
 
     def watch_cursor(self, before: int, after: int) -> None:
-        """Somebody may tell of the row."""
+        """Report the move, so that the screen can describe the row."""
         super().watch_cursor(before, after)
         self.post_message(self.Moved())
 
     def choose(self, index: int) -> None:
-        """Open the one under the cursor."""
+        """Open the session under the cursor."""
         if index < len(self._rows):
             self.post_message(self.Chosen(self._rows[index]))
 

@@ -15,14 +15,14 @@ class SettingList(LineList):
     """Shows rows; enter or a click chooses one."""
 
     class Chosen(Message):
-        """Change this one."""
+        """Posted to change the setting of a row."""
 
         def __init__(self, row: SettingRow) -> None:
             super().__init__()
             self.row = row
 
     class Moved(Message):
-        """The cursor is on another row."""
+        """Posted when the cursor is on another row."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -35,7 +35,7 @@ class SettingList(LineList):
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def show(self, rows: Sequence[SettingRow]) -> None:
-        """Show other rows; the cursor stays on its setting where that is among them."""
+        """Show other rows, keeping the cursor on its setting if it is among them."""
         before = self.current
         self._rows, self._empty = rows, "No match"
         self.set_count(len(rows) or 1)
@@ -45,14 +45,14 @@ class SettingList(LineList):
         self.post_message(self.Moved())
 
     def line(self, index: int, width: int) -> Line:
-        """Return one row, with its group in the first of the group."""
+        """Return one row; the first row of a group names the group."""
         if not self._rows:
             return [Piece(self._empty, "dim")]
         is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
         return setting_row(self._rows[index], width, with_group=is_first)
 
     def choose(self, index: int) -> None:
-        """Change the one under the cursor."""
+        """Change the setting under the cursor."""
         if index < len(self._rows):
             self.post_message(self.Chosen(self._rows[index]))
 

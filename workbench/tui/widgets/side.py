@@ -141,7 +141,7 @@ class SidePanels(Vertical):
         self.query_one(PanelTabs).show(titles, self.opened)
 
     def make_wider(self, by: int, space: int) -> None:
-        """Take columns from the conversation, or return some; both keep their least width."""
+        """Take columns from the conversation, or give some back; both keep their least width."""
         self.styles.width = max(_LEAST_WIDTH, min(space - _LEAST_WIDTH, self.outer_size.width + by))
         self.styles.min_width = _LEAST_WIDTH
 
@@ -152,7 +152,7 @@ class SidePanels(Vertical):
         target.styles.height = max(_LEAST_HEIGHT, min(space - _LEAST_HEIGHT, target.outer_size.height + by))
 
     def reset_sizes(self) -> None:
-        """Return to the sizes of the style sheet."""
+        """Go back to the sizes of the style sheet."""
         for rule in ("width", "min_width"):
             self.styles.clear_rule(rule)
         for name in PANELS:
@@ -192,7 +192,7 @@ class SidePanels(Vertical):
 
     def _filter(self, text: str) -> None:
         self.query_one(Timeline).filter(text)
-        self.post_message(self.Filtered())  # not of the timeline's: what it posts for us would end here
+        self.post_message(self.Filtered())  # posted here because one from the timeline would end here
 
     def reveal(self, item: Item) -> None:
         """Go to the row of an item; a filter that hides it is cleared."""

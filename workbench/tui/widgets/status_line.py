@@ -22,14 +22,14 @@ from workbench.view.state import ActionItem, Changed, SessionState
 _GAP = 2
 _NEARLY_FULL = 0.8
 _PAUSE = 1.0
-"""Least seconds between two checks of the tree."""
+"""The least seconds between two checks of the tree."""
 
 
 class StatusLine(Widget):
-    """Repaints only when the text differs; the least important part is dropped first when it is narrow."""
+    """Repaints only when its text differs; if it is narrow, the least important parts are dropped first."""
 
     is_live = True
-    """Whether the directory is that of the session; a recording says nothing about branches."""
+    """Whether the directory is the session's own; a recording says nothing about branches."""
 
     def __init__(self, state: SessionState, workspace: Path) -> None:
         super().__init__(id="status")
@@ -43,7 +43,7 @@ class StatusLine(Widget):
         self._line = Content("")
 
     async def on_click(self) -> None:
-        """Show what the numbers are made of."""
+        """Show what the numbers consist of."""
         await self.run_action("screen.spending")
 
     def on_mount(self) -> None:
@@ -67,7 +67,7 @@ class StatusLine(Widget):
             self.refresh()
 
     def update(self, changed: Changed | None) -> None:
-        """Show the state after a change; one that may have changed a file has the tree checked again."""
+        """Show the state after a change; check the tree again after one that may have changed a file."""
         self.show()
         if changed is not None and (not self._has_checked or _may_change_files(changed)):
             self._has_checked = True
@@ -97,7 +97,7 @@ class StatusLine(Widget):
 
 
 def status_text(state: SessionState, workspace: Path, branch: str, width: int) -> Content:
-    """Return the line for so many cells: the directory on the left, the rest on the right."""
+    """Return the line for `width` cells: the directory on the left, the rest on the right."""
     parts = _session_parts(state)
     while len(parts) > 1 and _joined(parts).cell_length > width - 12:
         parts.pop(0)
@@ -114,7 +114,7 @@ def _may_change_files(changed: Changed) -> bool:
 
 
 def _directory_part(workspace: Path, branch: str, width: int) -> Content:
-    """Return the directory with its branch, and as much of its parent path as fits, from the end."""
+    """Return the directory with its branch, and as much of the end of its parent's path as fits."""
     name = visible(workspace.name or str(workspace), lines=False)
     name_part = Content.assemble(
         ("ohw ", "bold $primary"), (name, "bold $foreground"), (f"  {branch}" if branch else "", "$secondary")
@@ -126,7 +126,7 @@ def _directory_part(workspace: Path, branch: str, width: int) -> Content:
 
 
 def _end_of(path: str, width: int) -> str:
-    """Return the last whole names of a path that fit, behind an ellipsis; empty where not even one fits."""
+    """Return the last whole names of a path that fit, after an ellipsis; empty if not even one fits."""
     parts = path.split("/")
     for first in range(len(parts)):
         shortened = path if not first else "…/" + "/".join(parts[first:])
@@ -151,7 +151,7 @@ def _session_parts(state: SessionState) -> list[Content]:
 
 
 def _mode(state: SessionState) -> Content:
-    """Return the mode in force, and the one that the user is stepping to."""
+    """Return the current mode, and the one that the user is stepping to."""
     now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent")
     if not state.next_mode:
         return now

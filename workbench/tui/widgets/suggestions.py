@@ -13,7 +13,7 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.view.prompt.completion import Completer, CompletionRow, places
 
 ROWS = 8
-"""Rows in view at once; fewer where the screen is low."""
+"""How many rows are in view at once; fewer on a low screen."""
 _LOW, _LOW_ROWS = 30, 5
 
 
@@ -23,7 +23,7 @@ class Suggestions(Widget):
     DEFAULT_CSS = css_beside(__file__)
 
     class Picked(Message):
-        """The row was clicked."""
+        """Posted when a row was clicked."""
 
         def __init__(self, at: int) -> None:
             super().__init__()

@@ -18,10 +18,10 @@ from workbench.view.wrapping import MOST_MATCHES, Line, Piece, WrappedRow, Wrapp
 
 
 class TextLines(LineList):
-    """A wrapped text that scrolls; it has no cursor, keys move the text."""
+    """A wrapped text that scrolls; it has no cursor, and keys move the text."""
 
     def __init__(self, text: str, *, headings: bool = False, id: str | None = None) -> None:
-        """With `headings`, lines in capitals that are not indented stand out."""
+        """With `headings`, lines in capitals that are not indented are highlighted."""
         super().__init__(id=id)
         self.set_reactive(LineList.cursor, -1)
         self._headings = headings
@@ -29,17 +29,17 @@ class TextLines(LineList):
         self._match = -1
 
     def on_resize(self) -> None:
-        """Wrap for the new width; the same line stays at the top."""
+        """Wrap for the new width, keeping the same line at the top."""
         top = self.scroll_offset.y
         first = self._text.rows[top] if top < len(self._text.rows) else None
-        self._text.wrap(max(2, self.size.width - 2))  # beside the cursor's column and the scrollbar
+        self._text.wrap(max(2, self.size.width - 2))  # without the cursor's column and the scrollbar
         self.set_count(len(self._text.rows))
         self.forget()
         if first is not None:
             self.scroll_to(y=self._text.row_of(first.line, first.start), animate=False, force=True)
 
     def set_count(self, count: int) -> None:
-        """Set the number of rows; the end is not followed."""
+        """Set the number of rows, without following the end."""
         self.count = count
         self.virtual_size = Size(self.size.width, count)
 
@@ -51,7 +51,7 @@ class TextLines(LineList):
         return pieces
 
     def search(self, needle: str) -> None:
-        """Mark all matches and go to the first one from the top of the screen on."""
+        """Mark all matches and go to the first one at or below the top of the screen."""
         self._text.find(needle)
         top = self.scroll_offset.y
         rows = (self._text.row_of(line, start) for line, start, _ in self._text.matches)
@@ -59,7 +59,7 @@ class TextLines(LineList):
         self.go_to_match(1)
 
     def go_to_match(self, by: int) -> None:
-        """Go to the next or previous match, around the ends."""
+        """Go to the next or previous match, wrapping around at both ends."""
         matches = self._text.matches
         self._match = (self._match + by) % len(matches) if matches else -1
         self.forget()
@@ -101,16 +101,16 @@ _MOST_ROWS: Final = 40
 
 
 class IllustratedText(WrappedText):
-    """Lines of which some have a picture of half blocks below them."""
+    """Lines with a picture of half blocks below some of them."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.pictures: Mapping[int, Picture] = {}
         self.cells: dict[int, Sequence[Cell]] = {}
-        """Row -> its cells, for rows of pictures."""
+        """The cells of each row that belongs to a picture, by row."""
 
     def wrap(self, width: int) -> None:
-        """Lay out for a width, the pictures too."""
+        """Lay out the text and its pictures for a width."""
         if width == self._width:
             return
         super().wrap(width)
@@ -125,7 +125,7 @@ class IllustratedText(WrappedText):
                 self.rows.append(WrappedRow(row.line, row.end, row.end))
 
     def background(self, row: int) -> float:
-        """Return how light the corner of the picture is to which a row of cells belongs."""
+        """Return how light the corner of the picture is that a row of cells belongs to."""
         while row - 1 in self.cells:
             row -= 1
         return lightness(self.cells[row][0])
@@ -150,7 +150,7 @@ class IllustratedLines(TextLines):
         self._encoded = pictures
 
     def on_mount(self) -> None:
-        """Begin to decode."""
+        """Start decoding."""
         self.run_worker(self._illustrate())
 
     async def _illustrate(self) -> None:
@@ -174,7 +174,7 @@ class IllustratedLines(TextLines):
 
 
 def _cell_strip(cells: Sequence[Cell], background: float | None, base: Style) -> Strip:
-    """Paint a row of cells; with the lightness of a background as characters, without colours."""
+    """Paint a row of cells; given the lightness of a background, paint characters without colours."""
     if background is not None:
         segments = [Segment("".join(sign(cell, background) for cell in cells), base)]
     else:

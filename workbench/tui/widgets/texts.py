@@ -1,4 +1,4 @@
-"""The messages of a conversation: of the user, of the agent, and notices of the workbench."""
+"""The messages of a conversation: those of the user and the agent, and notices of the workbench."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from workbench.view.window import head_of
 from workbench.view.wrapping import code_blocks
 
 MOST_OF_A_MESSAGE: Final = 4_000
-"""Most characters of a user's message that are shown in place."""
+"""How many characters of a user's message are shown in place at most."""
 MOST_OF_REASONING: Final = 40
-"""Most lines of reasoning that are shown in place."""
+"""How many lines of reasoning are shown in place at most."""
 _CSS: Final = css_beside(__file__)
 _NOTICE_STYLES: Final = {
     "info": ("·", "$dim"),
@@ -55,7 +55,7 @@ class UserText(Copying, Static):
         return [("code block", block) for block in code_blocks(self.item.text)]
 
     def show_item(self) -> None:
-        """Show it as it is now: it may have left the queue."""
+        """Show the message as it is now; it may have left the queue."""
         item = self.item
         queued = (" · queued, read at the next step", "$sign-waiting") if item.queued else ""
         withdrawn = (" · taken back before it was read", "$dim") if item.withdrawn else ""
@@ -103,7 +103,7 @@ class MoreText(Static, can_focus=True):
         say(self, Content(visible(line, lines=False)))
 
     def action_open(self) -> None:
-        """Have the whole text shown."""
+        """Ask for the whole text to be shown."""
         self.post_message(TextChosen(self.title, self.text))
 
     def on_click(self, event: events.Click) -> None:
@@ -142,14 +142,14 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._more: MoreText | None = None
 
     def compose(self) -> ComposeResult:
-        """Mount name, reasoning, text, and a line for the rest; a part is made once it has something to show."""
+        """Mount name, reasoning, text and a line for the rest; parts without anything to show are not created yet."""
         self._refresh_parts()
         parts = (self._reasoning, self._thoughts, self._body, self._more)
         yield Static(Content.styled("Agent", "bold $secondary"))
         yield from (part for part in parts if part is not None)
 
     def on_mount(self) -> None:
-        """Show what came while it was mounted."""
+        """Show what arrived while it was mounted."""
         self._refresh_parts()
 
     def show_item(self) -> None:
@@ -171,7 +171,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._refresh_parts()
 
     def finish(self, item: AgentItem) -> None:
-        """Replace what streamed by the stored answer."""
+        """Replace the streamed text by the stored answer."""
         item.unfolded = self.item.unfolded
         self.item = item
         self._body.finish(item.text)
@@ -207,13 +207,13 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
                 say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
 
     def _add_part(self, part: Widget, before: Widget | None = None) -> None:
-        """Mount a part where the others are mounted already; otherwise `compose` does."""
+        """Mount a part if the others are mounted already; otherwise `compose` does."""
         if self._body.parent is not None:
             self.mount(part, before=before)
 
 
 class FinalText(Copying, Vertical):
-    """The agent's final message: that of its `finish` action."""
+    """The final message of the agent, from its `finish` action."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -242,7 +242,7 @@ class FinalText(Copying, Vertical):
             yield more
 
     def show_item(self) -> None:
-        """Do nothing: its text does not change."""
+        """Do nothing, as the text does not change."""
 
 
 def _reasoning_line(item: AgentItem) -> str:

@@ -21,7 +21,7 @@ class SecondTicker:
         self.is_running = False
 
     def run(self, is_needed: bool) -> None:
-        """Tick from now on, or no more; nothing happens before the widget is mounted."""
+        """Start or stop ticking; does nothing before the widget is mounted."""
         if not self._widget.is_attached or is_needed == self.is_running:
             return
         self.is_running = is_needed
@@ -35,7 +35,7 @@ _STYLE: Final = "bold $sign-running"
 
 
 def show_below(panel: Widget, words: str, action: str) -> None:
-    """Show words and an arrow on the lower border; a click runs the action. Without words the end is in sight."""
+    """Show words and an arrow on the lower border; a click runs the action. Without words, clear the border."""
     hint = Content("")
     if words:
         hint = Content.styled(f"↓ {words}", _STYLE).stylize(Style.from_meta({"@click": action}))

@@ -21,10 +21,10 @@ from workbench.view.wrapping import Line, Piece
 
 
 class RowChanges(NamedTuple):
-    """What the list of rows has to do after the session went on."""
+    """What the list of rows has to do after the session changed."""
 
     shifts: Sequence[int]
-    """Rows removed (negative) from or put at the beginning, one after the other."""
+    """How many rows were put at the beginning or (negative) removed there, one number for each step."""
     updated: Sequence[int | None]
     """Indexes of rows that look different; None stands for all rows, which may be other ones."""
 
@@ -36,7 +36,7 @@ class TimelineRows:
         self.items: list[Item] = []
         self.filter = Filter()
         self._positions: dict[int, int] = {}
-        # Rows that were put before the others; `_positions` counts without them, so that none has to be renumbered.
+        # How many rows were put before the others; `_positions` counts without them, so that none is renumbered.
         self._prepended = 0
 
     @property
@@ -46,15 +46,15 @@ class TimelineRows:
 
     @property
     def line_count(self) -> int:
-        """The rows; with a filter that nothing fits, the line that says so."""
+        """How many lines are shown: the rows, or one line that says that nothing fits the filter."""
         return len(self.items) or int(self.is_filtered)
 
     def at(self, index: int) -> Item | None:
-        """Return the item of a row; None where there is none."""
+        """Return the item of a row, or None if there is no such row."""
         return self.items[index] if index < len(self.items) else None
 
     def position(self, item: Item) -> int | None:
-        """Return the index of an item's row; None where it has none."""
+        """Return the index of an item's row, or None if it has none."""
         index = self._positions.get(id(item))
         return None if index is None else index + self._prepended
 
@@ -103,7 +103,7 @@ class TimelineRows:
         return count
 
     def _comes_or_goes(self, item: Item) -> bool:
-        """Whether an item that changed has a row that no longer fits the filter, or none although it fits."""
+        """Return whether a changed item has a row that no longer fits the filter, or has none although it fits."""
         return self.is_filtered and self._fits(item) is (self.position(item) is None)
 
     def _fits(self, item: Item) -> bool:
@@ -111,11 +111,11 @@ class TimelineRows:
 
 
 class FilterAsked(Message):
-    """The line for the timeline's filter is to open."""
+    """Posted when the line for the timeline's filter is to open."""
 
 
 class ShowAllAsked(Message):
-    """The timeline's filter was cleared."""
+    """Posted when the timeline's filter was cleared."""
 
 
 _KEYS: Final[list[BindingType]] = [
@@ -135,7 +135,7 @@ class Timeline(LineList):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._state = SessionState()
-        self._stays_first = False  # whether the cursor stays on whatever is the first line
+        self._stays_first = False  # whether the cursor stays on the first line when older rows are put before it
         self.rows = TimelineRows()
         self.ticker = SecondTicker(self, lambda: self.show(self._state, _running(self._state)))
 
@@ -161,7 +161,7 @@ class Timeline(LineList):
                 self._request_earlier(all_of_it=True)
 
     def go_to(self, item: Item) -> bool:
-        """Move to the row of an item; False where it has none here."""
+        """Move to the row of an item; return False if it has none here."""
         index = self.rows.position(item)
         if index is not None:
             self.move_to(index)
@@ -177,7 +177,7 @@ class Timeline(LineList):
             self.post_message(message)
 
     def set_count(self, count: int) -> None:
-        """Set the number of lines, and tell how many are below."""
+        """Set the number of lines, and say how many are below."""
         super().set_count(count)
         self._show_below()
 
@@ -195,7 +195,7 @@ class Timeline(LineList):
         self._request_earlier(all_of_it=True)
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; above the first row older ones are asked for."""
+        """Move the cursor; above the first row, ask for older ones."""
         self._stays_first = False
         if self.cursor + by < 0:
             self._request_earlier()
@@ -216,16 +216,16 @@ class Timeline(LineList):
         self.post_message(FilterAsked())
 
     def action_show_all(self) -> None:
-        """Clear the filter at once: keys pressed behind this one go where they would without a filter."""
+        """Clear the filter at once, so that keys pressed after this one go where they would without a filter."""
         self.filter("")
         self.post_message(ShowAllAsked())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable clearing the filter where there is none."""
+        """Disable clearing the filter if there is none."""
         return self.rows.is_filtered if action == "show_all" else super().check_action(action, parameters)
 
     def _shift(self, count: int) -> None:
-        """Account for lines that were put before the first one, or removed: what is in sight stays, the cursor too."""
+        """Account for lines put before the first one, or removed there; what is in sight stays, with the cursor."""
         at_end, stays = self.is_at_end, self._stays_first and self.cursor == 0
         self._painted_strips.strips.clear()
         self.count += count
@@ -238,7 +238,7 @@ class Timeline(LineList):
         self.is_at_end = at_end
 
     def _request_earlier(self, *, all_of_it: bool = False) -> None:
-        """Have older parts of the session read, where there are any."""
+        """Ask for older parts of the session, if there are any."""
         if self._state.first_seq > 1:
             self.post_message(EarlierWanted(all_of_it=all_of_it))
 
@@ -249,19 +249,19 @@ class Timeline(LineList):
 
 
 def _running(state: SessionState) -> Changed:
-    """Return a change of every action that runs: its row counts the seconds."""
+    """Return a change that updates every running action, whose row counts the seconds."""
     return Changed(updated=list(state.running.values()))
 
 
 def _opening(item: Item | None) -> Message | None:
-    """Return the message that opens what a row stands for; None where there is nothing more to show."""
+    """Return the message that opens what a row stands for, or None if there is nothing more to show."""
     if isinstance(item, ActionItem):
         return ActionChosen(item.action_id)
     return TextChosen(item.title, item.detail) if isinstance(item, NoticeItem) and item.detail else None
 
 
 def timeline_counts(rows: TimelineRows, state: SessionState) -> str:
-    """Return the words for the panel's border: actions, or rows of all rows with a filter; and how many wait."""
+    """Return the words for the panel's border: how many actions (filtered: rows of all rows) and how many wait."""
     waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
     if rows.is_filtered:
         return f"{len(rows.items)} of {sum(map(has_row, state.items))}{waiting}"

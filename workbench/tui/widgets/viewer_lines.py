@@ -1,4 +1,4 @@
-"""The lines around the diff in the viewer: its title and what is said below."""
+"""The lines around the diff in the viewer: its title, and the count of comments below it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.text import counted, visible
 
 
 def viewer_title(scope: str, diff: FileDiff | None, hunk: int, place: int, count: int) -> Content:
-    """Scope, file, counts, and which hunk of how many and which file of how many (from 0) one is at."""
+    """Return the title: scope, file, counts, and which hunk and which file (from 0) of how many is shown."""
     named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
     if diff is None:
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
@@ -39,5 +39,5 @@ def _hunks(hunk: int, count: int) -> str:
 
 
 def comments_waiting(count: int, key: str) -> str:
-    """That comments are not sent yet."""
+    """Return that comments are not sent yet and which key sends them; empty if there are none."""
     return f"{counted(count, 'comment')} not sent · {key} sends" if count else ""

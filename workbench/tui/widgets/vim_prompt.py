@@ -1,4 +1,4 @@
-"""The prompt with vim's keys, where `terminal.vim` is set; its border shows the mode."""
+"""The prompt with vim keys, used if `terminal.vim` is set; its border shows the mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_
 
 
 class VimPrompt(Prompt):
-    """Begins each message in insert mode; keys that no mode handles act as in the usual prompt."""
+    """Starts each message in insert mode; keys that no mode handles act as in the usual prompt."""
 
     def __init__(self, history: PromptHistory, completer: Completer, directory: Path | None = None) -> None:
         super().__init__(history, completer, directory)
@@ -22,7 +22,7 @@ class VimPrompt(Prompt):
         self._show_mode()
 
     def action_submit(self) -> None:
-        """Send; the next message begins in insert mode."""
+        """Send the text; the next message begins in insert mode."""
         super().action_submit()
         if not self.text:
             self.vim.begin()

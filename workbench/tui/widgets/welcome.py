@@ -1,4 +1,4 @@
-"""The conversation before the first message: how to begin, or how to set up a model.
+"""What the conversation shows before the first message: how to begin, or how to set up a model.
 
 A first message that is on its way is shown as it will be in the conversation.
 """
@@ -16,11 +16,11 @@ from workbench.tui.key_names import key_of
 from workbench.view.state import SessionState
 
 _MOST_SENT = 4_000
-"""Most characters of a message that are shown."""
+"""How many characters of a message are shown at most."""
 
 
 class Welcome(Widget):
-    """Advice for this session."""
+    """Shows how to begin this session, or messages that are on their way."""
 
     def __init__(self, state: SessionState, has_model: bool) -> None:
         super().__init__(id="welcome")
@@ -29,7 +29,7 @@ class Welcome(Widget):
         self._sent: Sequence[str] = ()
 
     def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
-        """Show the advice, or the messages in `sent` that are on their way; hidden when it is not needed."""
+        """Show the advice, or the messages in `sent` that are on their way; hide it if it is not needed."""
         self.display = is_needed
         if is_needed:
             self._sent = tuple(sent)

@@ -1,4 +1,4 @@
-"""The prompt with the list above it: brings together text, history, commands and files. Part of the main screen."""
+"""The prompt with the list above it, connected to history, commands and files. Part of the main screen."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Writing(Vertical):
     DEFAULT_CSS = css_beside(__file__)
 
     class ListChanged(Message):
-        """The list was opened or closed, or shows other rows."""
+        """Posted when the list was opened or closed, or shows other rows."""
 
     class FilesFound(Message):
-        """A thread found files for a query."""
+        """Posted when a thread found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
@@ -49,9 +49,9 @@ class Writing(Vertical):
         *,
         vim: bool = False,
     ) -> None:
-        """`history` is the file of what was sent before, `arguments` are what may follow a command, by its name.
+        """`history` is the file of sent messages, `arguments` are what may follow a command, by its name.
 
-        `offers` is what MCP servers have to be mentioned, and their prompts.
+        `offers` are the resources that MCP servers have to be mentioned, and their prompts.
         """
         super().__init__(id="writing")
         self._folder = folder
@@ -92,7 +92,7 @@ class Writing(Vertical):
         return mentioned(text, self._folder, self.offers.is_resource(text))
 
     def recall(self, texts: Iterable[str]) -> None:
-        """Add texts of this session to the history; they are in its file already if they were written here."""
+        """Add texts of this session to the history; those written here are in its file already."""
         for text in texts:
             self.past.remember(text, keep=False)
 
@@ -126,7 +126,7 @@ class Writing(Vertical):
 
     @on(ListChanged)
     def on_list_changed(self) -> None:
-        """Show the list; the main screen shows other keys."""
+        """Show the list; the main screen updates its key hints."""
         self.query_one(Suggestions).show()
 
     @on(FilesFound)

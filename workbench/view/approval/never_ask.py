@@ -1,4 +1,4 @@
-"""The confirmation of a session that would begin in the mode that never asks; used by the screen and plain mode."""
+"""The confirmation before a session begins in the mode that never asks; used by the screen and plain mode."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from workbench.config.settings import Settings
 
 
 class NeverAskQuestion:
-    """Asked before a session begins in the mode that never asks."""
+    """The question that is asked before a session begins in the mode that never asks."""
 
     def __init__(self) -> None:
         self._answered = threading.Event()
         self._confirmed = False
 
     def answer(self, confirmed: bool) -> None:
-        """The user's answer; the session begins with it."""
+        """Answer the question; the session begins with the answer."""
         self._confirmed = confirmed
         self._answered.set()
 
     def wait(self) -> bool:
-        """Whether the mode is confirmed; blocks the thread that would begin the session until that is known."""
+        """Return whether the mode is confirmed; blocks the thread that would begin the session until that is known."""
         self._answered.wait()
         return self._confirmed
 
 
 def wants_never(settings: Settings, *, is_new: bool) -> bool:
-    """Whether a session would begin in the mode that never asks, or an older one be set to it by a flag."""
+    """Return whether a new session would begin in the mode that never asks, or a flag would set an older one to it."""
     return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
 
 
 def without_never(settings: Settings) -> Settings:
-    """The same settings with the usual mode, where that mode was not confirmed; an older session keeps its own."""
+    """Return the settings with the usual mode if that mode was not confirmed; an older session keeps its own."""
     return replace(
         settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
     )

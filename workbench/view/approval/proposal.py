@@ -1,4 +1,7 @@
-"""Arguments as text that a person can edit, and back: a command as it is, anything else as JSON. Pure."""
+"""The user's version of an action: which hunks are taken, their edited text, and arguments as text to edit. Pure.
+
+A command is edited as it is, any other arguments as JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from workbench.tools.manifest import kind_of
 
 
 def argument_text(tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    """A title and the text to edit."""
+    """Return a title and the text to edit."""
     if _is_command(tool, arguments):
         return "The command", str(arguments["command"])
     return "The arguments, as JSON", json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str)
 
 
 def arguments_from(tool: str, arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The arguments that the edited text says; raises WorkbenchError with one line when it says none."""
+    """Return the arguments in the edited text; raises WorkbenchError with one line if it is not valid."""
     if _is_command(tool, arguments):
         if not text.strip():
             raise WorkbenchError("there is no command")
@@ -41,11 +44,11 @@ def _is_command(tool: str, arguments: Mapping[str, Any]) -> bool:
 
 
 Written = tuple[tuple[str, str | None], ...]
-"""Path and text of each file; None where the file shall not exist."""
+"""Path and text of each file; None if the file is not to exist."""
 
 
 class Proposal:
-    """One action as the person wants it; hunks are counted over all its files, from 0."""
+    """One action as the user wants it; hunks are counted over all its files, from 0."""
 
     def __init__(self, files: Sequence[FileDiff] = (), paths: Sequence[str] = ()) -> None:
         self._files = tuple(files)
@@ -55,7 +58,7 @@ class Proposal:
         self.out: set[int] = set()
         """The hunks that are not taken."""
         self.arguments: dict[str, Any] | None = None
-        """The arguments as the person wrote them, where they differ."""
+        """The arguments as the user wrote them; None if they are the agent's."""
 
     @property
     def count(self) -> int:
@@ -64,7 +67,7 @@ class Proposal:
 
     @property
     def accepted(self) -> tuple[int, ...]:
-        """The hunks that are taken, edited ones too."""
+        """The hunks that are taken, including edited ones."""
         return tuple(hunk for hunk in range(self.count) if hunk not in self.out)
 
     @property
@@ -83,16 +86,16 @@ class Proposal:
         return self.count > 0 and len(self.out) == self.count
 
     def toggle(self, hunk: int) -> None:
-        """Take a hunk out, or in again."""
+        """Leave a hunk out, or take it in again."""
         self.out ^= {hunk}
 
     def text(self, hunk: int) -> str:
-        """The new text of a hunk as it stands now."""
+        """Return the new text of a hunk as it stands now."""
         file, part = self._part(hunk)
         return self._edits.get(hunk, "".join(file.new[part.new : part.new_end]))
 
     def edit(self, hunk: int, text: str) -> None:
-        """Give a hunk other text: that of the base leaves it out, that of the proposal takes it as it was."""
+        """Change the text of a hunk: the old text leaves the hunk out, the proposed text takes it as it was."""
         file, part = self._part(hunk)
         is_last = part.old_end == len(file.old)
         if text and not text.endswith("\n") and not is_last:
@@ -107,11 +110,11 @@ class Proposal:
             self._edits[hunk] = text
 
     def shown(self) -> list[FileDiff]:
-        """The files with the edits in them; the same hunks in the same order, those left out among them."""
+        """Return the files with the edits applied; they have the same hunks in the same order, also those left out."""
         return [self._with_edits(file) for file in range(len(self._files))]
 
     def written(self) -> Written:
-        """What each file shall hold."""
+        """Return what each file is to hold."""
         shown = self.shown()
         if not self.out:
             return tuple((path, diff.after) for path, diff in zip(self._paths, shown, strict=True))
@@ -121,7 +124,7 @@ class Proposal:
         )
 
     def where(self, hunk: int) -> tuple[str, int, int]:
-        """The file of a hunk, and the first and last line of its old text (from 1)."""
+        """Return the file of a hunk, and the first and last line of its old text (from 1)."""
         file, part = self._part(hunk)
         return file.path, part.old + 1, part.old_end
 

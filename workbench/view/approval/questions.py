@@ -1,4 +1,4 @@
-"""One question as it is put: handed from `Asking` to the screen that asks and to its box. Plain data."""
+"""What a question to the user consists of: its data, its outcomes, and when a key may answer it. No textual here."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A waiting action, which of how many it is, and the mode that asks."""
+    """A waiting action, its position among all that wait, and the mode that asks."""
 
     action: ActionItem
     position: int = 1
     total: int = 1
     mode: str = "medium"
     waiting: Sequence[ActionItem] = ()
-    """All that waits, in order."""
+    """All waiting actions, in order."""
     proposal: Proposal | None = None
-    """What the person made of the action before."""
+    """What the user made of the action before."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision on one action and the words that go to the model with it; the verdict is "edited" with the rest.
+    """The decision on one action, and the note that goes to the model with it.
 
-    `edited` are other arguments; `hunks` the accepted ones of the preview, and `written` what its files shall hold.
+    `edited` are other arguments, `hunks` the accepted ones of the preview, and `written` what its files are to hold;
+    with any of them the verdict is "edited".
     """
 
     verdict: Literal["approved", "rejected", "edited"]
@@ -57,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class TextAnswer:
-    """The answer to a question of the agent's."""
+    """The answer to a question of the agent."""
 
     text: str
 
@@ -68,7 +69,7 @@ class TextAnswer:
 
 @dataclass(frozen=True)
 class Later:
-    """A question left open, with what was written so far; `aside` when it only made room and was not put off."""
+    """A question left open, with what was written so far; `aside` if it only made room and was not put off."""
 
     draft: str = ""
     aside: bool = False
@@ -76,14 +77,14 @@ class Later:
 
 @dataclass(frozen=True)
 class Turn:
-    """Another of the questions that wait is to be shown."""
+    """A request to show another of the waiting questions."""
 
     action_id: str
 
 
 @dataclass(frozen=True)
 class All:
-    """Several waiting actions are approved: id, fingerprint and the event that asked of each, as they were shown."""
+    """The approval of several waiting actions: id, fingerprint and asking event of each, as they were shown."""
 
     shown: tuple[tuple[str, str, int], ...]
 
@@ -93,7 +94,7 @@ Scope = Literal["session", "folder", "person"]
 
 @dataclass(frozen=True)
 class Always:
-    """The action is approved, and so is what fits the rule that was shown with it."""
+    """The approval of an action and of everything that fits the rule shown with it."""
 
     rule: str
     scope: Scope
@@ -108,9 +109,9 @@ Outcome = Decision | TextAnswer | Later | Turn | All | Always
 
 
 QUIET = 0.5
-"""Seconds a question must be visible without a key before it takes an answer.
+"""Seconds a question must be visible without a key press before it takes an answer.
 
-What deletes, calls a model or trusts a folder waits as long: nothing that was typed ahead counts.
+What deletes, calls a model or trusts a directory waits as long, so that keys typed ahead do not count.
 """
 
 
@@ -122,12 +123,12 @@ class Arming:
         self._armed = False
 
     def shown(self, at: float) -> None:
-        """The question is visible from now on (again)."""
+        """Start the quiet time: the question is visible from now on."""
         self._quiet_since = at
         self._armed = False
 
     def key(self, at: float) -> bool:
-        """A key was pressed; whether it may answer. One that may not begins the quiet time anew."""
+        """Take a key press and return whether it may answer; one that may not starts the quiet time anew."""
         if self.is_armed(at):
             self._armed = True
             return True
@@ -136,10 +137,10 @@ class Arming:
         return False
 
     def is_armed(self, at: float) -> bool:
-        """Whether a key pressed at that time may answer.
+        """Return whether a key pressed at that time may answer.
 
-        Asking decides nothing for keys that were pressed earlier and are still to come: after a stall the screen asks
-        before it hears them.
+        Asking does not end the quiet time: after a stall the screen asks before it gets the keys that were pressed
+        earlier.
         """
         return self._armed or (self._quiet_since is not None and at - self._quiet_since >= QUIET)
 
@@ -150,7 +151,7 @@ class Arming:
 
 
 class Confirmation:
-    """Binds one answer on a panel to what is in sight: a second press, or a key below what it agrees to.
+    """Ties an answer on a panel (a second press, or a key below what it agrees to) to what is in sight.
 
     What is asked about is in sight from the frame on that shows it. A key or a click answers it when it was pressed
     `QUIET` seconds after that frame and after any that came too early. When it was pressed counts, not when the screen
@@ -158,10 +159,10 @@ class Confirmation:
     """
 
     PASSES: Final = frozenset({"escape", "up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab"})
-    """Keys that answer nothing anywhere: they work at once, and leave the quiet time as it is."""
+    """Keys that answer nothing anywhere; they work at once and do not restart the quiet time."""
 
     def __init__(self, when_painted: Callable[[Callable[[], None]], object], clock: Callable[[], float]) -> None:
-        """`when_painted` has something called once what was put on the screen until now is painted."""
+        """`when_painted` calls a function once everything put on the screen so far is painted."""
         self._when_painted = when_painted
         self._clock = clock
         self._about: object = None
@@ -174,7 +175,7 @@ class Confirmation:
         self._when_painted(lambda: arming.shown(self._clock()))
 
     def forget(self) -> None:
-        """Nothing is asked about any more."""
+        """Stop asking."""
         self._about = None
 
     @property
@@ -183,45 +184,45 @@ class Confirmation:
         return self._arming.is_armed(self._clock())
 
     def hears(self, key: str, age: float) -> bool:
-        """Hear of a key (empty for a click) pressed `age` seconds ago; false for one that came too early to count."""
+        """Take a key (empty for a click) pressed `age` seconds ago; return False if it came too early to count."""
         return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
 
     def is_asked(self, about: object) -> bool:
-        """Whether this is what is asked about."""
+        """Return whether this is what is asked about."""
         return self._about is not None and self._about == about
 
     def is_answered(self, about: object) -> bool:
-        """Whether this is what is asked about, and the last key or click that was heard answers it."""
+        """Return whether this is what is asked about, and the last key or click may answer it."""
         return self.is_asked(about) and self._arming.is_over
 
 
 class Overheard:
-    """What is typed before the quiet time is over: words are for the prompt, one key pressed too early is nothing."""
+    """What is typed before the quiet time is over: words are for the prompt, a single early key is dropped."""
 
     def __init__(self, own: frozenset[str]) -> None:
         self.own = own
         self._letters = ""
 
     def hear(self, letter: str) -> str:
-        """One more letter; all of them as soon as they can be no key of the question's, which are `own`."""
+        """Take a letter; return nothing while only a single one of the `own` keys was pressed, else all letters."""
         self._letters += letter
         is_one_key = letter in self.own and not self._letters.strip(letter)
         return "" if is_one_key else self._letters
 
     def forget(self) -> None:
-        """The quiet time is over: what was pressed before it meant nothing."""
+        """Forget what was typed, as the quiet time is over."""
         self._letters = ""
 
 
 _ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-"""Not knowing is no low risk."""
+"""An unknown risk does not count as low."""
 
 
 def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
-    """The waiting actions at or below the risk of the one that is shown.
+    """Return the waiting actions at or below the risk of the one that is shown.
 
-    Questions of the agent's are none, nor are those (by id) of which the person has changed something: approved as it
-    was proposed, that change would be lost.
+    Leaves out questions of the agent, and actions (by id) of which the user has changed something: approved as
+    proposed, they would lose that change.
     """
     highest = _ORDER.index(shown.risk)
     return [
@@ -232,7 +233,7 @@ def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collecti
 
 
 class QuestionDesk:
-    """Knows which questions were put off or called for; `waiting` is always the list of the session state, in order."""
+    """Decides which question opens: it knows which were put off or called for. `waiting` is always the state's list."""
 
     def __init__(self) -> None:
         self._later: set[str] = set()
@@ -240,7 +241,7 @@ class QuestionDesk:
         self._rung: set[str] = set()
 
     def next_to_open(self, waiting: Sequence[str], *, prompt_text: str, is_covered: bool) -> str | None:
-        """The action whose question opens now, if any; `is_covered` says that something else is on top."""
+        """Return the action whose question opens now, or None; `is_covered` says that something else is on top."""
         self._later &= set(waiting)
         self._rung &= set(waiting)
         if is_covered or not waiting:
@@ -252,33 +253,33 @@ class QuestionDesk:
         return None if prompt_text else first
 
     def answered(self, action_id: str) -> None:
-        """The question has its answer; the next one of the batch may open."""
+        """Note that the question is answered, so that the next one of the batch may open."""
         self._later.discard(action_id)
         self._rung.discard(action_id)
 
     def put_off(self, waiting: Sequence[str]) -> None:
-        """Escape: none of those that wait opens by itself any more."""
+        """Keep all questions that wait from opening by themselves (after escape)."""
         self._later.update(waiting)
         self._called = False
 
     def call(self) -> None:
-        """F8: open the questions now, whatever the prompt holds and whatever was put off."""
+        """Open the questions now (F8), whatever the prompt holds and whatever was put off."""
         self._called = True
         self._later.clear()
 
     @property
     def is_called(self) -> bool:
-        """Whether the person asked for what waits."""
+        """Whether the user asked for the questions that wait."""
         return self._called
 
     def line(self, waiting: Sequence[str]) -> str:
-        """What the prompt's line says about questions that are not open; empty when none waits."""
+        """Return what the prompt's line says about questions that are not open; empty when none waits."""
         if not waiting:
             return ""
         return f"{counted(len(waiting), 'action')} waiting · F8"
 
     def rings(self, waiting: Sequence[str]) -> bool:
-        """Whether to ring the bell now: once for each question that could not open."""
+        """Return whether to ring the bell now: once for each question that could not open."""
         fresh = set(waiting) - self._rung
         self._rung |= fresh
         return bool(fresh)

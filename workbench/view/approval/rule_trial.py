@@ -1,6 +1,4 @@
-"""Which actions of a session a rule would have let run; asked by the question before it saves one. Loads nothing slow
-until it is called.
-"""
+"""Which actions of a session a rule would have decided; shown before a rule is saved."""
 
 from __future__ import annotations
 
@@ -19,19 +17,19 @@ from workbench.tools.execute_bash import NAME as SHELL
 from workbench.view.state import ActionItem, SessionState
 
 TRIED_ACTIONS = 300
-"""Actions that are looked at, from the last one back."""
+"""How many actions are tried, counted from the last one back."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a rule would have matched: those actions, and how many were looked at."""
+    """The actions a rule would have matched, and how many were looked at."""
 
     matched: tuple[ActionItem, ...] = ()
     looked_at: int = 0
 
 
 def try_rule(text: str, state: SessionState) -> Trial:
-    """Hold the rule (one line) against the last actions of the session."""
+    """Try the rule (one line) on the last actions of the session; an invalid rule matches none."""
     try:
         rule = parse_rule(text)
     except RuleError:
@@ -45,23 +43,23 @@ def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home)
-    # the log holds no server of a tool: the one that the rule names is taken for it
+    # the log does not hold the server of a tool; assume the one that the rule names
     server_tool = rule.tool if rule.tool.endswith(f"/{tool}") else ""
     return subject_of(tool, arguments, Assessment("UNKNOWN", server_tool=server_tool), workspace, home)
 
 
 CHECKED_ACTIONS = 500
-"""Actions that are looked at, from the last one back."""
+"""How many actions are checked, counted from the last one back."""
 
 
 def fitting(rule: Rule, state: SessionState) -> list[ActionItem]:
-    """The actions that the rule would have decided, in their order; what is HIGH is asked about whatever is allowed."""
+    """Return the actions that the rule would have decided, in order; no rule allows a HIGH one unasked."""
     actions = list(state.actions.values())[-CHECKED_ACTIONS:]
     return [action for action in actions if _may_fit(rule, action) and _fits(rule, action, state)]
 
 
 def _may_fit(rule: Rule, action: ActionItem) -> bool:
-    """Whether a closer look is worth it."""
+    """Return whether the action is worth a closer look."""
     if action.error or (rule.verdict == "allow" and action.risk == "HIGH"):
         return False
     if not rule.command:

@@ -1,4 +1,4 @@
-"""The question whether to trust a folder: asked before its session begins, answered on the trust screen."""
+"""The question whether to trust a directory: asked before its session begins, answered on the trust screen."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _KINDS: Final = {
 
 @dataclass
 class TrustQuestion:
-    """One folder and what it brings; `wait` blocks the thread that would begin the session until there is an answer."""
+    """One directory and what it brings; `wait` blocks the thread that would begin the session until it is answered."""
 
     locations: Locations
     folder: Path
     files: tuple[Path, ...]
     content: str
-    """The hash of what is asked about: a later change is not what was agreed to."""
+    """The hash of what is asked about, so that an answer does not cover later changes."""
     said_no: set[str] = field(default_factory=set)
-    """What was refused since the start; it is not asked again."""
+    """What was refused since the start and is not asked about again."""
     _answered: threading.Event = field(default_factory=threading.Event)
     is_trusted: bool = False
 
     def answer(self, trusts: bool) -> None:
-        """Yes is kept for good, as long as nothing changes; no holds until the end. Raises UsageError."""
+        """Answer the question: a yes is stored until something changes, a no holds until the end. Raises UsageError."""
         self.is_trusted = trusts
         if not trusts:
             self.said_no.add(self.content)
@@ -47,18 +47,18 @@ class TrustQuestion:
             agree(self.locations, self.folder, self.content)
 
     def wait(self) -> tuple[str, ...]:
-        """What is trusted by the answer, for `Settings.trusted`."""
+        """Wait for the answer and return what it trusts, for `Settings.trusted`."""
         self._answered.wait()
         return (self.content,) if self.is_trusted else ()
 
 
 def kind_of(name: str) -> str:
-    """What a file that a folder brings would do."""
+    """Return what a file that a directory brings would do."""
     return _KINDS.get(name, "code that runs with your rights")
 
 
 def started_by(question: TrustQuestion, name: str) -> list[str]:
-    """What a file of MCP servers would have started, word for word, a line each; nothing for any other file."""
+    """Return what a file of MCP servers would start, word for word, one line each; nothing for any other file."""
     if name != SERVERS:
         return []
     from workbench.mcp.config import read_file, read_server
@@ -78,14 +78,14 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
 
 
 def _start_of(server: ServerConfig) -> str:
-    """The command or URL of a server as it is written, with the variables and headers that it would get."""
+    """Return the command or URL of a server as written, with the variables and headers that it would get."""
     more = [*(f"{name}={value}" for name, value in server.env.items())]
     more += [f"{name}: {value}" for name, value in server.headers.items()]
     return f"{server.target} · with {', '.join(more)}" if more else server.target
 
 
 def contents(question: TrustQuestion) -> str:
-    """All that the folder brings, to be read before it is trusted."""
+    """Return all that the directory brings, to be read before it is trusted."""
     parts = []
     for path in question.files:
         try:
@@ -99,7 +99,7 @@ def contents(question: TrustQuestion) -> str:
 def trust_question(
     locations: Locations, folder: Path, trusted: Iterable[str], said_no: set[str]
 ) -> TrustQuestion | None:
-    """The question to ask, where the folder brings something that the person has not answered for yet."""
+    """Return the question to ask, or None if the directory brings nothing that the user has not answered for."""
     files = tuple(brought(folder))
     if not files or is_trusted(folder, trusted):
         return None

@@ -1,4 +1,4 @@
-"""The files one diff view shows, with everything about their lines that is worth keeping. No textual here."""
+"""The files that one diff view shows, its rows, and what is cached about their lines. No textual here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NO_LINES = ("file", "fold", "no-newline")
 
 
 def unified_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
-    """Removed lines over added ones."""
+    """Return the rows of the unified form: removed lines above added ones."""
     return _all_rows(diffs, opened, beside=False)
 
 
 def split_rows(diffs: Sequence[FileDiff], opened: Collection[FoldId] = ()) -> Rows:
-    """Removed lines beside added ones."""
+    """Return the rows of the split form: removed lines beside added ones."""
     return _all_rows(diffs, opened, beside=True)
 
 
@@ -41,7 +41,7 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId],
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
-        if hunk.old - old <= _SMALL_FOLD:  # the most of a file with many hunks
+        if hunk.old - old <= _SMALL_FOLD:  # what most of the work on a file with many hunks goes through
             rows.add(("same", file, old, new, -1, 0), hunk.old - old)
         else:
             _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
@@ -88,7 +88,7 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
 
 
 def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
-    """The rows, and below each commented line as many rows as its comment takes; `size` counts them from 0."""
+    """Return the rows with, below each commented line, the rows its comment takes; their `size` counts from 0."""
     shown = Rows()
     for _, head, count in rows.runs():
         begun = 0
@@ -101,7 +101,7 @@ def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
 
 
 def _commented(head: DiffRow, count: int, heights: Mapping[LineId, int]) -> list[int]:
-    """Which rows of a run, from 0, have a comment."""
+    """Return which rows of a run, counted from 0, have a comment."""
     if head.kind in _NO_LINES:
         return []
     found = set()
@@ -121,13 +121,13 @@ def _add_remarks(shown: Rows, row: DiffRow, heights: Mapping[LineId, int]) -> No
 
 
 def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
-    """The rows, and after a last line that no newline ends a row that says so."""
+    """Return the rows with one more after each last line that has no newline at its end, to say so."""
     last = {(file, "old", len(diff.old) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.old)}
     last |= {(file, "new", len(diff.new) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.new)}
     if not last:
         return rows
     ended = Rows()
-    for _, head, count in rows.runs():  # the last line of a side is the last of its run
+    for _, head, count in rows.runs():  # the last line of a side always ends its run
         ended.add(head, count)
         row = head.after(count - 1)
         old, new = (row.file, "old", row.old) in last, (row.file, "new", row.new) in last
@@ -137,17 +137,17 @@ def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
-    """Whether the last line has no newline."""
+    """Return whether the last line has no newline."""
     return bool(lines) and not lines[-1].endswith("\n")
 
 
 NEAR = 400
-"""Syntax this many lines ahead is worked out at once; what is farther comes in steps."""
+"""How many lines ahead syntax is worked out at once; the rest comes in steps."""
 _MOST_PAIRS = 5_000
 
 
 class PlainCells(Sequence[int]):
-    """The cells of lines in which each sign is painted as one, counted when they are asked for."""
+    """The widths in cells of lines whose characters each take one cell, counted on request."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -169,13 +169,13 @@ class PlainCells(Sequence[int]):
 
     @property
     def widest(self) -> int:
-        """The cells of the longest line."""
+        """The width of the longest line in cells."""
         longest = max(self._lines, key=len, default="")
         return len(longest.removesuffix("\n"))
 
 
 class DiffDocument:
-    """Files compared, as one long page; `files` may be several for an action that writes several."""
+    """Compared files as one long page; there are several for an action that writes several."""
 
     def __init__(self, files: Sequence[FileDiff]) -> None:
         self.files = tuple(files)
@@ -190,17 +190,17 @@ class DiffDocument:
         self._rows_of = lru_cache(2)(self._made_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
-        """The lines of one side of a file."""
+        """Return the lines of one side of a file."""
         diff = self.files[file]
         return diff.old if side == "old" else diff.new
 
     @property
     def most_lines(self) -> int:
-        """The highest line number there is."""
+        """The highest line number of all files."""
         return max((max(len(diff.old), len(diff.new)) for diff in self.files), default=0)
 
     def widest(self) -> int:
-        """Cells of the longest line; at least 1."""
+        """Return the width of the longest line in cells; at least 1."""
         sides: tuple[Side, Side] = ("old", "new")
         every = (self._widest_of(file, side) for file in range(len(self.files)) for side in sides)
         return max(every, default=1) or 1
@@ -210,24 +210,24 @@ class DiffDocument:
         return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
 
     def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
-        """The rows in one form; the same ones for the same folds."""
+        """Return the rows of the split form (`beside`) or the unified one; cached for the last opened folds."""
         return self._rows_of(frozenset(opened), beside)
 
     def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
         return (split_rows if beside else unified_rows)(self.files, opened)
 
     def _is_plain(self, file: int, side: Side) -> bool:
-        """Whether every sign of a side is painted as one cell."""
+        """Return whether every character of a side takes one cell."""
         text = self.files[file].before if side == "old" else self.files[file].after
         return text is not None and text.isascii() and text.replace("\n", "").isprintable()
 
     def _cells(self, file: int, side: Side) -> Sequence[int]:
-        """How many cells each line of one side takes."""
+        """Return how many cells each line of one side takes."""
         lines = self.lines(file, side)
         return PlainCells(lines) if self.is_plain(file, side) else [line_cells(line) for line in lines]
 
     def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
-        """Syntax of one line; empty while it is still far from what is known (see `work`)."""
+        """Return the syntax of one line; empty while the line is far beyond what is known (see `work`)."""
         lexed = self._lexed.get((file, side))
         if lexed is None:
             diff = self.files[file]
@@ -239,7 +239,7 @@ class DiffDocument:
         return lexed.line(line)
 
     def work(self) -> bool:
-        """One step towards syntax that was asked for and was too far; whether it is known now."""
+        """Work one step towards syntax that was asked for too far ahead; return whether it is known now."""
         if self._wanted is None:
             return True
         lexed, line = self._wanted
@@ -257,7 +257,7 @@ class DiffDocument:
         return paint_line(self._standing[file].shown(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
-        """What changed inside a line of a hunk that became another line, or was one."""
+        """Return what changed inside a line that has a counterpart on the other side of its hunk; empty without one."""
         other = self._partner(file, hunk, side, line)
         if other is None:
             return []
@@ -268,7 +268,7 @@ class DiffDocument:
         return changed_words(diff.old[old].removesuffix("\n"), diff.new[new].removesuffix("\n"))
 
     def _partner(self, file: int, hunk: int, side: Side, line: int) -> int | None:
-        """The line of the other side that a line of a hunk became or was."""
+        """Return the line of the other side that a line of a hunk became or was, or None."""
         part = self.files[file].hunks[hunk]
         olds, news = part.old_end - part.old, part.new_end - part.new
         if not is_paired_by_order(olds, news):
@@ -278,7 +278,7 @@ class DiffDocument:
         return other + place if place < min(olds, news, _MOST_PAIRS) else None
 
     def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
-        """For each side of a hunk which line of the other one a line belongs to."""
+        """Return, for each side of a hunk, which line of the other side each line belongs to."""
         diff = self.files[file]
         part = diff.hunks[hunk]
         pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])

@@ -1,4 +1,4 @@
-"""Where the rows of a diff lie on the screen: gutter, columns, wrapped lines, hunks. Pure; made anew for each width."""
+"""Where the rows of a diff lie on the screen: gutter, columns, wrapped lines, hunks. Pure; made for each width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.view.wrapping import wrapped
 NARROW = 60
 _ONE_LINE = ("file", "fold", "no-newline", "remark")
 LONGEST = 4_000
-"""Signs of a line shown without wrapping; the rest is there when lines wrap."""
+"""How many characters of a line are shown without wrapping; wrapping shows all."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Look:
 
 
 class Geometry:
-    """The rows of a document in one look."""
+    """The rows of a document as they lie in one look."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Geometry:
 
     @property
     def height(self) -> int:
-        """Screen lines of everything."""
+        """How many screen lines all rows take."""
         return self._starts[-1] if self._starts else len(self.rows)
 
     @property
@@ -70,51 +70,51 @@ class Geometry:
         return len(self._hunk_tops)
 
     def at(self, y: int) -> tuple[int, int]:
-        """The row on screen line `y`, and which of its wrapped parts."""
+        """Return the row on screen line `y`, and which of its wrapped parts is there."""
         if self._starts is None:
             return y, 0
         row = bisect_right(self._starts, y) - 1
         return row, y - self._starts[row]
 
     def top_of(self, row: int) -> int:
-        """The screen line a row begins at."""
+        """Return the screen line on which a row begins."""
         return self._starts[row] if self._starts else row
 
     def start_from(self, y: int) -> int:
-        """The first screen line at `y` or below it that begins a row."""
+        """Return the first screen line at `y` or below it that begins a row."""
         row, part = self.at(y)
         return y if part == 0 else self.top_of(row + 1)
 
     def hunk_row(self, hunk: int) -> int:
-        """The first row of a hunk (counted over all files)."""
+        """Return the first row of a hunk (counted over all files)."""
         return self._hunk_tops[hunk]
 
     def hunk_at(self, row: int) -> int:
-        """The hunk a row belongs to, counted over all files; -1 for an unchanged row."""
+        """Return the hunk a row belongs to, counted over all files; -1 for an unchanged row."""
         return bisect_right(self._hunk_tops, row) - 1 if self.rows[row].hunk >= 0 else -1
 
     def hunk_from(self, row: int) -> int:
-        """The first hunk that begins at a row or below it (the count of hunks when there is none)."""
+        """Return the first hunk that begins at a row or below it, or the count of hunks if none does."""
         return bisect_left(self._hunk_tops, row)
 
     def folds_around(self, hunk: int) -> list[FoldId]:
-        """The folds directly above and below a hunk."""
+        """Return the folds directly above and below a hunk."""
         above = self._hunk_tops[hunk - 1] if hunk else 0
         below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
         return self.rows.folds(above, below)
 
     def row_of(self, line: LineId) -> int:
-        """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
+        """Return the row of a line, or of the fold that hides it; -1 for any other line."""
         return self.rows.row_of(line)
 
     def lines_from(self, row: int) -> tuple[int, int]:
-        """The first old and the first new line at a row or below it; past the last where there is none."""
+        """Return the first old and the first new line at a row or below it; past the last line if there is none."""
         old, new = self.rows.lines_from(row)
         past = self.document.most_lines
         return old if old >= 0 else past, new if new >= 0 else past
 
     def wraps(self, row: DiffRow, side: Side) -> list[int]:
-        """Where the painted parts of one side of a row begin."""
+        """Return where the painted parts of one side of a row begin."""
         line = row.old if side == "old" else row.new
         if line < 0 or row.kind in _ONE_LINE:
             return [0]
@@ -126,7 +126,7 @@ class Geometry:
         return [0, *accumulate(height for _, head, count in self.rows.runs() for height in self._heights(head, count))]
 
     def _heights(self, head: DiffRow, count: int) -> list[int]:
-        """How many screen lines each row of a run takes."""
+        """Return how many screen lines each row of a run takes."""
         if head.kind in _ONE_LINE:
             return [1] * count
         if head.kind == "changed":
@@ -148,7 +148,7 @@ _MOST = 4  # with and without a scroll bar, before and after the window got anot
 
 
 class Geometries:
-    """What was worked out once is kept until something else is shown."""
+    """Keeps each geometry that was worked out until something else is shown."""
 
     def __init__(self) -> None:
         self._made: dict[Look, Geometry] = {}
@@ -156,7 +156,7 @@ class Geometries:
     def at(
         self, look: Look, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
     ) -> Geometry:
-        """The rows in one look."""
+        """Return the geometry of the document in one look."""
         if look not in self._made:
             while len(self._made) >= _MOST:
                 self._made.pop(next(iter(self._made)))
@@ -164,5 +164,5 @@ class Geometries:
         return self._made[look]
 
     def clear(self) -> None:
-        """There is something else to show."""
+        """Forget all geometries, as there is something else to show."""
         self._made.clear()

@@ -1,4 +1,4 @@
-"""What stands out in a diff beside the changes themselves: the cursor's line and the places a search found."""
+"""How lines of a diff are painted: escapes, dots and syntax, and the marks of the cursor and of search matches."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Marks:
-    """Kept by a view and read by its painter."""
+    """What is marked in a diff; kept by a view and read by its painter."""
 
     cursor: int = -1
-    """The row the person stands on, -1 for none."""
+    """The row of the cursor, -1 for none."""
     found: Mapping[LineId, Sequence[tuple[int, int]]] = field(default_factory=dict)
-    """Where in a line a search matches."""
+    """Where the search matches in each line, as start and end."""
     here: tuple[LineId, int] | None = None
-    """The match the person stands on: its line and where it begins."""
+    """The current match: its line and where it begins."""
     left_out: Collection[int] = ()
     """Hunks that are not taken: what they would remove stays, what they would add does not come."""
 
 
 def line_of(row_file: int, old: int, new: int) -> LineId | None:
-    """The line a row stands for: its new one, or the old one of a row that has no other."""
+    """Return the line a row stands for: its new line or, if it has none, its old one; None if it has neither."""
     if new >= 0:
         return row_file, "new", new
     return (row_file, "old", old) if old >= 0 else None
@@ -49,25 +49,25 @@ _LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
 
 @dataclass(frozen=True)
 class PaintedLine:
-    """One line ready to paint; `places[i]` is where sign `i` of the raw line begins (`None`: nothing moved)."""
+    """One line ready to paint; `places[i]` is where character `i` of the raw line begins (`None`: nothing moved)."""
 
     text: str
     places: tuple[int, ...] | None = None
 
     def place(self, index: int) -> int:
-        """Where sign `index` of the raw line stands in the painted text."""
+        """Return where character `index` of the raw line stands in the painted text."""
         if self.places is None:
             return min(index, len(self.text))
         return self.places[min(index, len(self.places) - 1)]
 
 
 def is_plain(body: str) -> bool:
-    """Whether a line without its end is painted as it is, one cell a sign."""
+    """Return whether a line, without its newline, is painted as it is, one cell a character."""
     return body.isascii() and body.isprintable() and "   " not in body.strip(" ") and not body.endswith(" ")
 
 
 def paint_line(line: str) -> PaintedLine:
-    """The line without its newline: tabs to their stops, long or trailing blanks as dots, hidden signs as escapes."""
+    """Return the line without newline: tabs expanded, long or trailing blanks as dots, hidden characters escaped."""
     body = line.removesuffix("\n")
     if is_plain(body):
         return PaintedLine(body)
@@ -93,13 +93,13 @@ def _painted_signs(body: str) -> Iterator[str]:
 
 
 def line_cells(line: str) -> int:
-    """How many cells the painted line takes."""
+    """Return how many cells the painted line takes."""
     body = line.removesuffix("\n")
     return len(body) if is_plain(body) else cell_len(paint_line(line).text)
 
 
 def wrap_places(text: str, width: int) -> list[int]:
-    """Where each painted row of `width` cells begins; at least one row, a wide sign is never cut in two."""
+    """Return where each painted row of `width` cells begins; at least one, and no wide character is cut in two."""
     if len(text) <= width and text.isascii():
         return [0]
     if text.isascii():
@@ -115,7 +115,7 @@ def wrap_places(text: str, width: int) -> list[int]:
 
 
 def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
-    """The signs that lie whole in `width` cells from cell `start`: first, end, and blank cells in front of them."""
+    """Return what lies whole in `width` cells from cell `start`: first character, end, and blank cells before them."""
     if text.isascii():
         return min(start, len(text)), min(start + width, len(text)), 0
     first, cell = 0, 0
@@ -146,11 +146,11 @@ _STYLES = {
     "Name.Tag": "keyword",
     "Name.Attribute": "builtin",
 }
-"""Names of pygments' token kinds, and the style of each kind and of all below it."""
+"""Names of pygments' token kinds, and the style of each kind and of its subkinds."""
 
 
 class SyntaxSpan(NamedTuple):
-    """Signs `start`..`end` of a line have the style `name`."""
+    """Characters `start`..`end` of a line, which have the style `name`."""
 
     start: int
     end: int
@@ -175,7 +175,7 @@ class Lexed:
                 self._add(*token)
 
     def line(self, line: int) -> list[SyntaxSpan]:
-        """The spans of one line, as far as they are known."""
+        """Return the spans of one line, as far as they are known."""
         return self._lines[line] if line < len(self._lines) else []
 
     @property
@@ -194,7 +194,7 @@ class Lexed:
 
 
 def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Column, style and text of each token; nothing for texts that are too big or of no known kind."""
+    """Yield column, style and text of each token; nothing for texts that are too big or of no known kind."""
     lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MOST_SIGNS else None
     if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
         return
@@ -226,27 +226,27 @@ def _style_of(kind: tuple[str, ...]) -> str:
 
 
 _BLOCK = 64
-"""Lines that are looked through at once."""
+"""How many lines are checked for secrets at once."""
 _OVER_LINES = "PRIVATE KEY"
-"""The mark of a secret that goes over several lines."""
+"""Marks a secret that spans several lines."""
 
 
 class Standing:
-    """What one file held: a secret in it shows as dots, one for each sign."""
+    """The lines of a file's two sides with each secret from before the change as dots, one for each character."""
 
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff
         self._is_free = lru_cache(1_024)(self._looked_through)
 
     def shown(self, side: Side, at: int) -> str:
-        """A line of either side as it may be seen."""
+        """Return a line of either side; in a line of the old text, secrets become dots."""
         line = (self._diff.old if side == "old" else self._diff.new)[at]
         if self._is_free(side, at // _BLOCK):
             return line
         return self._key_lines.get(line) or self._dotted(line)
 
     def _looked_through(self, side: Side, block: int) -> bool:
-        """Whether no line of a block of lines can hold a secret: most of them are known so with one look."""
+        """Return whether no line of a block can hold a secret, so that most blocks need only one check."""
         lines = self._diff.old if side == "old" else self._diff.new
         return not self._has_keys and not _secrets().may_stand_in("".join(lines[block * _BLOCK : (block + 1) * _BLOCK]))
 
@@ -260,12 +260,12 @@ class Standing:
 
     @cached_property
     def _has_keys(self) -> bool:
-        """Whether it held keys that go over several lines."""
+        """Whether the old text held keys that span several lines."""
         return _OVER_LINES in (self._diff.before or "")
 
     @cached_property
     def _key_lines(self) -> dict[str, str]:
-        """The lines of keys that go over several, and what is seen of each."""
+        """The lines of keys that span several lines, and what is shown of each."""
         if not self._has_keys:
             return {}
         seen = zip(self._diff.old, split_lines(dotted(self._diff.before or "")), strict=True)
@@ -273,7 +273,7 @@ class Standing:
 
 
 def dotted(text: str) -> str:
-    """A text that stood there before, as it may be seen."""
+    """Return a text from before a change with its secrets as dots."""
     return _secrets().dotted(text)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a diff as runs of consecutive lines: a row is made when it is looked at. Pure; made by `layout`.
+"""The rows of a diff as runs of consecutive lines; a row is made when it is looked at. Pure.
 
 A hunk of many lines is one or two runs, so a long diff is laid out without a step for each of its lines.
 """
@@ -18,9 +18,9 @@ LineId: TypeAlias = tuple[int, Side, int]
 
 
 class DiffRow(NamedTuple):
-    """One row: line numbers from 0, -1 where a side has none; `size` is how many lines a fold hides.
+    """One row: line numbers from 0, -1 if a side has none; `size` is how many lines a fold hides.
 
-    Kind "changed" is of the side-by-side form alone, where one row holds a removed and an added line.
+    Only the side-by-side form has rows of kind "changed", which hold a removed and an added line.
     """
 
     kind: RowKind
@@ -31,13 +31,13 @@ class DiffRow(NamedTuple):
     size: int = 0
 
     def after(self, lines: int) -> DiffRow:
-        """The row so many lines further in its run."""
+        """Return the row `lines` rows further in its run."""
         kind, file, old, new, hunk, size = self
         return DiffRow(kind, file, old + lines if old >= 0 else -1, new + lines if new >= 0 else -1, hunk, size)
 
 
 class Run(NamedTuple):
-    """Rows of one kind whose lines follow each other: where it begins among all rows, its first row, how many."""
+    """Rows of one kind with consecutive lines: where the run begins among all rows, its first row, how many rows."""
 
     start: int
     head: DiffRow
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
 
 class Rows:
-    """All rows, in order."""
+    """All rows of a diff, in order."""
 
     def __init__(self) -> None:
         self._heads: list[tuple[RowKind, int, int, int, int, int]] = []
@@ -63,14 +63,14 @@ class Rows:
         return (head.after(step) for _, head, count in self.runs() for step in range(count))
 
     def add(self, head: tuple[RowKind, int, int, int, int, int], count: int = 1) -> None:
-        """Some more rows at the end, beginning with this one: a row, or the parts of one."""
+        """Append `count` rows, the first of which is `head`: a row, or the fields of one."""
         if count > 0:
             self._heads.append(head)
             self._starts.append(self._size)
             self._size += count
 
     def runs(self, first: int = 0, end: int | None = None) -> Iterator[Run]:
-        """The runs that reach into rows `first`..`end`."""
+        """Yield the runs that reach into rows `first`..`end`."""
         starts = self._starts
         begin = max(0, bisect_right(starts, first) - 1)
         for at in range(begin, len(starts) if end is None else bisect_left(starts, end)):
@@ -78,7 +78,7 @@ class Rows:
             yield Run(starts[at], DiffRow(*self._heads[at]), until - starts[at])
 
     def hunk_tops(self) -> list[int]:
-        """The first row of each hunk."""
+        """Return the first row of each hunk."""
         tops = []
         file = hunk = -1
         for start, (_, in_file, _, _, in_hunk, _) in zip(self._starts, self._heads, strict=True):
@@ -88,11 +88,11 @@ class Rows:
         return tops
 
     def folds(self, first: int = 0, end: int | None = None) -> list[FoldId]:
-        """The folds among rows `first`..`end`."""
+        """Return the folds among rows `first`..`end`."""
         return [(head.file, head.old) for _, head, _ in self.runs(first, end) if head.kind == "fold"]
 
     def row_of(self, line: LineId) -> int:
-        """The row of a line; of an unchanged line that is folded away the fold, of any other -1."""
+        """Return the row of a line, or of the fold that hides it; -1 for any other line."""
         file, side, number = line
         for start, head, count in self.runs():
             at = head.old if side == "old" else head.new
@@ -104,7 +104,7 @@ class Rows:
         return -1
 
     def lines_from(self, row: int) -> LineNumbers:
-        """The first old and the first new line at a row or below it, -1 where there is none."""
+        """Return the first old and the first new line at a row or below it, -1 for a side that has none."""
         old = new = -1
         for start, head, _ in self.runs(max(0, row)):
             here = head.after(max(0, row - start))

@@ -13,7 +13,7 @@ MOST_MATCHES: Final = 10_000
 
 
 class Match(NamedTuple):
-    """One place: the file it is in (from 0), the side and line, and from which sign of the line to which."""
+    """One match: its file (from 0), side and line, and its start and end in the line."""
 
     file: int
     side: Side
@@ -23,7 +23,7 @@ class Match(NamedTuple):
 
 
 def find(needle: str, diff: FileDiff, file: int = 0) -> list[Match]:
-    """All places of `needle` in a file, in the order its lines are shown; a capital in it makes capitals count.
+    """Return all matches of `needle` in a file, in the order its lines are shown; a capital in it makes case count.
 
     Unchanged lines count once. At most MOST_MATCHES are found.
     """

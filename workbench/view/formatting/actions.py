@@ -22,7 +22,7 @@ from workbench.view.state import CHANGED_BACK, ActionItem
 from workbench.view.wrapping import count_lines
 
 LONGEST = 2_000
-"""Characters of an argument that one line looks at."""
+"""How many characters of an argument are looked at for one line."""
 
 STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
     "proposed": ("○", "dim"),
@@ -35,7 +35,7 @@ STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
     "skipped": ("–", "dim"),
     "lost": ("!", "failed"),
 }
-"""Sign and style of each phase."""
+"""The sign and style of each phase."""
 
 _FILES_RESTORED: Final = Presentation(icon="±", result="changes")
 _GROUP: Final = re.compile(r"\[([^\[\]]*)\]")
@@ -82,7 +82,7 @@ def _action_line(item: ActionItem, workspace: str) -> str:
 
 
 def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
-    """Return a call on one line, safe to show, by the template of its tool; else its name and arguments."""
+    """Return a call on one line, safe to show: its tool's template filled in, or its name and arguments."""
     template = presentation_of(tool, arguments, recorded).headline
 
     def shown(field: str, how: str) -> str:
@@ -93,7 +93,7 @@ def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | N
 
 
 def _filled(template: str, shown: Callable[[str, str], str]) -> str:
-    """Return the template with its fields replaced; empty where it has fields and all are empty."""
+    """Return the template with its fields replaced, or an empty text if it has fields and all are empty."""
     values: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -126,7 +126,7 @@ def _line_range(value: object) -> str:
 
 
 def copied(item: ActionItem) -> tuple[str, str]:
-    """Return what is worth copying of an action (a command, a path, what it is about), and its name in words first."""
+    """Return what is worth copying of an action (a command, a path, what it is about), after its name in words."""
     main = presentation(item).subject
     value = item.arguments.get(main)
     if isinstance(value, str) and value:
@@ -135,7 +135,7 @@ def copied(item: ActionItem) -> tuple[str, str]:
 
 
 def outcome(item: ActionItem) -> str:
-    """How it ended, in at most a few words: `exit 1`, `+3 −1`, `rejected`, or nothing."""
+    """Return how the action ended in a few words (`exit 1`, `+3 −1`, `rejected`), or an empty text."""
     if item.phase in _OUTCOMES:
         return _OUTCOMES[item.phase]
     if item.exit_code == -1 and item.phase == "done":
@@ -156,14 +156,14 @@ def _outcome_value(item: ActionItem, field: str, counts: str) -> str:
 
 
 def plus_minus(added: int, removed: int) -> str:
-    """`+3 −1`; a side that is zero is left out, unless both are."""
+    """Return a count of lines like `+3 −1`; a side that is zero is left out, or `±0` if both are."""
     if not added and not removed:
         return "±0"
     return " ".join(part for part in (f"+{added}" if added else "", f"−{removed}" if removed else "") if part)
 
 
 def seconds(value: float, *, live: bool = False) -> str:
-    """A duration as a person reads it: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
+    """Return a duration in readable form: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
     if value >= 3600:
         return f"{int(value) // 3600} h {int(value) % 3600 // 60:02d}"
     if value >= 60:
@@ -174,7 +174,7 @@ def seconds(value: float, *, live: bool = False) -> str:
 
 
 def short_path(path: str, workspace: str = "") -> str:
-    """The path as shown: relative to the workspace when it lies in it."""
+    """Return the path as shown: relative to the workspace if it is inside it."""
     pure = PurePath(path)
     if workspace and pure.is_relative_to(workspace):
         path = str(pure.relative_to(workspace))
@@ -192,7 +192,7 @@ def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _short(value: object, width: int = 300, show: Callable[..., str] = visible) -> str:
-    """The first line; a sign of more where lines follow."""
+    """Return the first line, with an ellipsis if more lines follow."""
     text = str(value)[:LONGEST].strip()
     line = first_line(text, width, show)
     return f"{line} …" if "\n" in text and not line.endswith("…") else line
@@ -235,11 +235,11 @@ _SHOWN_ELSEWHERE: Final = frozenset(
         *("task_list", "files", "response"),
     )
 )
-"""What stands in the result's text, among the arguments or in the diff."""
+"""Fields that are shown in the result's text, among the arguments or in the diff."""
 
 
 def result_facts(observation: Mapping[str, Any]) -> Iterator[str]:
-    """A line each; a field of a tool of somebody else's is told by its name."""
+    """Yield one line for each fact about the result; a field that is not known here is introduced by its name."""
     for name, value in observation.items():
         if name in _SHOWN_ELSEWHERE or value is None or value in ("", [], {}):
             continue

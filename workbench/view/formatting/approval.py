@@ -1,6 +1,6 @@
-"""A question in words: all that will run, why it is asked, what the model says. Pure; used by the approval screen.
+"""The text of a question: what will run, why it is asked, what the model says. Pure; used by the approval screen.
 
-Text is safe to show: each line went through `paint_line`, so what hides elsewhere is an escape or a dot here.
+All text is safe to show: each line went through `paint_line`, so hidden characters appear as an escape or a dot.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from workbench.view.approval.rule_trial import Trial
 
 Shown = tuple[str, str, str]
-"""A sign before the line, the line (not yet safe to show), the name of its style."""
+"""The sign before a line, the line (not yet safe to show) and the name of its style."""
 SHOWN = 8
-"""Changed lines that the question itself shows; its full text has all of them."""
+"""How many changed lines the question itself shows; its full text has all of them."""
 
 
 def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[Shown]:
-    """Each file's other change, at most so many lines of it."""
+    """Yield what others changed in each stale file, at most `most` lines per file (all for None)."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
         counts = plus_minus(change.added, change.removed)
@@ -49,7 +49,7 @@ def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[
 
 
 def wanted_by_agent(action: ActionItem) -> Iterator[Shown]:
-    """For the full text: what the agent wanted to make of the file that it had seen."""
+    """Yield, for the full text, the change that the agent wanted to make to the file as it had seen it."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.wanted)
         yield "", f"{change.path} as the agent wanted it  {plus_minus(change.added, change.removed)}", "label"
@@ -66,23 +66,23 @@ def _lines(change: FileDiff) -> Iterator[Shown]:
 LONGEST_QUOTE = 300
 EDITED = "Edited by you. It is rated anew, and asked about again when that comes out higher than now, or HIGH."
 _REASONS = 36
-"""The column in which the reasons of parts begin."""
+"""The column in which the reasons of a command's parts begin."""
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
 class Said(NamedTuple):
-    """One line that is safe to show, and the name of its style (of the text widget; "" for plain)."""
+    """One line that is safe to show, and the name of its style in the text widget ("" for plain)."""
 
     text: str
     style: str = ""
     indent: int = 0
-    """Columns that its further rows stand further in."""
+    """How many columns its wrapped rows are indented."""
 
 
 def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[Said]:
-    """All of what will run: the command or the arguments, then the parts of a command with their risks.
+    """Return all of what will run: the command or the arguments, then the parts of a command with their risks.
 
-    With `edited` the person's own arguments, which are not rated yet.
+    With `edited` these are the user's own arguments, which are not rated yet.
     """
     if edited is not None:
         own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
@@ -100,7 +100,7 @@ def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> li
 
 
 def why_asked(action: ActionItem, mode: str) -> list[Said]:
-    """The rule that asks, reasons, the model's own words and the folder it happens in."""
+    """Return the rule that asks, the reasons, the model's own words and the working directory."""
     rule = action.rule or f'mode "{mode}"'
     lines = _asker(action)
     lines += [Said(on_one_line(f"Why asked: {rule}.") + _quote(action))]
@@ -111,7 +111,7 @@ def why_asked(action: ActionItem, mode: str) -> list[Said]:
 
 
 def reasons(action: ActionItem) -> list[Said]:
-    """For whom it is asked, and the reasons that do not stand beside a part of what runs."""
+    """Return which sub-agent asks, if any, and the reasons that do not stand beside a part of what runs."""
     said = {segment.reason for segment in action.segments}
     return _asker(action) + [
         Said(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in said
@@ -123,7 +123,7 @@ def _asker(action: ActionItem) -> list[Said]:
 
 
 def _quote(action: ActionItem) -> str:
-    """What the model said of it; nothing of a risk that it did not name, or was not asked for."""
+    """Return what the model said about the action; without its risk if it named none or was not asked for one."""
     said = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
     if not risk and not said:
@@ -132,14 +132,14 @@ def _quote(action: ActionItem) -> str:
 
 
 def files_written(action: ActionItem) -> list[FileDiff]:
-    """The differences the action would make, named below its folder where they lie in it."""
+    """Return the differences the action would make; paths inside the working directory are relative to it."""
     return [
         _compared(revealed(short_path(delta.path, action.working_dir), lines=False), delta.before, delta.after)
         for delta in action.preview
     ]
 
 
-_compared = lru_cache(8)(compare)  # a question compares its files more than once
+_compared = lru_cache(8)(compare)  # cached because a question compares its files more than once
 
 
 def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
@@ -163,7 +163,7 @@ def _edit_line(action: ActionItem) -> str:
 
 
 def argument_lines(arguments: Mapping[str, Any]) -> Iterator[Said]:
-    """Each as `name: value`; a value of several lines below its name."""
+    """Yield each argument as `name: value`; a value of several lines goes below its name."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         if "\n" not in text:
@@ -175,7 +175,7 @@ def argument_lines(arguments: Mapping[str, Any]) -> Iterator[Said]:
 
 
 def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
-    """A part of the command: short ones on one line with their risk, long ones above it."""
+    """Yield the lines for a part of a command: a short part beside its risk, a long one above it."""
     shown = [on_one_line(line) for line in text.split("\n")]
     if len(shown) == 1 and len(shown[0]) <= 24:
         yield Said(f"  {shown[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
@@ -186,7 +186,7 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
 
 
 def on_one_line(text: str) -> str:
-    """One line of it; a tab is an escape too (in a command it is no mere blank), and so are look-alike letters."""
+    """Return the text on one line, with tabs (no mere blanks in a command) and look-alike letters as escapes."""
     return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text
 
 
@@ -195,11 +195,11 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
     ("folder", "this folder", "every session here, in your own rules file"),
     ("person", "everywhere", "every session of yours, in your own rules file"),
 )
-"""Name, label and what it means."""
+"""The name of each scope, its label and what it means."""
 
 
 def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) -> list[Line]:
-    """All of it, in at most `room` lines as long as the rule fits one."""
+    """Return the lines of the "always" panel: at most `room` of them, as long as the rule fits on one line."""
     painted = paint_line(rule).text
     lines: list[Line] = [[Piece("This rule would be saved, as it stands here:", "dim")]]
     lines += [[Piece(f"  {painted[at : at + width - 2]}", "bold")] for at in range(0, len(painted), max(1, width - 2))]
@@ -230,11 +230,11 @@ def _action(item: ActionItem, width: int) -> Line:
 RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _MOST = 5
 _LARGE = 200_000
-"""Characters of a change that is not compared only to be counted in a list."""
+"""The size in characters from which a change is not compared only to count its lines in a list."""
 
 
 def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
-    """One line for each action that waits, the one at `at` marked; of many only those around it."""
+    """Return one line for each waiting action, the one at `at` marked; if there are many, only those around it."""
     first = max(0, min(at - _MOST // 2, len(waiting) - _MOST))
     return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
 
@@ -252,7 +252,7 @@ def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
 
 
 def _counted(item: ActionItem) -> str:
-    """How much a small change adds and removes: several of one file are told apart by it."""
+    """Return how many lines a small change adds and removes, which tells several changes of one file apart."""
     size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
     if not item.preview or size > _LARGE:
         return ""
@@ -261,7 +261,7 @@ def _counted(item: ActionItem) -> str:
 
 
 def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
-    """Everything that these actions would run and write, and why each is asked; before it that some were left out."""
+    """Return all that these actions would run and write, and why each is asked; says first how many are left out."""
     lines: list[Said] = []
     if left_out:
         them = (
@@ -300,18 +300,18 @@ class Moment:
     """How many actions wait."""
     may_always: bool = False
     may_edit: bool = True
-    """Whether the arguments are the agent's, so that they can be changed."""
+    """Whether the arguments are the agent's and may be changed."""
     key: Callable[[str, str], str] = lambda name, usual: usual
-    """The key of a binding of that id, the person's own or the usual one."""
+    """Returns the key of a binding by its id and its usual key: the user's own key or the usual one."""
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
-    """While a note is written."""
+    """Return the keys that work while a note is written."""
     return (("enter", "reject" if rejecting else "keep the note"), ("esc", "back"))
 
 
 def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
-    """The keys that work now; what still keeps `y` from working is said in its place."""
+    """Return the keys that work now; while `y` does not, a remark in its place says why."""
     key = now.key
     edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
     edits = edits if now.may_edit else ()
@@ -333,7 +333,7 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
 
 
 def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
-    """Where several are approved at once."""
+    """Return the keys that work while several actions are approved at once."""
     approve: Hint = ("Y", f"approve all {count}") if seen else ("", "↓ scroll to the end, then Y")
     return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
 

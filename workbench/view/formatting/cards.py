@@ -1,4 +1,4 @@
-"""An action as a card of the conversation: one line, and a few lines of what came of it. Pure; `widgets.card` paints.
+"""An action as a card of the conversation: its line and a few lines of its result. Pure; `widgets.card` paints it.
 
 A card has the same number of lines at every width, so that the conversation never has to measure it twice.
 """
@@ -26,7 +26,7 @@ _EXACT_UP_TO = 1_000_000
 
 @lru_cache(maxsize=128)
 def first_changes(before: str | None, after: str | None, limit: int) -> tuple[tuple[str, str], ...]:
-    """At most `limit` pairs of a sign (`+` or `−`) and a line, in the order of the file."""
+    """Return at most `limit` pairs of a sign (`+` or `−`) and a line, in the order of the file."""
     old, new, _ = trim_common(*changed_lines(before, after))
     if len(old) * len(new) > _EXACT_UP_TO:
         old, new = old[:500], new[:500]
@@ -47,12 +47,12 @@ LONGEST_LINE: Final = 1_000
 
 
 def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
-    """All lines of a card, each at most `width` cells; `now` is for what runs."""
+    """Return all lines of a card, each at most `width` cells; `now` gives the time of an action that runs."""
     return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
 
 
 def shown_output(item: ActionItem) -> str:
-    """What a tool printed, without what was said to the model about it."""
+    """Return what a tool printed, without what the model was told about it."""
     said = item.observation.get("output")
     told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
     return str(said) if told else item.output
@@ -109,7 +109,7 @@ def _body(item: ActionItem, width: int) -> list[Line]:
 
 
 def _asked(item: ActionItem, width: int) -> list[Line]:
-    """The rest of a question, and the numbered answers to choose from."""
+    """Return the rest of a question's text and its numbered answers."""
     question = read_question(item.arguments)
     rest = question.text.split("\n")[1:]
     lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
@@ -132,7 +132,7 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
 
 
 def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
-    """The last lines of an output (the first ones of a thought or a search), and how many more there are."""
+    """Return the last lines of an output (with `head` the first ones), and how many more there are."""
     lines = text.rstrip().split("\n") if text.strip() else []
     more = max(0, len(lines) - OUTPUT_LINES)
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
@@ -156,7 +156,7 @@ _MOST_MARKS = 12
 
 
 def hunk_line(proposal: Proposal, current: int) -> Line:
-    """`2 of 3 hunks taken   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the one that is chosen."""
+    """Return a line like `2 of 3 hunks taken   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the current one."""
     count = proposal.count
     taken = count - len(proposal.out)
     words = f"{taken} of {counted(count, 'hunk')} taken"

@@ -1,4 +1,4 @@
-"""The whole of a question as plain text that can be searched, with what the person made of it; for the pager."""
+"""The detail page of an action and the whole of a question as plain, searchable text; for the pager."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PROPOSED = "As the agent proposed it:"
 
 
 def full_text(action: ActionItem, proposal: Proposal | None = None) -> str:
-    """What runs, what the model thought and said; what the person changed stands before what was proposed."""
+    """Return what runs, and what the model thought and said; the user's changes come before what was proposed."""
     return "\n".join(_lines(action, proposal))
 
 
@@ -58,7 +58,7 @@ def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
 
 
 def _changed_by_person(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
-    """What is written with the person's choice of hunks and their own text; nothing where that is the proposal."""
+    """Yield what is written with the user's choice of hunks and own text; nothing if that is the proposal."""
     if proposal is None or not (proposal.out or proposal.edited):
         return
     yield from ("", _YOURS)
@@ -82,14 +82,14 @@ PICTURES: Final = "PICTURES"
 
 
 def pictures(item: ActionItem) -> list[dict[str, Any]]:
-    """The pictures of an action's result, base64 in `data`."""
+    """Return the pictures of an action's result, with base64 in `data`."""
     content = item.observation.get("content")
     blocks = content if isinstance(content, list | tuple) else ()
     return [each for each in blocks if isinstance(each, dict) and each.get("type") == "image"][:_MOST_PICTURES]
 
 
 def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
-    """The line of a detail text below which each picture belongs, with the picture."""
+    """Return each picture by the line of the detail text that it goes below."""
     found = pictures(item)
     lines = text.split("\n") if found else []
     first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
@@ -102,15 +102,15 @@ def _picture(number: int, block: Mapping[str, Any]) -> str:
 
 
 def detail_title(item: ActionItem) -> str:
-    """One line: number, tool and how it stands."""
+    """Return one line with the action's number, tool, phase and outcome."""
     ended = outcome(item)
     return f"Action {item.number} · {item.tool} · {item.phase}{f' · {ended}' if ended else ''}"
 
 
 def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionItem] = ()) -> str:
-    """What was asked for, why it was allowed, what came of it, when and by which model; not yet safe to show.
+    """Return what was asked for, why it was allowed, its result, when and by which model; not yet safe to show.
 
-    `steps` are those of the sub-agent it called.
+    `steps` are the actions of the sub-agent it called.
     """
     parts = [*_parts(item, workspace), ("STEPS OF THE SUB-AGENT", "\n".join(_step(each, workspace) for each in steps))]
     return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in parts if body) + "\n"
@@ -143,14 +143,14 @@ def _result(item: ActionItem) -> str:
 
 
 def _words(item: ActionItem) -> str:
-    """The text of a result without the names of its pictures, which stand below."""
+    """Return the text of a result without the names of its pictures, which are listed below it."""
     content = item.observation["content"]
     return "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and "text" in each)
 
 
 def _risk(item: ActionItem) -> str:
     if item.by_person:
-        return ""  # nobody was asked
+        return ""  # a command of the user's needs no approval
     lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
     lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
     return "\n".join(lines)
@@ -186,7 +186,7 @@ def _time_and_model(item: ActionItem) -> str:
 
 
 def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
-    """The call of the model that asked for it."""
+    """Yield lines on the call of the model that proposed the action."""
     usage = answer.usage
     cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
     yield f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}"

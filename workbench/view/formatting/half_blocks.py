@@ -1,6 +1,6 @@
-"""A picture as rows of cells: two pixels a cell, one above the other, or signs of different weight. Pure.
+"""A picture as rows of cells: two pixels a cell, one above the other, or characters of different weight. Pure.
 
-Pillow decodes it; that is imported with the first picture.
+Pillow decodes it and is imported with the first picture.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 _MOST_PIXELS: Final = 50_000_000
 _MOST_CELLS: Final = 160
-"""No picture is kept finer than this, in cells of width; rows are as many at most."""
+"""The width in cells up to which detail is kept; there are at most as many rows."""
 _RAMP: Final = " .:-=+*#%@"
 Colour: TypeAlias = tuple[int, int, int]
 
 
 class Cell(NamedTuple):
-    """The upper and the lower pixel."""
+    """The colours of the upper and the lower pixel."""
 
     top: Colour
     bottom: Colour
 
 
 class Picture:
-    """A decoded picture, or why there is none to see; `size` is that of the original in pixels."""
+    """A decoded picture, or in `trouble` why it cannot be shown; `size` is that of the original in pixels."""
 
     def __init__(self, data: str) -> None:
         self.size = (0, 0)
@@ -47,7 +47,7 @@ class Picture:
         from PIL import Image
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is looked at below
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
             found = Image.open(io.BytesIO(data), formats=_FORMATS)
         with found:
             self.size = found.size
@@ -61,7 +61,7 @@ class Picture:
         return ground.convert("RGB")
 
     def rows(self, width: int, height: int) -> list[list[Cell]]:
-        """The picture in at most so many cells, its proportions kept; small ones are not made larger."""
+        """Return the picture in at most so many cells, its proportions kept; small ones are not enlarged."""
         image = self._image
         if image is None or width < 1 or height < 1:
             return []
@@ -76,11 +76,11 @@ class Picture:
 
 
 def sign(cell: Cell, ground: float) -> str:
-    """What stands for a cell where there are no colours: the more it differs from the ground, the heavier."""
+    """Return the character for a cell without colours: the more the cell differs from the ground, the heavier."""
     weight = abs(lightness(cell) - ground) / max(ground, 1 - ground)
     return _RAMP[min(len(_RAMP) - 1, round(weight * (len(_RAMP) - 1)))]
 
 
 def lightness(cell: Cell) -> float:
-    """From 0 for black to 1 for white."""
+    """Return the lightness of a cell, from 0 for black to 1 for white."""
     return sum(0.299 * red + 0.587 * green + 0.114 * blue for red, green, blue in cell) / (2 * 255)

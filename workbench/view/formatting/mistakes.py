@@ -1,4 +1,4 @@
-"""Mistakes in settings, keys and themes: in a few words, and all of them as a page by their files. Pure."""
+"""Mistakes in settings, keys and themes: in a few words, or all of them on a page, grouped by file. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAVES: Final = "The rest of these files counts; the usual values stand for wha
 
 
 def in_short(problems: Sequence[str], key: str) -> str:
-    """One line for a notice: the only mistake there is, or how many; `key` shows all of them."""
+    """Return one line for a notice: the only mistake, or how many there are; `key` shows all of them."""
     if len(problems) > 1:
         return f"{len(problems)} mistakes in settings and themes · {key} reads them"
     placed = _PLACED.fullmatch(problems[0])
@@ -23,7 +23,7 @@ def in_short(problems: Sequence[str], key: str) -> str:
 
 
 def mistakes_page(problems: Iterable[str]) -> str:
-    """All of them below the names of their files, each with its line."""
+    """Return all mistakes below the names of their files, each with its line number."""
     by_file: dict[str, list[str]] = {}
     for problem in problems:
         placed = _PLACED.fullmatch(problem)

@@ -1,4 +1,4 @@
-"""Rows of the timeline as pieces fitted to a width; pure, called by the timeline alone.
+"""Rows of the timeline and of the changes list as pieces fitted to a width; pure.
 
 Columns give way as the width shrinks: first tokens, then the cost, the duration, and the risk word becomes short.
 """
@@ -21,18 +21,18 @@ _SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": 
 _NOTICE_SIGNS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
 
 WITH_TOKENS, WITH_COST, WITH_DURATION, WITH_OUTCOMES, WITH_RISK_WORD = 96, 72, 48, 42, 34
-"""Widths from which a column is shown; outcomes stand in one where there is room for it, else close to the risk."""
+"""Widths from which a column is shown; outcomes get one if there is room for it, else stand close to the risk."""
 
 
 def has_row(item: Item) -> bool:
-    """Whether the timeline shows it: actions, messages of the person's, and notices that matter."""
+    """Return whether the timeline shows it: actions, messages of the user, and notices that matter."""
     return isinstance(item, ActionItem | UserItem) or (
         isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail))
     )
 
 
 def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
-    """The row of one item, exactly `width` cells."""
+    """Return the row of one item, exactly `width` cells."""
     if isinstance(item, ActionItem):
         return _action_row(item, width, now, workspace)
     if isinstance(item, UserItem):
@@ -64,7 +64,7 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:
     ended = outcome(item)
     tail: Line = []
-    if ended:  # otherwise what it did has the room
+    if ended:  # without an outcome, the action's line gets the room
         tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_OUTCOMES else cell_len(ended))]
     if width >= WITH_RISK_WORD:
         tail += [Piece(" "), Piece(pad(_risk(item), 7), _risk_style(item))]
@@ -99,7 +99,7 @@ def _risk_style(item: ActionItem) -> str:
 
 
 def _cost(item: ActionItem) -> str:
-    """What the call of the model cost; it stands at the first of its actions."""
+    """Return what the call of the model cost; only for the first of its actions."""
     answer = item.response
     return f"${answer.cost:.3f}" if answer is not None and answer.cost and not item.position else ""
 
@@ -121,7 +121,7 @@ _NAMES: Final[dict[Hand, str]] = {"agent": "the agent", "person": "you", "others
 
 
 def whose(file: FileState) -> str:
-    """Who changed it, as `by the agent and others`; empty where it was the agent alone or nobody knows."""
+    """Return who changed the file, as `by the agent and others`; empty if it was only the agent or is unknown."""
     if file.by <= {"agent"}:
         return ""
     *first, last = (name for hand, name in _NAMES.items() if hand in file.by)
@@ -129,14 +129,17 @@ def whose(file: FileState) -> str:
 
 
 def whose_sign(file: FileState) -> str:
-    """One cell: half filled where a part is the agent's, empty where none is; a blank where all of it is."""
+    """Return one cell: half filled if a part is the agent's, empty if none is, a blank if all is or it is unknown."""
     if not whose(file):
         return " "
     return "◐" if "agent" in file.by else "○"
 
 
 def in_groups(files: list[FileState]) -> list[FileState | str]:
-    """The agent's own first, then each group below a line that says whose it is; the agent's part before all else."""
+    """Return the files grouped by who changed them, each group below a line that says so.
+
+    The agent's own come first, without such a line, and groups with a part of the agent's before all others.
+    """
     rows: list[FileState | str] = []
     shares = sorted({(bool(file.by) and "agent" not in file.by, whose(file)) for file in files})
     for _, words in shares:
@@ -146,7 +149,7 @@ def in_groups(files: list[FileState]) -> list[FileState | str]:
 
 
 def from_home(path: Path) -> str:
-    """The path with `~` before it where it lies in the home folder."""
+    """Return the path, with `~` for the home directory if it is inside it."""
     try:
         return str(Path("~") / path.relative_to(Path.home()))
     except (ValueError, RuntimeError):

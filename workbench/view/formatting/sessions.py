@@ -1,6 +1,6 @@
-"""Rows of the sessions list as pieces fitted to a width; pure, called by the Sessions screen alone.
+"""The sessions list and the page of what a session costs, as text fitted to a width; pure.
 
-Columns give way as the width shrinks: first the folder, then how many actions, then what it cost.
+Columns of the list give way as the width shrinks: first the folder, then how many actions, then what it cost.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _TITLE_OF_FOUND = 30
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A session of the list, or a place in it where searched words stand."""
+    """A session of the list, or a match of a search in it."""
 
     entry: SessionSummary
     is_current: bool = False
     is_busy: bool = False
-    """Another process works in it."""
+    """Whether another process works in it."""
     found: SearchMatch | None = None
     words: tuple[str, ...] = ()
 
 
 def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
-    """One row, exactly `width` cells; `is_twin` where another one is called the same."""
+    """Return one row of exactly `width` cells; `is_twin` says that another session has the same title."""
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.found is not None:
         return [mark, *_found(row, width - 2)]
@@ -54,13 +54,13 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
 
 
 def _apart(entry: SessionSummary, width: int) -> str:
-    """What tells it from another one with the same title: when it began, and the end of its id."""
+    """Return what tells a session from another with the same title: when it began, and the end of its id."""
     tail = entry.id.rpartition("-")[2]
     return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_FOLDER else tail
 
 
 def details(row: SessionRow) -> str:
-    """One line on a session: its id, when it began, where, on which model, and what was said first under its title."""
+    """Return one line on a session: its id, when it began, its directory, its model, and its first message."""
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
@@ -70,7 +70,7 @@ def details(row: SessionRow) -> str:
 
 
 def title(entry: SessionSummary) -> str:
-    """What a session is called, on one line, safe to show."""
+    """Return what a session is called, on one line, safe to show."""
     if entry.damaged:
         return f"damaged: {first_line(entry.damaged, 200)}"
     said = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
@@ -78,7 +78,7 @@ def title(entry: SessionSummary) -> str:
 
 
 def when(at: datetime, now: datetime) -> str:
-    """The time of today, else the day."""
+    """Return the time if it is today, else the day."""
     local, today = at.astimezone(), now.astimezone()
     if local.date() == today.date():
         return f"{local:%H:%M}"
@@ -101,7 +101,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
 
 
 def _state(row: SessionRow) -> tuple[str, str]:
-    """How it stands, and the style of that: what waits for the person comes before who works in it."""
+    """Return the word for a session's state and its style; waiting for the user comes before being in use."""
     if row.entry.damaged:
         return "damaged", "failed"
     if row.entry.waiting:
@@ -129,7 +129,7 @@ _NAMES = {
 
 
 def spending_page(state: SessionState) -> str:
-    """The page as plain text."""
+    """Return the page of costs, tokens and context as plain text."""
     return "\n".join([*_session(state), "", *_context(state)])
 
 

@@ -1,4 +1,4 @@
-"""Image files in what is written or pasted: which there are, and what is said of each; reads only their heads."""
+"""Attachments of a message: image files it mentions or that are pasted, and marks for long pastes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Attached:
 
 
 def pasted_images(pasted: str, folder: Path) -> str:
-    """Mentions in place of a paste that is nothing but paths of images, as terminals write files dropped on them."""
+    """Return mentions for a paste of nothing but image paths, as terminals write dropped files; else an empty text."""
     if len(pasted) > _LONGEST_PASTE or not re.search(r"\.\w+['\"]?\s*$", pasted):
         return ""
     paths = [_path_of(word) for word in _words(pasted)]
@@ -37,12 +37,12 @@ def pasted_images(pasted: str, folder: Path) -> str:
 
 
 def look_at(paths: Iterable[str], folder: Path) -> list[Attached]:
-    """What is said of each that there is; for a thread."""
+    """Return what is said of each of these files that exists; call it in a thread."""
     return [_look(path, folder / path) for path in paths if _is_file(folder, path)]
 
 
 def images_named(text: str) -> list[str]:
-    """What a text mentions under the name of an image, each once; whether there is such a file is not looked at."""
+    """Return the mentioned paths that are named like images, each once; does not check that they exist."""
     return [path for path in dict.fromkeys(mention_names(text)) if is_named_so(path)]
 
 
@@ -69,7 +69,7 @@ def _is_file(folder: Path, path: str) -> bool:
 
 
 def _short(folder: Path, path: str) -> str:
-    """Relative to the folder where it is below it."""
+    """Return the path, relative to the directory if it is inside it."""
     whole = Path(path)
     try:
         return str(whole.relative_to(folder)) if whole.is_absolute() and whole.is_relative_to(folder) else path
@@ -92,21 +92,21 @@ def _look(path: str, place: Path) -> Attached:
 
 
 _LINES, _CHARACTERS = 20, 4_000
-"""What is longer is folded."""
+"""A paste with more lines or characters than this is folded."""
 
 
 class Pastes:
-    """Each mark stands for one text until the prompt is empty again."""
+    """Long pastes, each shown as a short mark that stands for its text until the prompt is empty again."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Relative paths of images are looked for in the folder."""
+        """Relative paths of images are looked up in `folder`."""
         self._folder = folder
         self._texts: dict[str, str] = {}
 
     def fold(self, pasted: str) -> str:
-        """What is to stand in the prompt for it: the text, with what could hide in it made visible, or a mark.
+        """Return what the prompt shows for a paste: its text with hidden characters made visible, or a mark for it.
 
-        Paths of images become mentions of them.
+        A long text gets a mark. Paths of images become mentions of them.
         """
         if self._folder is not None and (images := pasted_images(pasted, self._folder)):
             return images
@@ -123,11 +123,11 @@ class Pastes:
         return mark
 
     def expand(self, written: str) -> str:
-        """What is written, with the whole text in place of each mark."""
+        """Return the written text with the whole text in place of each mark."""
         for mark, text in self._texts.items():
             written = written.replace(mark, text)
         return written
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Forget all marks."""
         self._texts.clear()

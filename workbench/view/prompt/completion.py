@@ -1,4 +1,4 @@
-"""What the text before the cursor asks to be completed, and how a path is written in a message; pure."""
+"""Finds what the text before the cursor asks to have completed, ranks what fits, and keeps the choices; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 @dataclass(frozen=True)
 class Wish:
-    """The part of the line from `start` to the cursor is to become something; `of` is the command of an argument."""
+    """The part of the line from `start` to the cursor that asks for completion; `of` is the command of an argument."""
 
     kind: Kind
     query: str
@@ -36,7 +36,7 @@ class Wish:
 
 
 def wish_at(lines: list[str], row: int, column: int) -> Wish | None:
-    """What is asked for where the cursor stands."""
+    """Return what the text before the cursor asks to have completed, or None."""
     before = lines[row][:column]
     if row == 0 and len(lines) == 1 and before.startswith("/"):
         if found := _COMMAND.fullmatch(before):
@@ -49,7 +49,7 @@ def wish_at(lines: list[str], row: int, column: int) -> Wish | None:
 
 
 def mention_of(path: str) -> str:
-    """How a path is written in a message."""
+    """Return a path as it is written in a message: quoted if it needs to be."""
     return f'@"{path}"' if re.search(r"[\s\"]", path) or path[-1:] in BEHIND else f"@{path}"
 
 
@@ -57,7 +57,7 @@ _MAY_NAME_ONE = re.compile(r"@\"?[\w.-]+:")
 
 
 class ServerOffers:
-    """What was found last; `look` finds it anew and may be called in any thread."""
+    """The resources and prompts that MCP servers offer, as last found; `look` may be called in any thread."""
 
     def __init__(self, settings: Callable[[], Settings], folder: Path) -> None:
         self._settings = settings
@@ -65,7 +65,7 @@ class ServerOffers:
         self._found: MentionTargets | None = None
 
     def look(self) -> Sequence[str]:
-        """Look what is known now; the names of the resources."""
+        """Find what the servers offer now and return the names of the resources."""
         from workbench.tools.trust import SERVERS
 
         settings = self._settings()
@@ -78,7 +78,7 @@ class ServerOffers:
         return list(self._found.resources)
 
     def words_on(self, resource: str) -> str:
-        """A few words on a resource."""
+        """Return a few words on a resource, or an empty text."""
         return self._found.resources.get(resource, "") if self._found else ""
 
     @property
@@ -87,11 +87,11 @@ class ServerOffers:
         return list(self._found.prompts.values()) if self._found else ()
 
     def prompt(self, name: str) -> ServerPrompt | None:
-        """The prompt that is written `server:name`."""
+        """Return the prompt written as `server:name`, or None."""
         return self._found.prompts.get(name) if self._found else None
 
     def is_resource(self, text: str) -> Callable[[str], bool]:
-        """What tells whether a mention in this text names a resource; looked up now where it may matter."""
+        """Return a function that says if a mention names a resource; looks for them if the text may mention one."""
         if self._found is None and _MAY_NAME_ONE.search(text):
             self.look()
         found = self._found
@@ -99,18 +99,18 @@ class ServerOffers:
 
 
 Rank = tuple[int, int, str]
-"""How well a text fits: kind of fit (0 is best), length, the text in small letters."""
+"""How well a text fits: kind of fit (0 is best), length, the text in lower case."""
 
 
 def best(query: str, texts: Iterable[str], most: int) -> list[str]:
-    """The `most` texts that fit best, wherever the letters of the query stand in them in this order."""
+    """Return the `most` texts that fit best among those that contain the letters of the query in this order."""
     rank = ranking(query)
     found = ((fit, text) for text in texts if (fit := rank(text.lower())) is not None)
     return [text for _, text in heapq.nsmallest(most, found)]
 
 
 def ranking(query: str) -> Callable[[str], Rank | None]:
-    """A function from a text in small letters to its rank, or None where it does not fit."""
+    """Return a function that gives the rank of a text in lower case, or None if it does not fit."""
     wanted = query.lower()
     scattered = re.compile("".join(f"[^{re.escape(sign)}]*{re.escape(sign)}" for sign in wanted), re.DOTALL).match
 
@@ -134,7 +134,7 @@ def _kind(wanted: str, text: str, name: str, scattered: Callable[[str], object])
 
 
 def places(query: str, text: str) -> Sequence[int]:
-    """Where the letters of the query stand in the text, to make them stand out; together where they can."""
+    """Return where the letters of the query stand in the text, to highlight them; in one piece if possible."""
     small, wanted = text.lower(), query.lower()
     if len(small) != len(text):
         return ()
@@ -158,12 +158,12 @@ def _scattered(wanted: str, text: str, start: int) -> list[int]:
 
 MOST = 50
 Names = Callable[[], Sequence[tuple[str, str]]]
-"""The arguments there are now, each with one line on it."""
+"""Returns the arguments a command offers now, each with a line that describes it."""
 
 
 @dataclass(frozen=True)
 class CompletionRow:
-    """One row: what it shows, and what stands in the text when it is taken; with `runs` it can be sent at once."""
+    """One row of the list: its label, a description, and the text it inserts; with `runs` it can be sent at once."""
 
     label: str
     words: str
@@ -172,7 +172,7 @@ class CompletionRow:
 
 
 class Completer:
-    """`on_change` is called whenever the list looks different."""
+    """The completion list of the prompt: what fits, and which row is chosen. Calls `on_change` when it changes."""
 
     def __init__(
         self,
@@ -200,11 +200,11 @@ class Completer:
 
     @property
     def chosen(self) -> CompletionRow | None:
-        """The row that would be taken."""
+        """The row that would be taken, or None."""
         return self.choices[self.at] if self.choices and self.at >= 0 else None
 
     def search_history(self, query: str) -> bool:
-        """Look in the history from here on, or go on to an older one; False when there is none."""
+        """Start searching the history or, if already searching, go to an older entry; return False if there is none."""
         if self._searches and self.is_open:
             self.move(1)
             return True
@@ -213,7 +213,7 @@ class Completer:
         return self.is_open
 
     def look(self, wish: Wish | None, text: str) -> None:
-        """The text has changed: find what fits it now. While the history is searched, all of it is the query."""
+        """Find what fits the changed text; while the history is searched, the whole text is the query."""
         wish = Wish("history", text, 0) if self._searches else wish
         if wish == self.wish:
             return
@@ -229,25 +229,25 @@ class Completer:
             self._show(self._found(wish))
 
     def found_files(self, query: str, paths: Sequence[str]) -> None:
-        """Files were found; an answer to something typed before is too late."""
+        """Show the files that were found, unless the text has changed since they were asked for."""
         wish = self.wish
         if wish is not None and wish.kind == "file" and wish.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
             self._show([CompletionRow(path, self._offers.words_on(path), mention_of(path)) for path in inside])
 
     def move(self, by: int) -> None:
-        """Choose another row, round and round."""
+        """Choose another row, wrapping around at both ends."""
         if self.choices:
             self.at = (max(self.at, 0 if by < 0 else -1) + by) % len(self.choices)
             self._on_change()
 
     def close(self) -> None:
-        """Show nothing more for what is being typed."""
+        """Close the list, and keep it closed for what is being typed."""
         self._closed, self._searches = self.wish, False
         self._show([])
 
     def forget(self) -> None:
-        """Begin anew, with another text."""
+        """Start over, for another text."""
         self.wish = self._closed = None
         self._searches = False
         self._show([])
@@ -276,12 +276,12 @@ class Completer:
 
 
 def _named(query: str, names: Iterable[str]) -> Iterable[str]:
-    """Those that fit; without a letter all, in their own order."""
+    """Return the names that fit the query; for an empty query all of them, in their own order."""
     return best(query, names, MOST) if query else names
 
 
 def _is_free(wish: Wish) -> bool:
-    """Whether something else than what is listed may be meant: then nothing is chosen before the person does."""
+    """Return whether a value outside the list may be meant; then no row is chosen before the user chooses one."""
     command = command_named(wish.of)
     return command is not None and not command.only_listed
 

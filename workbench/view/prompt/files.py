@@ -1,4 +1,4 @@
-"""The files of the folder, to be mentioned: listed and searched in a thread, so that nobody who types waits for it."""
+"""The files of the directory, to be mentioned; listed and searched in a thread, so that typing never waits."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from workbench.tools.glob.stop import Stop
 from workbench.view.prompt.completion import best
 
 MOST = 200_000
-"""Files of a folder that are looked at."""
+"""How many files of a directory are looked at."""
 SHOWN = 50
 _STALE = 20.0
 _BATCH = 20_000
 
 Answer = Callable[[str, list[str]], None]
-"""Called in the thread: the query, and the paths that fit it best."""
+"""Called in the thread with the query and the paths that fit it best."""
 
 
 class FileIndex:
-    """`ask` returns at once; only the newest query is answered, while the list still grows also more than once.
+    """Finds files for a query. Only the newest query is answered, more than once while the list still grows.
 
-    `beside` is called in the thread and gives what else there is to mention.
+    `beside` is called in the thread and returns what else can be mentioned.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FileIndex:
         self._thread: threading.Thread | None = None
 
     def ask(self, query: str) -> None:
-        """Look for files that fit."""
+        """Start looking for files that fit; returns at once."""
         with self._changed:
             self._query = query
             self._changed.notify()
@@ -80,7 +80,7 @@ class FileIndex:
             return None if self._stop.why else query
 
     def _list(self) -> Iterator[list[str]]:
-        """List the files anew; the first time what is there so far is given now and then."""
+        """List the files anew; the first time, yield the list now and then while it grows."""
         from workbench.tools.glob.walk import files_below
 
         is_first = self._listed_at is None
@@ -98,14 +98,14 @@ class FileIndex:
         with self._changed:
             newer = self._query
         if newer is not None and paths is self._paths:
-            return  # that one is answered next
+            return  # the newer query is answered next
         asked = query if newer is None else newer
         if not self._stop.why:
             self._answer(asked, best(asked, chain(paths, self._others), SHOWN))
 
 
 def with_folders(files: list[str]) -> list[str]:
-    """The files and every folder they are in, which ends with a slash."""
+    """Return the files and every directory they are in, which ends with a slash."""
     folders = {path[: path.rfind("/") + 1] for path in files}
     known = set(folders)
     for folder in folders:

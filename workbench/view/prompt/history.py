@@ -1,4 +1,4 @@
-"""What the person has sent before, in all sessions: one JSON string a line in a file of theirs alone."""
+"""The messages the user has sent in all sessions: one JSON string a line, in a file only the user can read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 
 MOST = 1_000
-"""Messages that are kept."""
+"""How many messages are kept."""
 _LONGEST = 100_000
 _LARGEST = 16 << 20
 
 
 class PromptHistory:
-    """Every text once, the newest last; `step` walks through it and comes back to the draft."""
+    """Every text once, the newest last; `step` walks through them and back to the draft."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Without a path nothing is kept beyond this screen."""
@@ -30,16 +30,16 @@ class PromptHistory:
 
     @property
     def newest_first(self) -> Iterator[str]:
-        """All texts."""
+        """All texts, the newest first."""
         return reversed(self._texts)
 
     def add_older(self, texts: Iterable[str]) -> None:
-        """Put texts before what is there, such as those of the file once it is read."""
+        """Put texts before those already there, for example those of the file once it is read."""
         self._texts = {**dict.fromkeys(text for text in texts if text not in self._texts), **self._texts}
         self._rest()
 
     def remember(self, text: str, *, keep: bool = True) -> None:
-        """The newest text; with `keep` in the file too."""
+        """Add the newest text; with `keep` to the file too."""
         if text.strip():
             self._texts.pop(text, None)
             self._texts[text] = None
@@ -48,7 +48,7 @@ class PromptHistory:
         self._rest()
 
     def step(self, by: int, now: str) -> str | None:
-        """The text `by` steps on, or None at the ends; `now` is what stands in the prompt."""
+        """Return the text `by` steps on, or None at the ends; `now` is the prompt's text, kept as the draft."""
         if self._at == len(self._walk):
             self._walk, self._draft = list(self._texts), now
             self._at = len(self._walk)
@@ -59,7 +59,7 @@ class PromptHistory:
         return self._walk[target] if target < len(self._walk) else self._draft
 
     def read(self) -> list[str]:
-        """The texts of the file, the oldest first; a file that has grown long is made short again. For a thread."""
+        """Return the texts of the file, oldest first, and shorten a file that has grown long; call it in a thread."""
         if self._path is None:
             return []
         try:
@@ -80,7 +80,7 @@ class PromptHistory:
     def _append(self, text: str) -> None:
         if self._path is None or len(text) > _LONGEST:
             return
-        with suppress(OSError, WorkbenchError):  # a message is sent all the same
+        with suppress(OSError, WorkbenchError):  # the message is sent even if it cannot be kept
             private_directory(self._path.parent)
             _write(self._path, os.O_APPEND, [text])
 

@@ -1,4 +1,4 @@
-"""A prompt of a server as a person writes it: `/server:prompt name=value other="two words"`. Pure."""
+"""A prompt of a server as the user writes it: `/server:prompt name=value other="two words"`. Pure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
 
 
 class Wanted(NamedTuple):
-    """What was written: the prompt's name, and the words behind it."""
+    """What was written: the prompt's name, and the words after it."""
 
     name: str
     words: str
 
 
 def written(text: str) -> Wanted | None:
-    """The prompt that a line asks for, if it has the form of one."""
+    """Return the prompt that a line asks for; None if it does not have the form of one."""
     found = _WRITTEN.fullmatch(text.strip())
     return Wanted(found[1], found[2] or "") if found else None
 
@@ -34,7 +34,7 @@ def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:
 
 
 def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
-    """The arguments by name; what has no name goes to those that are left, in order. Raises ValueError in one line."""
+    """Return the arguments by name; unnamed words fill the remaining ones in order. Raises ValueError in one line."""
     known = {each.name for each in prompt.arguments}
     given: dict[str, str] = {}
     loose = []
@@ -60,7 +60,7 @@ def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
 def _split(words: str) -> list[str]:
     try:
         return shlex.split(words)
-    except ValueError:  # a quote that stands alone is a sign like any other
+    except ValueError:  # an unmatched quote is a character like any other
         return words.split()
 
 

@@ -1,4 +1,4 @@
-"""Where vim's motions lead in a text, as offsets; pure, used by `vim`."""
+"""The vim keys of the prompt: its modes, its commands, and where its motions lead, as offsets; pure."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Motion = Callable[[str, int, int], int]
-"""From the text, the place and a count to another place."""
+"""Returns the offset a motion leads to, from the text, the current offset and a count."""
 
 
 def row_and_column(text: str, at: int) -> tuple[int, int]:
-    """The offset as the text area counts."""
+    """Return an offset as row and column, as the text area counts."""
     return text.count("\n", 0, at), at - start_of_line(text, at)
 
 
 def offset_of(text: str, row: int, column: int) -> int:
-    """The place of a row and column in the whole text."""
+    """Return the offset of a row and column in the whole text."""
     return sum(len(line) + 1 for line in text.split("\n")[:row]) + column
 
 
 def start_of_line(text: str, at: int) -> int:
-    """The place of the line's first sign."""
+    """Return the offset of the line's first character."""
     return text.rfind("\n", 0, at) + 1
 
 
 def end_of_line(text: str, at: int) -> int:
-    """The place behind the line's last sign."""
+    """Return the offset just after the line's last character."""
     found = text.find("\n", at)
     return len(text) if found < 0 else found
 
 
 def rest_in_normal(text: str, at: int) -> int:
-    """The nearest place where the cursor may stand in normal mode: on a sign, where the line has one."""
+    """Return the nearest offset where the cursor may rest in normal mode: on a character, if the line has any."""
     at = max(0, min(at, len(text)))
     start, end = start_of_line(text, at), end_of_line(text, at)
     return max(start, min(at, end - 1))
 
 
 def line_bounds(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
-    """The lines from here on, or those up to the first or the last one, without the last line break."""
+    """Return the range of `count` lines, or up to the first (`gg`) or last (`G`) one, without the last line break."""
     start, end = start_of_line(text, at), end_of_line(text, at)
     if motion == "gg":
         return 0, end
@@ -51,7 +51,7 @@ def line_bounds(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
 
 
 def range_of(motion: str, text: str, at: int, count: int, *, is_change: bool) -> tuple[int, int]:
-    """The signs between here and where a motion leads; a word's range ends with its line."""
+    """Return the range between here and where a motion leads; a single word's range ends with its line."""
     if motion == "w" and is_change and at < len(text) and not text[at].isspace():
         motion = "e"
     there = MOTIONS[motion](text, at, count)
@@ -69,7 +69,7 @@ def _kind(sign: str) -> int:
 
 
 def _word(text: str, at: int) -> int:
-    """The start of the next word."""
+    """Return the start of the next word."""
     kind = _kind(text[at]) if at < len(text) else 0
     while at < len(text) and kind and _kind(text[at]) == kind:
         at += 1
@@ -79,7 +79,7 @@ def _word(text: str, at: int) -> int:
 
 
 def _word_end(text: str, at: int) -> int:
-    """The last sign of this word, or of the next one."""
+    """Return the last character of this word or, from its end, of the next one."""
     at += 1
     while at < len(text) and not _kind(text[at]):
         at += 1
@@ -89,7 +89,7 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _word_back(text: str, at: int) -> int:
-    """The start of this word, or of the one before."""
+    """Return the start of this word or, from its start, of the one before."""
     at -= 1
     while at > 0 and not _kind(text[at]):
         at -= 1
@@ -132,13 +132,13 @@ Action = Literal["", "undo", "up", "down"]
 _ACTIONS: Final[dict[str, Action]] = {"j": "down", "k": "up", "u": "undo"}
 _OPERATORS: Final = "dcy"
 _WAITING: Final = ("g", "r", *_OPERATORS)
-"""Keys that need another one."""
+"""Keys that need another key after them."""
 _SHORT: Final = {"x": "dl", "X": "dh", "D": "d$", "C": "c$", "s": "cl", "Y": "yy", "S": "cc"}
 
 
 @dataclass(frozen=True)
 class Done:
-    """What is to be done: `edit` puts a text in place of start..end, then the cursor goes to `at`, then `action`."""
+    """What a key does: `edit` puts a text in place of start..end, then the cursor goes to `at`, then comes `action`."""
 
     at: int | None = None
     edit: tuple[int, int, str] | None = None
@@ -146,7 +146,7 @@ class Done:
 
 
 class Vim:
-    """The mode, the keys typed so far, and what was deleted or yanked last."""
+    """The vim state of the prompt: the mode, the keys typed so far, and what was deleted or yanked last."""
 
     def __init__(self) -> None:
         self.mode: Mode = "insert"
@@ -156,11 +156,11 @@ class Vim:
         self._is_lines = False
 
     def begin(self) -> None:
-        """A new text is written."""
+        """Start in insert mode, for a new text."""
         self.mode, self._typed, self._count = "insert", "", ""
 
     def press(self, key: str, sign: str | None, text: str, at: int) -> Done | None:
-        """What a key does where the cursor stands; None: it means what it means without vim."""
+        """Return what a key does at the cursor; None if it does what it does without vim."""
         if self.mode == "insert":
             return self._leave_insert(text, at) if key == "escape" else None
         if key == "escape" and (self._typed or self._count):
@@ -244,7 +244,7 @@ def _replaced(sign: str, text: str, at: int) -> Done:
 
 
 def _lines_deleted(text: str, start: int, end: int) -> Done:
-    """Whole lines with the line break behind them, or before them at the end of the text."""
+    """Delete whole lines with the line break after them or, at the end of the text, the one before them."""
     if end < len(text):
         return Done(start, (start, end + 1, ""))
     before = max(0, start - 1)

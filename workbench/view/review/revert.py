@@ -1,4 +1,4 @@
-"""Taking a hunk or a file back: the text a file has now and the one it gets. Pure; undone by its reverse."""
+"""Reverting a hunk or a file: the text a file has now and the one it gets. Pure; undone by its reverse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TakeBack:
-    """One file to be written again; `None` is a file that does not exist, `what` names it for the person."""
+    """One file to be written back; `None` is a file that does not exist, `what` names the change for the user."""
 
     path: str
     now: str | None
@@ -23,14 +23,14 @@ class TakeBack:
     what: str
     verb: str = "Reverted"
     note: str = ""
-    """Why its contents are not texts but lines about them."""
+    """Why the contents are remarks and not the file's text; empty if they are its text."""
     version: str = ""
-    """The version that may hold what is wanted, and the one that may hold what is there now."""
+    """The version that may hold the wanted text; `version_now` may hold the current one."""
     version_now: str = ""
 
     @property
     def undone(self) -> TakeBack:
-        """The way back."""
+        """The change that undoes this one."""
         verb = "Restored" if self.verb == "Reverted" else "Reverted"
         return replace(
             self, now=self.wanted, wanted=self.now, verb=verb, version=self.version_now, version_now=self.version
@@ -38,12 +38,12 @@ class TakeBack:
 
     @property
     def delta(self) -> FileDelta:
-        """As the engine is asked for it."""
+        """The change as the engine is asked to make it."""
         return FileDelta(path=self.path, before=self.now, after=self.wanted, cut=self.note, version=self.version)
 
 
 def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> TakeBack:
-    """Without one hunk (from 0), all others stay; the last one of a new or deleted file takes the file back."""
+    """Return the change that reverts one hunk (from 0); reverting a file's only hunk reverts the whole file."""
     if len(diff.hunks) == 1:
         return of_file(file, f"the hunk of {diff.path}", now)
     rest = taken(diff, [other for other in range(len(diff.hunks)) if other != hunk])
@@ -51,18 +51,18 @@ def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> TakeBa
 
 
 def of_file(file: FileState, name: str, now: str = "") -> TakeBack:
-    """All of it; `now` is the version of the files as they are."""
+    """Return the change that reverts the whole file; `now` is the current version of the files."""
     return TakeBack(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
 
 
 def held_now(state: SessionState, take: TakeBack) -> str | None:
-    """What the file holds as far as the log says."""
+    """Return the file's current content according to the log; for a file it does not list, the wanted one."""
     known = state.changes.get(take.path)
     return known.after if known is not None else take.wanted
 
 
 def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str:
-    """Why this file cannot be taken back from what is shown; empty when it can be tried."""
+    """Return why this file cannot be reverted from what is shown; empty if it can be tried."""
     if file.note and not whole:
         return "Nothing to revert line by line here; X reverts the whole file"
     if file.note and file.before is not None and not file.version:

@@ -1,4 +1,4 @@
-"""Comments not sent yet, in a file beside the session's other state: they outlive the screen. Used by Review."""
+"""What the diff viewer reviews: the scopes of changes, their files, and comments, which outlive the screen."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 MOST_FILES = 2_000
 LARGEST = 5_000_000
-"""Bytes of a file that is still compared."""
+"""The largest file, in bytes, that is still compared."""
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a repository is around the folder; no program is started to find out."""
+    """Return whether the directory is inside a repository; finds out without starting a program."""
     return any((place / ".git").exists() for place in (folder, *folder.parents))
 
 
 def files_against_head(folder: Path) -> list[FileState]:
-    """Files of the folder that differ from HEAD, new ones included. Raises WorkbenchError when git cannot say."""
+    """Return the directory's files that differ from HEAD, also new ones. Raises WorkbenchError if git cannot say."""
     top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], folder)).removesuffix("\n"))
     try:
         inside = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top))
@@ -54,7 +54,7 @@ def files_against_head(folder: Path) -> list[FileState]:
 
 
 def _blobs(names: Iterable[bytes], top: Path) -> dict[bytes, bytes]:
-    """What HEAD holds of the files."""
+    """Return the content that HEAD holds of each of these files, by name."""
     ids: dict[bytes, bytes] = {}
     wanted = set(names)
     for entry in _git(["ls-tree", "-r", "-z", "--full-tree", "HEAD"], top).split(b"\0"):
@@ -87,7 +87,7 @@ def _file(path: Path, before: bytes | None) -> FileState:
 
 
 def _on_disk(path: Path) -> tuple[bytes | None, str]:
-    """What the file holds, or why it is not read."""
+    """Return the content of the file (None if there is none) and, if it is not read, why."""
     try:
         found = path.lstat()
         if stat.S_ISLNK(found.st_mode):
@@ -125,7 +125,7 @@ _LONGEST_QUOTE = 200
 
 @dataclass
 class Comment:
-    """What the person says to one line; `quoted` is that line as it was when they said it."""
+    """A comment of the user's on one line; `quoted` is that line as it was when the comment was made."""
 
     path: str
     side: Side
@@ -135,10 +135,10 @@ class Comment:
 
 
 class Comments:
-    """All comments that are not sent yet; they outlive the viewer, and the screen (see `kept`)."""
+    """All comments that are not sent yet; they outlive the viewer and, if they are kept in a file, the screen."""
 
     def __init__(self, changed: Callable[[Sequence[Comment]], None] = lambda comments: None) -> None:
-        """`changed` hears of all there are after each change."""
+        """`changed` is called with all comments after each change."""
         self._all: list[Comment] = []
         self._changed = changed
 
@@ -146,7 +146,7 @@ class Comments:
         return len(self._all)
 
     def placed(self, path: str, diff: FileDiff) -> dict[LineId, Comment]:
-        """The comments of a file where their lines are now; one whose line is gone stands where it stood."""
+        """Return the comments of a file by their current lines; a comment whose line is gone keeps its old place."""
         found: dict[LineId, Comment] = {}
         for comment in self._all:
             lines = diff.old if comment.side == "old" else diff.new
@@ -155,11 +155,11 @@ class Comments:
         return found
 
     def add(self, comments: Iterable[Comment]) -> None:
-        """These are there too, from an earlier screen."""
+        """Add comments from an earlier screen, without reporting a change."""
         self._all += comments
 
     def write(self, comment: Comment, text: str) -> None:
-        """Say this to the line of the comment, instead of what was said; nothing takes the comment away."""
+        """Replace the text of a comment; an empty text removes the comment."""
         comment.text = text.strip()
         self._all = [other for other in self._all if other is not comment]
         if comment.text:
@@ -167,23 +167,23 @@ class Comments:
         self._changed(self._all)
 
     def drop(self, comment: Comment) -> None:
-        """Take a comment away."""
+        """Remove a comment."""
         self._all = [other for other in self._all if other is not comment]
         self._changed(self._all)
 
     def clear(self) -> None:
-        """They are sent."""
+        """Remove all comments, as they are sent."""
         self._all.clear()
         self._changed(self._all)
 
     def message(self) -> str:
-        """One message with path, line and the quoted line of each, in the order of the files."""
+        """Return one message with path, quoted line and text of each comment, ordered by path and line."""
         comments = sorted(self._all, key=lambda comment: (comment.path, comment.line))
         return "\n\n".join(["Comments on the changes:", *map(_paragraph, comments)])
 
 
 def _line_now(comment: Comment, lines: Sequence[str]) -> int:
-    """The nearest line that reads as the commented one did."""
+    """Return the nearest line whose text is what was commented on, or the comment's own line if none is."""
     line = min(comment.line, len(lines) - 1)
     if lines[line].removesuffix("\n") == comment.quoted:
         return line
@@ -204,7 +204,7 @@ _LARGEST = 4 << 20
 
 
 def read_comments(folder: Path) -> list[Comment]:
-    """Those of the last screen; what is no comment is passed over."""
+    """Return the comments kept by an earlier screen, skipping entries that are not valid comments."""
     path = folder / FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
@@ -214,10 +214,10 @@ def read_comments(folder: Path) -> list[Comment]:
 
 
 def keep_comments(folder: Path, comments: Sequence[Comment]) -> None:
-    """Write them down for the next screen, or take the file away when there are none; the old file or the new one."""
+    """Save the comments for the next screen by replacing the file at once, or delete it when there are none."""
     path = folder / FILE
     beside = path.with_name(f"{FILE}.{os.getpid()}")
-    with suppress(OSError, WorkbenchError):  # a disk that is full takes no comment from this screen
+    with suppress(OSError, WorkbenchError):  # a full disk must not cost this screen its comments
         if not comments:
             path.unlink(missing_ok=True)
             return
@@ -241,17 +241,17 @@ def _comment(data: object) -> Comment | None:
 
 @dataclass(frozen=True)
 class Scope:
-    """A set of changes with its name; `files` may take a while where `is_slow`, and is called in a thread then."""
+    """A named set of changes; if `is_slow`, `files` may take a while and is called in a thread."""
 
     name: str
     files: Callable[[], Sequence[FileState]]
     is_slow: bool = False
     fixed: str = ""
-    """Why nothing of it can be taken back."""
+    """Why no change in it can be undone; empty if changes can be."""
 
 
 def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Scope]:
-    """The scopes there are, from the smallest on; that of an action only when one is named."""
+    """Return the scopes that exist, smallest first; that of an action only if `action_id` names one."""
     scopes = [
         Scope("this turn", lambda: _copies(state.turn_changes)),
         Scope("whole session", lambda: _copies(state.changes)),
@@ -268,22 +268,22 @@ def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Sc
 
 
 def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
-    """A file of one action; where it was the first to change it, the version before it is known."""
+    """Return a file of one action; if that action was the first to change it, with the version from before."""
     known = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
     version = next((file.version for file in known if file is not None and file.before == delta.before), "")
     return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
 
 
 def _copies(files: dict[str, FileState]) -> list[FileState]:
-    """The fold goes on changing its own."""
+    """Return copies of the files, because the fold goes on changing its own."""
     return [replace(file) for file in files.values()]
 
 
 class Watching(Protocol):
-    """A viewer that is open."""
+    """An open viewer."""
 
     def follow(self, changed: Changed, refused: str) -> None:
-        """Something changed in the session; `refused` is what the engine did not do, and why."""
+        """Show a change of the session; `refused` says what the engine refused to do and why, or is empty."""
 
 
 class Review:
@@ -297,7 +297,7 @@ class Review:
         send: Callable[[str], None],
         keep: Callable[[str], Path] | None = None,
     ) -> None:
-        """`keep` gives the folder of a session's state, by its id; without it comments end with the screen."""
+        """`keep` returns the state directory of a session by id; without it comments are lost with the screen."""
         self.link = link
         self.state = state
         self._keep = keep
@@ -309,7 +309,7 @@ class Review:
 
     @property
     def comments(self) -> Comments:
-        """Those not sent yet, with what an earlier screen left of them."""
+        """The comments not sent yet, including those an earlier screen left."""
         if self._comments is None:
             self._comments = Comments(self._keep_comments)
         folder = self._kept_in()
@@ -328,25 +328,25 @@ class Review:
 
     @property
     def folder(self) -> Path:
-        """The session's folder."""
+        """The session's directory."""
         return Path(self.state.workspace) if self.state.workspace else self._folder
 
     def scopes(self, action_id: str = "") -> list[Scope]:
-        """The scopes there are now, the smallest first."""
+        """Return the scopes that exist now, smallest first."""
         return scopes_of(self.state, self.folder, action_id)
 
     def look(self, changed: Changed | None) -> None:
-        """The session went on: an open viewer shows it."""
+        """Tell an open viewer what changed in the session."""
         if self.watching is not None and changed is not None:
             refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")
 
     def take_back(self, take: TakeBack) -> None:
-        """Have the engine write a file as it was; the answer comes to the viewer that watches."""
+        """Ask the engine to restore a file; the watching viewer gets the answer."""
         self.link.send(RevertFiles(files=(take.delta,)))
 
     def send_comments(self) -> int:
-        """All comments as one message; how many they were."""
+        """Send all comments as one message and return how many there were."""
         count = len(self.comments)
         if count:
             self._send(self.comments.message())

@@ -20,13 +20,13 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 
 def title_of(state: SessionState) -> str:
-    """What the person calls the session, or said first, on one line."""
+    """Return the title the user gave the session, or the first message, on one line."""
     said = next((item.text for item in state.items if isinstance(item, UserItem)), "")
     return first_line(state.title, 100) or first_line(said, 100) or "A session"
 
 
 def markdown_of(state: SessionState) -> Iterator[str]:
-    """The lines of the document."""
+    """Yield the lines of the Markdown document."""
     yield f"# {_plain(title_of(state))}"
     yield ""
     yield from (f"- {name}: {_code(value)}" for name, value in facts(state))
@@ -62,7 +62,7 @@ def _folded(fold: Fold) -> Iterator[str]:
 
 
 def _harmless(text: str) -> str:
-    """Markdown as it is, where it is only that; with HTML, links or pictures in it every sign of its stands for itself.
+    """Return Markdown unchanged if it is harmless; if it holds HTML, links or pictures, escape all special characters.
 
     The quote around it ends a fence that was left open.
     """
@@ -87,7 +87,7 @@ def _code(text: str) -> str:
 
 
 def _entities(text: str) -> str:
-    """For a line of HTML in Markdown: nothing in it is read as either."""
+    """Return text for a line of HTML in Markdown as entities, so that neither reads anything into it."""
     return "".join(sign if sign.isalnum() or sign in " .,:/" else f"&#{ord(sign)};" for sign in text)
 
 
@@ -102,7 +102,7 @@ _CLASS = re.compile(r' class="language-[^"]*"')
 
 
 def page_of(state: SessionState, picture: str = "") -> Iterator[str]:
-    """The lines of the page; `picture` is an SVG of the screen that stands above the rest."""
+    """Yield the lines of the HTML page; `picture` is an SVG of the screen that stands above the rest."""
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'

@@ -1,6 +1,6 @@
-"""A session as a row of entries, safe to show: what was said, what was done, what came of it. Pure.
+"""A session as a series of entries that are safe to show: messages, actions and their results. Pure.
 
-Markdown and HTML are two ways to write them down.
+The two ways to write them down are Markdown and HTML.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind = Literal["person", "agent", "action", "notice"]
 
 @dataclass(frozen=True)
 class Fold:
-    """A part that is closed at first; `language` names how its text may be coloured."""
+    """A part that is closed at first; `language` names the language its text may be highlighted in."""
 
     title: str
     body: str
@@ -39,7 +39,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class TranscriptEntry:
-    """One message, action or notice; `text` is Markdown of the person's or the agent's, `title` is plain."""
+    """One message, action or notice; `text` is Markdown of the user's or the agent's, `title` is plain."""
 
     kind: Kind
     title: str
@@ -49,7 +49,7 @@ class TranscriptEntry:
 
 
 def facts(state: SessionState) -> list[tuple[str, str]]:
-    """What to know about the session as a whole: names and values."""
+    """Return facts about the session as a whole, as names and values."""
     cost = "unknown" if state.cost is None else f"${state.cost:.4f}"
     rows = [
         ("Session", state.session_id),
@@ -62,7 +62,7 @@ def facts(state: SessionState) -> list[tuple[str, str]]:
 
 
 def entries(state: SessionState) -> Iterator[TranscriptEntry]:
-    """Everything in order; what an action did stands in its folds."""
+    """Yield all entries in order; the result of an action is in its folds."""
     for item in state.items:
         entry = _entry(item, state.workspace)
         if entry is not None:
@@ -135,31 +135,31 @@ def _time(at: datetime) -> str:
 
 
 class Recorded:
-    """A session from its first event to the one numbered `until` (all where it is None)."""
+    """A session from its first event to the one numbered `until` (to its last if that is None)."""
 
     def __init__(self, store: Store, until: int | None = None) -> None:
         self._store = store
         self._until = until
         self._secrets = SecretMasker()
-        self._secrets.add_all(os.environ)  # the log masks what was known then; what is known now is masked too
+        self._secrets.add_all(os.environ)  # the log masks the secrets known at the time; mask those known now too
 
     def lines(self) -> Iterator[str]:
-        """One event a line, as JSON that holds no raw control character."""
+        """Yield one event a line, as JSON that holds no raw control character."""
         for number, line in enumerate(export_lines(self._store), 1):
             if self._until is not None and number > self._until:
                 return
             yield self._clean(line)
 
     def events(self) -> Iterator[Event]:
-        """The events that this version understands."""
+        """Yield the events that this version understands."""
         for line in self.lines():
             try:
                 yield event_from_json(line)
             except ValueError:
-                continue  # of a later version; the lines have it
+                continue  # an event of a later version; `lines` has it
 
     def state(self) -> SessionState:
-        """What the screen would show of it."""
+        """Return what the screen would show of the session."""
         state = SessionState()
         for event in self.events():
             apply(state, event)
