@@ -1,5 +1,5 @@
-"""The Textual app: what a person sees of a session, and the keys by which they steer it."""
+"""The Textual app: shows a session in the terminal and handles the user's keys."""
 
 from workbench.tui.garbage import begin
 
-begin()  # before Textual is loaded: looking through what an import makes takes a fifth of the way to the first frame
+begin()  # before Textual is loaded: collecting during imports would take a fifth of the time to the first frame

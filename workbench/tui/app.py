@@ -1,6 +1,6 @@
-"""The Textual app: themes, keys, the filters before the terminal, and an orderly end; `start.py` runs it.
+"""The Textual app: themes, keys, output filters, and an orderly end; `start.py` runs it.
 
-Nothing of the session or the engine is imported here: the client is made after the first frame.
+This module imports nothing of the session or the engine: the client is made after the first frame.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ if TYPE_CHECKING:
 _QUIT_SECONDS: Final = 2.0
 """Seconds in which a second ctrl+c quits."""
 _WALL = ControlFilter()
-"""One for all lines: each painted line remembers what a filter made of it."""
+"""The same filter for all lines, because each painted line caches the result of a filter."""
 
 allow_any_width()
 break_reference_cycles()
 
 
 class UserKeymap:
-    """The user's own keys; those that are wrong are reported and left out."""
+    """Applies the user's own keys; invalid ones are reported and left out."""
 
     def __init__(self, app: WorkbenchApp, file: Path | None) -> None:
         self._app = app
         self._file = file
 
     async def begin(self) -> None:
-        """Check the keys of the settings, then report all mistakes in one notice."""
+        """Apply the keys of the settings, then report all mistakes in one notice."""
         if self._app.settings.keys:
             await self.read()
         self._app.mistakes.tell()
 
     async def read(self) -> None:
-        """Check the keys of the settings and use those that are right."""
+        """Check the keys of the settings and apply the valid ones."""
         from workbench.tui.keys import read_keymap
 
         app, keys = self._app, self._app.settings.keys
@@ -82,11 +82,11 @@ class UserKeymap:
         app.mistakes.found("keys", keymap.problems)
         app.keymap = keymap.usable
         app.set_keymap(dict(keymap.usable))
-        app.switcher.main.show(Changed())  # hints and advice were painted with the keys that do not count
+        app.switcher.main.show(Changed())  # hints and advice were painted with the unchecked keys
 
 
 class QuitGuard:
-    """Ends the app: at the second ctrl+c in a row, or at a signal."""
+    """Ends the app at the second ctrl+c in a row, or at a signal."""
 
     def __init__(self, app: WorkbenchApp, clock: Callable[[], float]) -> None:
         self._app = app
@@ -95,19 +95,19 @@ class QuitGuard:
         self._signals: Signals | None = None
 
     def install_signals(self) -> None:
-        """Handle signals; the driver calls this before it takes the terminal, so that it is always given back."""
+        """Handle signals; the driver calls this before it takes the terminal, so that it is always restored."""
         if self._signals is None:
             window = self._app.terminal.window
             self._signals = Signals(self.end, self._warn, window.ending, window.end)
             self._signals.install(asyncio.get_running_loop())
 
     def install_stops(self) -> None:
-        """Handle stopping and continuing as well; there is a driver now."""
+        """Handle the signals for stopping and continuing too; called once there is a driver."""
         if self._signals is not None:
             self._signals.install_stops(asyncio.get_running_loop())
 
     def copy_or_quit(self) -> None:
-        """Copy what is selected; without a selection the second call in a row quits."""
+        """Copy the selection; if there is none, warn at the first call and quit at the second in a row."""
         app, focused = self._app, self._app.focused
         text = app.screen.get_selected_text() or (focused.selected_text if isinstance(focused, Prompt) else "")
         if text:
@@ -128,13 +128,13 @@ class QuitGuard:
 
 
 class WorkbenchApp(TerminalApp):
-    """One session in one terminal; `state` describes it, also after the end. The parts do the work of the actions."""
+    """Shows one session in one terminal; `state` describes the session, also after the app has ended."""
 
     TITLE = "ohw"
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (150, "-broad")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (12, "-low"), (30, "-high")]  # noqa: RUF012
-    ENABLE_COMMAND_PALETTE = False  # ours takes its place
+    ENABLE_COMMAND_PALETTE = False  # our own palette replaces it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help", id="help", priority=True),
         Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
@@ -158,9 +158,9 @@ class WorkbenchApp(TerminalApp):
         book: SettingsBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`themes` is the user's directory of themes, `history` the file of what was sent.
+        """`themes` is the user's directory of themes, `history` the file of submitted prompts.
 
-        `book` writes the settings, which were read from `settings_file`.
+        `settings` were read from `settings_file`, and `book` writes changes to it.
         """
         super().__init__(settings.terminal)
         self.opened = opened
@@ -179,27 +179,27 @@ class WorkbenchApp(TerminalApp):
         self._themes.begin_with(settings.theme, settings_file)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return the search highlight, the usual filters, and the last wall: no control character passes."""
+        """Return the search highlight, the usual filters, and last the filter that drops control characters."""
         search = self.screen.view.search.line_filters if isinstance(self.screen, MainScreen) else ()
         return [*search, *self.terminal.line_filters(super().get_line_filters()), _WALL]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return our own variables for themes that do not set them."""
+        """Return the defaults of our own theme variables."""
         return variable_defaults(self.current_theme.dark)
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the main screen; there is nothing below it."""
+        """Return the main screen, which is the lowest one."""
         screen = self.switcher.make_main()
         self.early_input.hold_until_painted(screen)
         return screen
 
     def get_driver_class(self) -> type[Driver]:
-        """Return our own driver where Textual would take the one for Unix terminals."""
+        """Return our own driver in place of Textual's driver for Unix terminals."""
         driver = super().get_driver_class()
         return TerminalDriver if driver is LinuxDriver else driver
 
     def on_mount(self) -> None:
-        """Use keys and signals, ask what has to be asked first, and report mistakes in the settings."""
+        """Apply keys, handle signals, ask about trust, report mistakes, and offer models if there is no session."""
         if self.keymap:
             self.set_keymap(dict(self.keymap))
         self._guard.install_stops()
@@ -215,17 +215,17 @@ class WorkbenchApp(TerminalApp):
         self.switcher.main.action_scroll(event.lines)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let a question mark ask for help where it is not text, nor meant for the prompt behind a question."""
+        """Disable the question mark as help key in a text field, and on screens that pass letters to the prompt."""
         if action != "help" or not parameters:
             return super().check_action(action, parameters)
         return not isinstance(self.focused, Input | TextArea) and not hasattr(self.screen, "takes_words")
 
     def action_help(self, by_sign: bool = False) -> None:
-        """Show the keys of this place and the guides; `by_sign` if a printable key asked for it."""
+        """Show the keys of the current focus and the guides; `by_sign` says that a printable key was pressed."""
         open_help(self)
 
     def action_palette(self) -> None:
-        """Find anything there is to do by a few letters."""
+        """Open the palette, and run the chosen entry on the screen below."""
         below = self.screen
 
         async def run(entry: PaletteEntry | None) -> None:
@@ -235,7 +235,7 @@ class WorkbenchApp(TerminalApp):
         open_palette(self, run)
 
     async def action_model(self, name: str = "") -> None:
-        """Change the model, by name or from a list; without a session one begins on it."""
+        """Change the model, by name or from a list; if there is no session, begin one on it."""
         if not name:
             open_models(self, self.settings, self.state.model, self.action_model)
         elif self.opened.link is not None:
@@ -244,20 +244,20 @@ class WorkbenchApp(TerminalApp):
             await self.switcher.begin_on_model(name)
 
     def action_change_theme(self, name: str = "") -> None:
-        """Change the colours, by name or from a list in which each can be tried."""
+        """Change the theme, by name or from a list that applies each one under the cursor."""
         self._themes.choose(name, self.book)
 
     def action_setup(self) -> None:
-        """Choose a model to begin with."""
+        """Open the screen that offers models to begin with."""
         self.switcher.choose_first_model()
 
     async def action_demo(self, anywhere: bool = False) -> None:
-        """Begin the demo: by its key only from an empty start, by its command from any session."""
+        """Begin the demo; unless `anywhere`, only if there is no session yet."""
         if anywhere or self.opened.link is None:
             await self.switcher.begin_demo()
 
     def action_sessions(self, search: str = "") -> None:
-        """Show all sessions, or those that hold some words."""
+        """Show all sessions, or those that contain the words of `search`."""
         self.switcher.choose(search)
 
     async def action_session(self, session_id: str) -> None:
@@ -265,11 +265,11 @@ class WorkbenchApp(TerminalApp):
         await self.switcher.resume(session_id)
 
     def action_mistakes(self) -> None:
-        """Show what is wrong in settings, keys and themes."""
+        """Show the mistakes in settings, keys and themes."""
         self.mistakes.open()
 
     def action_settings(self) -> None:
-        """Show and change every setting."""
+        """Open the Settings screen."""
         if self.book is not None:
             open_settings(self, self.book)
 
@@ -286,5 +286,5 @@ class WorkbenchApp(TerminalApp):
         open_tools(self, self.state, self.opened.workspace)
 
     def action_leave(self) -> None:
-        """Copy the selection; twice without one quits."""
+        """Copy the selection; without one, quit at the second call in a row."""
         self._guard.copy_or_quit()

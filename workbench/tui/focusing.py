@@ -1,4 +1,4 @@
-"""Moves the keyboard focus at once; Textual's own way leaves the next keys of a burst where they were."""
+"""Moves the keyboard focus at once; `Widget.focus` would leave the next keys of a burst with the old widget."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from textual.widget import Widget
 
 
 def give_keys(widget: Widget, shown_by: Widget | None = None) -> None:
-    """Focus a widget; `shown_by` is the one that was just given the class that shows it."""
+    """Focus a widget; `shown_by` is a container whose classes were just changed to show it, if any."""
     if shown_by is not None:
         widget.app.stylesheet.update(shown_by)
     widget.screen.set_focus(widget)
 
 
 def focus_default(screen: Screen[Any]) -> None:
-    """Focus the first widget that the screen's `AUTO_FOCUS` names, where one can have the focus."""
+    """Focus the first focusable widget that matches the screen's `AUTO_FOCUS`, if there is one."""
     selector = screen.app.AUTO_FOCUS if screen.AUTO_FOCUS is None else screen.AUTO_FOCUS
     widget = next((each for each in screen.query(selector) if each.focusable), None) if selector else None
     if widget is not None:

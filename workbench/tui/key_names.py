@@ -1,4 +1,4 @@
-"""The keys that work where the person is, as the help lists them: of what has the focus, of the screen, of the app."""
+"""Names of keys as the screen shows them, and the lists of active keys that the help shows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SIGNS: Final = {
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:
-    """The first key of the binding of that id, as it is written on the screen: the person's own, or the usual one."""
+    """Return the first key of the binding `name` as the screen shows it: the user's own key or the `usual` one."""
     own: Mapping[str, str] = getattr(app, "keymap", {})
     return key_name(own.get(name, usual).split(",")[0].strip())
 
 
 def key_name(key: str) -> str:
-    """`f1` as `F1`, signs as themselves, the rest as it is."""
+    """Return a key as the screen shows it, such as `F1` for `f1` and `/` for `slash`."""
     if key in _SIGNS:
         return _SIGNS[key]
     return (
@@ -49,7 +49,7 @@ _PLACES: Final = {
     "viewer-diff": "the diff",
     "pager-text": "the text",
 }
-"""What the person calls a widget, by its id; any other is the list, or the line, that it is."""
+"""How the help names a widget, by its id; any other is called "the line" or "the list"."""
 _MOVES: Final = frozenset(
     (
         *("up", "down", "page up", "page down", "first", "last", "top", "end", "next", "previous"),
@@ -62,14 +62,14 @@ _LAST_FUNCTION: Final = 24
 
 
 class Group(NamedTuple):
-    """Keys of one place: each row is the keys, and what they do."""
+    """The keys of one place; each row holds some keys and what they do."""
 
     title: str
     rows: list[tuple[str, str]]
 
 
 def key_groups(screen: Screen[Any]) -> list[Group]:
-    """The groups that hold any key, what is nearest to the person first."""
+    """Return the active keys in groups: the focused widget's, the screen's, the app's, then any others."""
     focused = screen.focused
     groups: dict[str, dict[str, list[str]]] = {}
     bindings = list(enumerate(screen.active_bindings.values()))
@@ -88,7 +88,7 @@ def key_groups(screen: Screen[Any]) -> list[Group]:
 
 
 def keys_lines(groups: Sequence[Group], guides: Mapping[str, str], width: int) -> list[Content]:
-    """The groups with their keys in one column, and the guides there are; what is long goes on below itself."""
+    """Return the lines of the help: groups and guides, with the keys in one column and long texts wrapped."""
     shown = [*groups, Group("Guides", list(guides.items()))]
     column = min(_COLUMN, max(len(keys) for group in shown for keys, _ in group.rows))
     return [line for number, group in enumerate(shown) for line in _lines(group, number, column, width)]
@@ -105,14 +105,14 @@ def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Conte
 
 
 def _rows(rows: dict[str, list[str]]) -> list[tuple[str, str]]:
-    """Moving about is one row, the last one."""
+    """Return the rows of a group; the keys that move the cursor make one row, the last."""
     moves = rows.pop("Move", [])
     listed = [(" ".join(dict.fromkeys(keys)), words) for words, keys in rows.items()]
     return listed + ([(" ".join(dict.fromkeys(moves)), "Move")] if moves else [])
 
 
 def _place(binding: Binding, number: int) -> tuple[bool, int]:
-    """Those of the footer first, among them the function keys in their order."""
+    """Return a sort key: bindings shown in the footer first, function keys by number before others."""
     is_function = binding.key[:1] == "f" and binding.key[1:].isdigit()
     return not binding.show, int(binding.key[1:]) if is_function else _LAST_FUNCTION + number
 

@@ -1,4 +1,4 @@
-"""Keys of the person's own: which bindings there are, and what is wrong with the settings' table of them."""
+"""The user's own keys: finds the bindings of the workbench, and checks the table `[keys]` of the settings."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ ANSWERS: Final = frozenset(
         *("approval.all-of-these", "always.save"),
     )
 )
-"""Bindings that answer a question: those keys are always the same, so that no key meant for something else answers."""
+"""Bindings that answer a question; their keys cannot be changed, so that no key meant for something else answers."""
 _KEY_NAMES: Final = frozenset(key.value.split("+")[-1] for key in Keys) | {"space", *KEY_NAME_REPLACEMENTS.values()}
 _HELD: Final = frozenset(("ctrl", "alt", "shift", "super", "meta", "hyper"))
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A binding of one of our classes."""
+    """A binding and the workbench class that declares it."""
 
     owner: type[DOMNode]
     binding: Binding
 
     @property
     def id(self) -> str:
-        """Its name in the settings."""
+        """The binding's name in the settings."""
         return self.binding.id or ""
 
     @property
     def place(self) -> str:
-        """What stands before the dot: bindings of one place are in force together."""
+        """The part of the id before the dot; bindings of the same place are active together."""
         return self.id.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
 class Keymap:
-    """What the table of the settings comes to: the entries that count, and a line on each that does not."""
+    """The checked table `[keys]`: the usable entries, and a line on each of the others."""
 
     usable: Mapping[str, str]
     problems: tuple[str, ...]
 
 
 def all_bindings() -> list[Bound]:
-    """All bindings of the workbench's own app, screens and widgets, also of those not needed yet."""
+    """Import all screens and widgets, and return the bindings of the workbench's own classes."""
     for folder in ("screens", "widgets"):
         for module in iter_modules([str(Path(__file__).parent / folder)]):
             import_module(f"workbench.tui.{folder}.{module.name}")
@@ -66,7 +66,7 @@ def all_bindings() -> list[Bound]:
 
 
 def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
-    """Check the table `[keys]`; each problem names the file and the line."""
+    """Check the table `[keys]`; with a readable `file`, each problem begins with its path and line."""
     bound = {each.id: each for each in all_bindings() if each.id} if keys else {}
     text = _text_of(file)
     problems: dict[str, str] = {}
@@ -107,12 +107,12 @@ def _unusable(name: str, wanted: str, bound: Mapping[str, Bound]) -> str:
 
 
 def _clash(name: str, wanted: str, bound: Mapping[str, Bound], keys: Mapping[str, str]) -> str:
-    """The other binding in force at the same time that has one of the keys."""
+    """Return a message if another binding that is active at the same time has one of the keys, else an empty text."""
     for other in bound.values():
         if other.id == name or not _together(bound[name], other):
             continue
         taken = _split(keys.get(other.id, other.binding.key))
-        meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}  # the nearer of the two has it
+        meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}  # the nearer of the two gets it
         both = next((key for key in _split(wanted) if key in taken and key not in meant), None)
         if both is not None:
             return f"{name}: {both} is the key of {other.id} ({other.binding.description})"
@@ -130,7 +130,7 @@ def _together(one: Bound, other: Bound) -> bool:
 
 
 def _is_sign(name: str) -> bool:
-    """Whether it is the name of a sign, such as `full_stop`."""
+    """Return whether this is the name of a character, such as `full_stop`."""
     try:
         unicodedata.lookup(name.replace("_", " "))
     except KeyError:

@@ -1,4 +1,4 @@
-"""When the last key was pressed: whatever can wait lets the frames of keys go first."""
+"""Tracks when the last key was pressed, so that work that can wait lets the frame of a key go first."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import time
 from typing import Final
 
 _FRAME: Final = 0.03
-"""Seconds after which the frame of a key has been painted, if it has one."""
+"""Seconds after a key within which its frame is painted, if it causes one."""
 _GAP: Final = 0.035
-"""Seconds after a key in which work as long as a frame may begin; later, the next key would wait for it."""
+"""Seconds after a key within which work as long as a frame may begin; later, it would delay the next key."""
 _TYPING: Final = 0.4
-"""Most seconds between two keys of continuous typing."""
+"""Longest time between two keys of continuous typing, in seconds."""
 _last_key = [0.0]
 _last_frame = [0.0]
 
 
 def note_key() -> None:
-    """Remember that a key was pressed."""
+    """Record that a key was pressed now."""
     _last_key[0] = time.monotonic()
 
 
 def note_frame() -> None:
-    """Remember that what the keys so far changed has been painted."""
+    """Record that the effects of all keys so far are painted."""
     _last_frame[0] = time.monotonic()
 
 
 def is_frame_due() -> bool:
-    """Whether the frame of a key is still to be painted."""
+    """Return whether the frame of the last key is still to be painted."""
     return _last_frame[0] < _last_key[0] and is_typing()
 
 
@@ -36,10 +36,10 @@ def seconds_ago() -> float:
 
 
 def is_typing() -> bool:
-    """Whether another key may come at any moment."""
+    """Return whether the user is typing, so that another key may come at any moment."""
     return seconds_ago() < _TYPING
 
 
 def is_between_keys() -> bool:
-    """Whether the frame of the last key is painted and the next key hardly due."""
+    """Return whether the frame of the last key is painted and the next key is not yet due."""
     return (not is_frame_due() or seconds_ago() >= _FRAME) and seconds_ago() < _GAP

@@ -1,4 +1,4 @@
-"""What the panels say to the main screen: the person chose an action or a file. They never talk to the engine."""
+"""Messages with which panels and questions tell the main screen and the app what the user asked for."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StepWanted(Message):
 
 
 class EarlierWanted(Message):
-    """The part of the session before what is loaded is needed, or all parts."""
+    """The part of the session before the loaded one is needed, or with `all_of_it` all earlier parts."""
 
     def __init__(self, *, all_of_it: bool = False) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class FileChosen(Message):
 
 
 class QuestionRang(Message):
-    """A question waits that the user may not see."""
+    """A question is waiting, and the user may not see it."""
 
 
 class BehindScrolled(Message):

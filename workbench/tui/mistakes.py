@@ -1,4 +1,4 @@
-"""What is wrong in the person's settings, keys and themes as they are now; told in one short notice by the app."""
+"""Collects the current mistakes in the user's settings, keys and themes, and reports them in one short notice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = 10
 
 
 class Mistakes:
-    """By where they were found: looking there again takes the place of what was found before."""
+    """The mistakes of each source, such as "settings" or "keys"; a new check replaces those of its source."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -24,25 +24,25 @@ class Mistakes:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All of them, a line each."""
+        """All mistakes, one line each."""
         return tuple(line for found in self._found.values() for line in found)
 
     def found(self, where: str, lines: Iterable[str]) -> None:
-        """These are there now."""
+        """Replace the mistakes of the source `where` by these."""
         self._found[where] = tuple(lines)
 
     def key(self) -> str:
-        """The key that shows them."""
+        """Return the name of the key that shows the mistakes."""
         return key_of(self._app, "mistakes", "f10")
 
     def tell(self) -> None:
-        """One notice, where there are any."""
+        """Show one notice if there are any mistakes."""
         if self.lines:
             said = visible(in_short(self.lines, self.key()), lines=False)
             self._app.notify(said, title="Settings", severity="warning", markup=False, timeout=_SECONDS)
 
     def open(self) -> None:
-        """All of them in a pager."""
+        """Show all mistakes in a pager, or a notice if there are none."""
         from workbench.tui.screens.pager import PagerScreen
 
         if not self.lines:

@@ -1,4 +1,4 @@
-"""Opens the screens over the main one; each module is imported with the first use of its screen."""
+"""Functions that open the screens over the main one; the module of a screen is imported at its first use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
-    """Show all details of an action in a pager that has searched for `words`."""
+    """Show all details of an action in a pager, which searches for `words` if not empty."""
     from workbench.tui.screens.pager import ActionPage
     from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
 
@@ -50,7 +50,7 @@ def open_text(app: App[Any], title: str, text: str) -> None:
 
 
 def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
-    """Show everything that changed in the diff viewer, at the file `chosen` first."""
+    """Show the changes in the diff viewer, beginning with the file `chosen`; notify if there are none."""
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
     state = review.state
@@ -112,7 +112,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
 
     if not isinstance(app.screen, ServersScreen):
         where = Locations.from_environment()
-        trusted = (*settings.trusted, *agreed(where))  # also what was agreed to since the settings were read
+        trusted = (*settings.trusted, *agreed(where))  # including approvals since the settings were read
         found = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
         app.push_screen(ServersScreen(found, Catalog(where)))
 
@@ -149,7 +149,7 @@ def open_sessions(
     set_title: Callable[[str], None],
     chosen: Callable[[str | None], Awaitable[None]],
 ) -> None:
-    """Show all sessions, or those that hold these words, unless they are shown already."""
+    """Show all sessions, or those that contain the words of `search`, unless they are shown already."""
     from workbench.tui.screens.sessions import SessionsScreen
     from workbench.view.sessions import SessionShelf
 
@@ -160,7 +160,7 @@ def open_sessions(
 def open_first_run(
     app: App[Any], look: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
 ) -> None:
-    """Offer the models to begin with, unless that is shown already."""
+    """Offer the models to begin with, unless they are shown already."""
     from workbench.tui.screens.first_run import FirstRunScreen
 
     below = app.screen
@@ -177,7 +177,7 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:
-    """Write a session to a file, by default in the current directory, and say where it is now or why not."""
+    """Write a session to a file, by default in the current directory, and notify the user of its path or the error."""
     from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()
@@ -191,7 +191,7 @@ async def export_session(app: App[Any], session_id: str, file: str) -> None:
 
 
 def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]]) -> None:
-    """Show everything there is to do on this screen; on the main one also its sessions and files."""
+    """Open the palette with the entries of the current screen; on the main screen, also sessions and files."""
     from workbench.tui.palette.entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
@@ -204,7 +204,7 @@ def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitab
 
 
 def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:
-    """Ask whether to trust the directory; the answer is in force before anything in it is read."""
+    """Ask whether to trust the directory; pass the answer to `question`, then call `done`."""
     from workbench.tui.screens.trust import TrustScreen
 
     def answered(trusts: bool | None) -> None:
@@ -218,7 +218,7 @@ def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], No
 
 
 def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[str], None]) -> None:
-    """Have the mode that never asks confirmed before a session begins in it."""
+    """Have the user confirm the mode that never asks, and pass the answer to `question`."""
     from workbench.tui.screens.confirmations import NeverAskScreen
 
     app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))

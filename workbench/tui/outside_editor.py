@@ -1,4 +1,4 @@
-"""A text in the person's own editor, while the screen steps back. Used by the question and whoever edits text."""
+"""Edits a text in the user's own editor while the app is suspended."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from workbench.tui.signals import ENDING
 
 _USUAL = "vi"
 _PATIENCE = 0.7
-"""Seconds for an editor to end by itself when we are told to."""
+"""Seconds that the editor has to end by itself when a signal ends us."""
 
 
 def edit_outside(app: App[None], text: str, name: str) -> str:
-    """The text as the editor leaves it, byte for byte; raises WorkbenchError with one line when that did not work.
+    """Open a text in `$VISUAL`, `$EDITOR` or vi, and return it as the editor saved it, byte for byte.
 
-    `name` is the name of a file of its kind, so that the editor knows how to colour it.
+    The suffix of `name` tells the editor the kind of text. Raises WorkbenchError, with one line, if editing fails.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _USUAL
     with tempfile.TemporaryDirectory(prefix="ohw-edit-") as folder:
@@ -43,10 +43,10 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
 
 
 def _run(command: list[str], folder: str) -> int:
-    """Run the editor to its end; its exit code.
+    """Run the editor until it ends, and return its exit code.
 
-    The loop stands still meanwhile. A signal that shall end us ends the editor first and is handled behind it. Ctrl+z
-    in the editor stops us too, or the shell would never get the terminal. The terminal's modes are put back.
+    The event loop is blocked meanwhile. A signal that is to end us ends the editor first and is handled afterwards.
+    Ctrl+z in the editor stops us too, or the shell would never get the terminal. The terminal's modes are restored.
     """
     modes = termios.tcgetattr(0) if os.isatty(0) else None
     process = start(command, cwd=folder, is_users=True)

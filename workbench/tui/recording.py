@@ -1,4 +1,4 @@
-"""A link that plays a recorded session to the screen; no engine stands behind it, and nothing comes of commands."""
+"""Replays recorded sessions on the screen without an engine, and exports them as SVG pictures and asciicasts."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
 
 
 class ReplayClient:
-    """`play` brings events; what the engine did at that moment is seen from them."""
+    """A client that delivers the events passed to `play`, with the engine state derived from them."""
 
     def __init__(self) -> None:
         self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
         self._told = SessionState()
 
     def history(self) -> Sequence[Event]:
-        """Nothing: all of it is played."""
+        """Return no events: all of them are played."""
         return ()
 
     async def receive(self) -> Sequence[Incoming]:
-        """What was played since."""
+        """Wait for played events and return all that have not been received yet."""
         first = await self._coming.get()
         return [first, *(self._coming.get_nowait() for _ in range(self._coming.qsize()))]
 
     def play(self, events: Sequence[Event]) -> None:
-        """Bring these."""
+        """Deliver these events, then the state of the engine after them."""
         for event in events:
             apply(self._told, event)
             self._coming.put_nowait(event)
         self._coming.put_nowait(EngineState(state=_work(self._told)))
 
     def close(self, *, stop: bool = False) -> None:
-        """Nothing is held."""
+        """Do nothing, as the client holds no resources."""
 
     def send(self, command: Command) -> None:
-        """Drop the command: what was recorded has been decided, and there is no agent to receive it."""
+        """Drop the command, as there is no engine to receive it."""
 
 
 def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:
@@ -73,16 +73,16 @@ def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "actin
 
 
 _AT_REST = 0.7
-"""Seconds without any change after which a picture is taken: a question takes answers by then."""
+"""Seconds without a change after which a picture is taken; by then a question shows its keys."""
 _PATIENCE = 20.0
 _PAINTED = 0.04
 _LOOK = 0.1
 _FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
-"""Fonts of another site: a picture asks for nothing."""
+"""Matches the web fonts that Textual names, so that a picture loads nothing from the network."""
 
 
 class Replay:
-    """The screen at some moment of a session; `show` goes on to later events."""
+    """The screen at a moment of a recorded session; `show` advances to later events."""
 
     def __init__(self, events: Sequence[Event], size: tuple[int, int], theme: str, themes: Path | None = None) -> None:
         self._began = events[0].at if events else datetime.now(UTC)
@@ -100,7 +100,7 @@ class Replay:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Replay]:
-        """The screen, empty, until the end of the block."""
+        """Run the app, with an empty screen at first, until the end of the block."""
         load_later()
         clock.stand_at(self._now)
         async with self.app.run_test(size=self.size) as self._pilot:
@@ -108,7 +108,7 @@ class Replay:
             yield self
 
     async def show(self, events: Sequence[Event]) -> None:
-        """Play these, and wait until they are taken in; what takes longer to paint may come with the next."""
+        """Play events and wait until they are applied; slow parts may be painted only with the next call."""
         self._now = events[-1].at
         clock.stand_at(self._now)
         self.link.play(events)
@@ -118,16 +118,16 @@ class Replay:
         await self._pilot.pause(_PAINTED)
 
     async def rest(self, seconds: float = _AT_REST) -> None:
-        """Wait until nothing has changed for so long."""
+        """Wait until nothing has changed for so many seconds, at most `_PATIENCE` seconds."""
         until = time.monotonic() + _PATIENCE
         same, before = 0, self.strips()
         while time.monotonic() < until and same * _LOOK < seconds:
-            await self._pilot.pause(_LOOK)  # every widget has done by then what it was told
+            await self._pilot.pause(_LOOK)  # by then every widget has handled its messages
             now = self.strips()
             same, before = (same + 1 if now == before else 0), now
 
     def strips(self) -> list[Strip]:
-        """What the screen shows, row by row."""
+        """Return the rows of the screen."""
         for each in self.app.screen.query(TextArea):
             each.cursor_blink = False
         for entry in self.app.screen.query(Input):
@@ -135,14 +135,14 @@ class Replay:
         return rendered_lines(self.app)
 
     def svg(self) -> str:
-        """What the screen shows, as a picture that needs nothing beside it."""
+        """Return the screen as an SVG picture that needs no other file."""
         drawn = _FONT.sub("", self.app.export_screenshot(title="ohw"))
-        blanks = drawn.replace("&#160;", " ")  # some programs that draw pictures drop the other kind
+        blanks = drawn.replace("&#160;", " ")  # some programs drop non-breaking spaces
         return blanks.replace("<text ", '<text xml:space="preserve" ')
 
 
 def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: Path | None = None) -> str:
-    """The screen after these events, as SVG."""
+    """Return the screen after these events as SVG."""
 
     async def draw() -> str:
         async with Replay(events, size, theme, themes).running() as replay:
@@ -154,7 +154,7 @@ def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: 
 
 
 def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[Event]]:
-    """The events, those together that came within so many seconds; of a long session at most about `most` of them."""
+    """Yield the events in groups that span less than `least` seconds, or longer to make at most about `most` groups."""
     together: list[Event] = []
     few = len(events) // most
     for event in events:
@@ -167,18 +167,18 @@ def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[E
 
 
 _LONGEST_PAUSE = 2.0
-"""Seconds that nothing happens for are cut to this."""
+"""Longest pause in an asciicast, in seconds; longer ones are shortened to it."""
 _TOGETHER = 0.1
 _MOST = 3_000
 _SETTLED = 0.4
 _LAST = 1.0
-"""Seconds that the end is shown for."""
+"""Seconds for which the last frame is shown."""
 
 
 def cast(
     events: Sequence[Event], size: tuple[int, int], theme: str, title: str, themes: Path | None = None
 ) -> Iterator[str]:
-    """The lines of the file: a header, then one frame a line, each with its second."""
+    """Yield the lines of an asciicast (version 2): a header, then one line for each frame with its time in seconds."""
     columns, rows = size
     header = {"version": 2, "width": columns, "height": rows, "title": title, "env": {"TERM": "xterm-256color"}}
     header |= {"timestamp": int(events[0].at.timestamp())} if events else {}
@@ -212,7 +212,7 @@ async def _played(replay: Replay, events: Sequence[Event]) -> AsyncIterator[tupl
 
 
 def drawn(rows: Sequence[Strip], before: Sequence[Strip]) -> str:
-    """What writes the rows that differ on a terminal: places, colours and text, and no other sequence."""
+    """Return the text and sequences, for position and style only, that draw the changed rows on a terminal."""
     known = dict(enumerate(before))
     return "".join(f"\x1b[{y + 1};1H{_row(strip)}" for y, strip in enumerate(rows) if known.get(y) != strip)
 

@@ -1,4 +1,4 @@
-"""The last filter before the terminal: no control or invisible character of any widget's text reaches it."""
+"""The last filter before the terminal, which keeps control and invisible characters in a widget's text from it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textual.filter import LineFilter
 
 from workbench.text import HIDDEN
 
-# What `visible` makes an escape of, tabs and line breaks as well: here nothing of it may be left. Those that join emoji
-# have a rule of their own below.
+# The characters that `visible` escapes, and tabs and line breaks: none may be left. The joiners, which emoji use, have
+# a rule of their own below.
 _UNWANTED = re.compile(f"[{HIDDEN}\n\t]".replace("\u200b-\u200f", "\u200b\u200e\u200f"))
-# Inside an emoji these two join; anywhere else they hide.
+# These two join the parts of an emoji; anywhere else they are just invisible.
 _JOINERS = re.compile("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]")
 
 
@@ -21,7 +21,7 @@ class ControlFilter(LineFilter):
     """Drops control and invisible characters from the lines about to be written."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments; a new list only where one of them held such a character."""
+        """Return the segments without such characters; the same list if there are none."""
         if not any(_is_unsafe(segment.text) for segment in segments if not segment.control):
             return segments
         return [_cleaned(segment) for segment in segments]

@@ -1,4 +1,4 @@
-"""Which session the app shows: begins, resumes, leaves and exports sessions."""
+"""Switches the session that the app shows: begins, resumes and leaves sessions."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionSources:
-    """Where sessions come from; None where a kind is not available. Opening raises WorkbenchError."""
+    """Functions that open or list sessions, None if not available. Those that open one may raise WorkbenchError."""
 
     demo: Callable[[], Opened] | None = None
-    """A session of the demo."""
+    """Opens a session of the demo."""
     start: Callable[[str], Opened] | None = None
-    """A new session on the model of that name."""
+    """Opens a new session on the model of that name."""
     shell: Callable[[], Opened] | None = None
-    """A new session without a model, for shell commands of the user."""
+    """Opens a new session without a model, for shell commands of the user."""
     ways: Callable[[], Sequence[Way]] | None = None
-    """The models that a first session can begin on."""
+    """Returns the models that a first session can begin on."""
     sessions: Callable[[], Sequence[PastSession]] | None = None
-    """The sessions that can be resumed."""
+    """Returns the sessions that can be resumed."""
     resume: Callable[[str], Opened] | None = None
-    """The session of that id."""
+    """Opens the session of that id."""
 
 
 class SessionSwitcher:
-    """Shows another session in place of the one on screen. The old one is left as if the screen were closed."""
+    """Replaces the session on screen; the old one is left as if the screen had been closed."""
 
     def __init__(self, app: WorkbenchApp, sources: SessionSources, history: Path | None) -> None:
-        """`history` is the file of what was sent."""
+        """`history` is the file of submitted prompts."""
         self._app = app
         self._history = history
         self.sources = sources
 
     def make_main(self) -> MainScreen:
-        """Return a main screen for what is opened now, with the classes of the size there is."""
+        """Return a main screen for the opened session, with the classes of the current size."""
         app, opened = self._app, self._app.opened
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, opened.workspace)
@@ -66,7 +66,7 @@ class SessionSwitcher:
 
     @property
     def main(self) -> MainScreen:
-        """The screen of the session that is shown."""
+        """The main screen of the current session."""
         return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
 
     async def show(self, open_session: Callable[[], Opened]) -> None:
@@ -78,12 +78,12 @@ class SessionSwitcher:
             app.notify(visible(str(error)), severity="error", markup=False)
             return
         client, app.opened = app.opened.link, opened
-        # What is typed before the first session is meant for it.
+        # Text typed before the first session begins is meant for it.
         typed = "" if client else "".join(prompt.text for prompt in app.screen_stack[0].query(Prompt))
         app.state = SessionState(workspace=str(opened.workspace))
         if client is not None:
             client.close()
-        # A worker of the app's: the screen that goes may be the one that asked, and would wait for its own end.
+        # Run by the app: the screen that is removed may have called this, and would wait for its own end.
         app.run_worker(self._replace_main("" if opened.message else typed))
 
     async def begin_demo(self) -> None:
@@ -111,7 +111,7 @@ class SessionSwitcher:
             await self.show(lambda: resume(session_id))
 
     def choose(self, search: str) -> None:
-        """Let the user choose among all sessions, or among those that hold some words."""
+        """Let the user choose among all sessions, or those that contain the words of `search`."""
         client = self._app.opened.link
 
         def rename(title: str) -> None:
@@ -125,12 +125,12 @@ class SessionSwitcher:
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 
     def choose_first_model(self) -> None:
-        """Let the user choose a model to begin with; it is saved for the next time where that is possible."""
+        """Let the user choose a model to begin with, which is then saved in the settings if possible."""
         if self.sources.ways is not None:
             open_first_run(self._app, self.sources.ways, self._begin_on)
 
     def ask_trust(self) -> None:
-        """Ask whether the directory is trusted, then have a mode that never asks confirmed.
+        """Ask whether to trust the directory, then for confirmation of a mode that never asks, if either is needed.
 
         The session begins once both are answered.
         """
@@ -168,9 +168,9 @@ class SessionSwitcher:
         await self.begin_on_model(name)
 
     async def _replace_main(self, typed: str) -> None:
-        """Show a main screen for what is opened now, with this text in the prompt.
+        """Show a main screen for the opened session, with the text `typed` in the prompt.
 
-        The first screen cannot be taken away, so the others lie over it; it stops following its session.
+        The first screen cannot be removed, so later ones are pushed over it, and it stops following its session.
         """
         app = self._app
         collect_all()
@@ -187,6 +187,6 @@ class SessionSwitcher:
 
 
 def _size_classes(app: WorkbenchApp) -> Iterator[str]:
-    """Yield the classes of the app's size; with them the first layout is right and nothing is styled twice."""
+    """Yield the classes for the app's size, with which the first layout is right and nothing is styled twice."""
     for length, steps in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
         yield next(name for least, name in reversed(steps) if length >= least)

@@ -1,4 +1,4 @@
-"""Signals end the screen in order: the terminal is given back and the exit code is 128 + the signal's number."""
+"""Handles signals: they end the app in order, restore the terminal, and give the exit code 128 + their number."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PATIENCE = 1.5
-"""Seconds for an orderly end before the process ends without one."""
+"""Seconds that an orderly end may take before the process is ended by force."""
 _GIVE_BACK = (
     b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
 )
 
 
 class Signals:
-    """Installed while the screen runs; the first SIGINT counts as ctrl+c, the second ends."""
+    """The signal handlers of a running app; the first SIGINT only warns, like ctrl+c, and the second ends the app."""
 
     def __init__(
         self,
@@ -29,9 +29,10 @@ class Signals:
         ending: str = "",
         step_back: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ending` is what else gives the terminal back, where that must be done in haste.
+        """`leave` ends the app with an exit code, and `warn` tells the user that another ctrl+c does.
 
-        `step_back` is called before the process is stopped.
+        `ending` holds further sequences that restore the terminal if the process must be ended by force; `step_back` is
+        called before the process is stopped.
         """
         self._leave = leave
         self._warn = warn
@@ -42,25 +43,25 @@ class Signals:
         self._terminal = _terminal_state()
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take the signals that end; in the main thread, before the terminal is taken."""
+        """Handle the signals that end; call this in the main thread, before the terminal is taken."""
         for number in ENDING:
             loop.add_signal_handler(number, self._end, number)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
 
     def install_stops(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run what the driver does to stop and to go on in the loop, once there is a driver.
+        """Run the driver's handlers for stopping and continuing in the event loop; call this once there is a driver.
 
-        In a signal handler it could wait for ever for a lock of the writer's queue that the interrupted code holds.
+        As signal handlers they could deadlock on the writer queue's lock, which the interrupted code may hold.
         """
         go_on = signal.getsignal(signal.SIGCONT)
         if callable(go_on):
             loop.add_signal_handler(signal.SIGCONT, self._go_on, go_on)
-        stop = signal.getsignal(signal.SIGTSTP)  # the driver's: it gives back what it took, and stops
+        stop = signal.getsignal(signal.SIGTSTP)  # the driver's handler, which restores the terminal and stops
         if callable(stop):
             loop.add_signal_handler(signal.SIGTSTP, self._stop, stop)
 
     def _stop(self, stop: Callable[[int, None], object]) -> None:
-        """Asked from outside, too: the key alone would tell the app before."""
+        """Prepare the app and stop: a SIGTSTP from outside does not pass through the app as the key does."""
         if self._is_stopped:
             return  # a second SIGTSTP, sent before the process had stopped: `fg` must not be followed by another stop
         self._is_stopped = True
@@ -68,7 +69,7 @@ class Signals:
         stop(signal.SIGTSTP, None)
 
     def _go_on(self, go_on: Callable[[int, None], object]) -> None:
-        """The loop calls this behind whatever was sent before the process stopped."""
+        """Continue; the event loop calls this after any signals sent before the process stopped."""
         self._is_stopped = False
         go_on(signal.SIGCONT, None)
 
@@ -84,7 +85,7 @@ class Signals:
         self._leave(code)
 
     def _insist(self, code: int) -> None:
-        """A terminal that is gone or a screen that hangs must not keep the process."""
+        """End the process by force after `PATIENCE`, even if the terminal is gone or the screen hangs."""
         threading.Event().wait(PATIENCE)
         if self._terminal is not None:
             try:
@@ -97,7 +98,7 @@ class Signals:
 
 
 def _terminal_state() -> list[Any] | None:
-    """How the terminal is set before the screen takes it, to be restored in the worst case."""
+    """Return the modes of the terminal before the screen takes it, None without a terminal."""
     if not sys.__stdin__ or not sys.__stdin__.isatty():
         return None
     try:

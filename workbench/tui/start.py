@@ -1,4 +1,4 @@
-"""Opens the screen on a session, and says after its end what is true about it; called by the commands."""
+"""Opens the screen on a session and prints a farewell afterwards; called by the commands."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from workbench.view.farewell import farewell
 from workbench.view.opened import Opened
 
 _TURN = 0.001
-"""Seconds a thread may keep the others waiting: keys are read and frames written in threads of their own."""
+"""Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
 _SIZE = ("COLUMNS", "LINES")
-"""Python, Rich and Textual believe these rather than the terminal, which alone knows its size."""
+"""Variables removed from the environment: Python, Rich and Textual would prefer them to the terminal's real size."""
 
 
 def open_screen(
@@ -43,7 +43,10 @@ def open_screen(
     session_id: str | None = None,
     demo: bool = False,
 ) -> int:
-    """Show a new session, the one of that id, or the demo; the exit code. The engine starts behind the first frame."""
+    """Show a new session, the one of `session_id`, or the demo until the app ends; return the exit code.
+
+    The engine starts after the first frame.
+    """
     _prepare_process()
     PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
@@ -70,28 +73,28 @@ def open_screen(
 
 
 def _prepare_process() -> None:
-    """What holds for the whole process of a screen."""
+    """Set what applies to the whole process: thread switching, environment variables, garbage collection."""
     sys.setswitchinterval(_TURN)
     for name in _SIZE:
         os.environ.pop(name, None)
-    gc.freeze()  # what is loaded by now stays: nobody need look through it for garbage while the screen is painted
+    gc.freeze()  # what is loaded by now stays, so the collector need not visit it while the screen is painted
 
 
 @dataclass
 class Opener:
-    """Makes links to sessions; their engines start when the link is first asked for its history."""
+    """Opens sessions; the engine of a session starts when its link is first asked for the history."""
 
     locations: Locations
     settings: Settings
     said_no: set[str] = field(default_factory=set)
-    """What folders bring and the person does not trust, until the end."""
+    """Hashes of the directory contents that the user has refused to trust; kept until the process ends."""
 
     def take(self, settings: Settings) -> None:
-        """The settings of the sessions that begin from here on."""
+        """Use these settings for the sessions that begin from now on."""
         self.settings = settings
 
     def sources(self, workspace: Path) -> SessionSources:
-        """Return the ways to a session; new ones begin in this workspace."""
+        """Return the functions that open sessions; new sessions begin in this workspace."""
         return SessionSources(
             demo=self.demo,
             start=partial(self.on_model, workspace=workspace),
@@ -102,7 +105,7 @@ class Opener:
         )
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
-        """A new session, or the one of that id; without a model there is no link."""
+        """Return a new session, or the one of that id; a new one has no link if no model is set."""
         unsent = None if session_id or prompt else unsent_directory(self.locations, workspace)
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt, unsent=unsent)
@@ -122,7 +125,7 @@ class Opener:
         )
 
     def on_model(self, name: str, workspace: Path) -> Opened:
-        """A new session on that model. Raises WorkbenchError where it cannot be asked, such as for a missing key."""
+        """Return a new session on that model. Raises WorkbenchError if it cannot be used, for example without a key."""
         from workbench.session.models import SessionModels
 
         settings = replace(self.settings, model=name)
@@ -130,23 +133,23 @@ class Opener:
         return replace(self, settings=settings).session(workspace)
 
     def without_model(self, workspace: Path) -> Opened:
-        """A new session in which the person's own commands run; a model may be chosen for it later."""
+        """Return a new session without a model, for the user's own commands; a model can be chosen for it later."""
         return replace(self, settings=replace(self.settings, model=NO_MODEL)).session(workspace)
 
     def ways(self) -> list[Way]:
-        """The models there are to begin with: profiles, servers of this machine, keys."""
+        """Return the models to begin with, from profiles, servers on this machine, and keys in the environment."""
         return list(ways(self.settings))
 
     def demo(self) -> Opened:
-        """A fresh copy of the demo's project with the scripted model on it. Raises UsageError."""
+        """Return a session of the scripted model on a fresh copy of the demo project. Raises UsageError."""
         folder = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
-            settings = without_never(settings)  # the demo shows how it asks
+            settings = without_never(settings)  # the demo shows how approvals are asked for
         return Opened(DeferredClient(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:
-        """The sessions that can be gone on with, the last used first."""
+        """Return the sessions that can be resumed, last used first, without damaged ones and those with a parent."""
         from workbench.session.storage.catalog import list_sessions
 
         return [
@@ -158,7 +161,7 @@ class Opener:
         ]
 
     def resume(self, name: str) -> Opened:
-        """The session of that id, as it stands. Raises UsageError where there is none."""
+        """Return the session of that id. Raises UsageError if there is none."""
         from workbench.session.storage.catalog import find_session
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)

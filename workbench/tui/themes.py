@@ -1,4 +1,4 @@
-"""What is wrong with a theme file, with the line it stands in and the nearest name there is; used by `themes`."""
+"""Reads theme files, and reports mistakes in them with their line and the nearest known name."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NO_COLOURS = re.compile(r".*-(style|hover-style)|button-.*")
 
 
 Problem = tuple[int, str]
-"""A line of the file, and what is wrong there."""
+"""The number of a line, and what is wrong there."""
 
 
 def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterator[Problem]:
-    """Each thing that is wrong, in the order of the keys; `own` are the workbench's variables."""
-    meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a name with a slip is told once, not missed too
+    """Yield the mistakes of a theme: missing keys, wrong keys, wrong variables; `own` holds our own variables."""
+    meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a misspelt key is not also reported as missing
     name = data.get("name")
     if "name" not in meant and not (isinstance(name, str) and name.strip()):
         yield line_of("name", text), 'a theme needs a name: name = "mine"'
@@ -51,7 +51,7 @@ def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterat
 
 
 def known_variables(own: Collection[str]) -> set[str]:
-    """Every variable a theme may set: the workbench's and Textual's."""
+    """Return the names of all variables that a theme may set: the workbench's and Textual's."""
     return {*own, *Theme("known", "#336699").to_color_system().generate()}
 
 
@@ -86,7 +86,7 @@ def _of_colour(key: str, value: object) -> str:
 
 
 def _first_word(value: Any) -> Any:
-    """A colour may be followed by how opaque it is."""
+    """Return a colour without the opacity that may follow it."""
     return value.split(maxsplit=1)[0] if isinstance(value, str) and value.strip() else value
 
 
@@ -131,29 +131,29 @@ _LIGHT = {
 
 
 def variable_defaults(dark: bool) -> dict[str, str]:
-    """Our own variables for themes that do not set them."""
+    """Return the defaults of our own variables, for dark or light themes."""
     return _DARK if dark else _LIGHT
 
 
 @dataclass(frozen=True)
 class Themes:
-    """The themes that can be used, and a line on each mistake of a file that cannot."""
+    """The usable themes, and a line on each mistake in the other files."""
 
     usable: tuple[Theme, ...]
     problems: tuple[str, ...]
 
 
 def shipped_folder() -> Path:
-    """Where the workbench's own themes are: inside the installed package, or beside it in a source tree."""
+    """Return the directory of our own themes: inside the installed package, or beside it in a source tree."""
     package = Path(__file__).parents[1]
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"
 
 
 def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
-    """Every `*.toml` of the folders; a later theme takes the place of an earlier one with its name.
+    """Return the themes in the `*.toml` files of the directories; of several with the same name, the last one counts.
 
-    Those that come along have been checked by our tests: each start does without (`is_checked`).
+    Our own themes are loaded without checks (`is_checked`) to save time, as tests check them.
     """
     usable: dict[str, Theme] = {}
     left_out = []
@@ -168,25 +168,25 @@ def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
 
 
 def theme_order(names: Iterable[str]) -> list[str]:
-    """Ours and the person's own, then those of Textual."""
+    """Return the names sorted, first those of our own and the user's themes, then those of Textual's."""
     return sorted(names, key=lambda name: (name in BUILTIN_THEMES, name))
 
 
 class ThemeError(ValueError):
-    """A file that is no theme, with the line and the reason of each mistake in it."""
+    """Raised for a file that is not a valid theme, with the line and the reason of each mistake."""
 
     def __init__(self, *problems: tuple[int, str]) -> None:
         super().__init__("\n".join(f"{line}: {said}" for line, said in problems))
         self.problems = problems
 
     def told(self, path: Path) -> list[str]:
-        """`PATH:LINE: reason` for each mistake, with the last what comes of them."""
+        """Return `PATH:LINE: reason` for each mistake; the last one adds that the theme is not used."""
         lines = [f"{path}:{line}: {visible(said, lines=False)[:300]}" for line, said in self.problems]
         return [*lines[:-1], f"{lines[-1]}; the theme is left out until that is mended"]
 
 
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
-    """One theme; where it is checked, every colour of it can be used. Raises ThemeError."""
+    """Read a theme file; `is_checked` makes sure that its keys and colours are valid. Raises ThemeError if it fails."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -217,7 +217,7 @@ def _files(folders: Sequence[Path]) -> Iterable[Path]:
 
 
 def folder_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes whenever a theme of the folder does; cheap enough to be asked every second."""
+    """Return a value that changes if a theme file in the directory does; cheap enough to compute every second."""
     found = []
     for path in _files([folder]):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The themes of a running app: choosing one, and following the person's folder while it is edited; used by the app."""
+"""The themes of a running app: chooses one, and reloads the user's theme files when they change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY = 1.5
 
 
 class ThemeFolder:
-    """The themes that come along and those of the person; what is wrong with a file is said when it is read."""
+    """Registers our own themes and the user's, and reports mistakes in theme files when they are read."""
 
     def __init__(self, app: App[Any], folder: Path | None, mistakes: Mistakes) -> None:
         self._app = app
@@ -34,9 +34,9 @@ class ThemeFolder:
         self._register()
 
     def begin_with(self, name: str, settings_file: Path | None) -> None:
-        """Use a theme before anything is styled, as a change later would style everything twice.
+        """Use a theme before anything is styled; a later change would style everything twice.
 
-        A name that is no theme is a mistake of the settings; the default theme takes its place.
+        If there is no theme of that name, report a mistake in the settings and use the default theme.
         """
         app, themes = self._app, self._app.available_themes
         self._mistakes.found("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
@@ -46,7 +46,7 @@ class ThemeFolder:
         app.stylesheet.set_variables(app.get_css_variables())
 
     def choose(self, name: str, book: SettingsBook | None) -> None:
-        """Use the theme of that name, or open a list that tries each; what is chosen there is saved in `book`."""
+        """Use the theme of that name; if it is empty, open the list of themes, whose choice is saved in `book`."""
         from workbench.tui.screens.theme_choice import ThemeChoice
 
         app = self._app
@@ -72,12 +72,12 @@ class ThemeFolder:
             app.notify(visible(message, lines=False), severity="warning", markup=False)
 
     def watch(self) -> None:
-        """Look for changes from here on."""
+        """Check the directory for changes regularly from now on."""
         if self._folder is not None:
             self._app.set_interval(EVERY, self.look)
 
     def look(self) -> None:
-        """Read the folder again if a file of it has changed, and show the theme of now as it has become."""
+        """Read the directory again if a file in it has changed, and apply changes to the current theme."""
         now = folder_state(self._folder) if self._folder else ()
         if now == self._state:
             return
@@ -97,7 +97,7 @@ class ThemeFolder:
 
 
 def no_such_theme(name: str, known: Iterable[str], file: Path | None) -> str:
-    """What is said of a theme that is set and is none, with the line of the settings' file where that sets it."""
+    """Return the message about an unknown theme, with the path and line if the settings file sets it."""
     said = f"there is no theme {name}{near(name, known)}; using {DEFAULT}"
     try:
         text = file.read_text(encoding="utf-8") if file is not None else ""

@@ -1,1 +1,1 @@
-"""What the palette (ctrl+p) offers, and how it is searched."""
+"""The entries of the palette (ctrl+p), and their search."""

@@ -1,4 +1,4 @@
-"""The entries of the palette: commands, keys of where the person is, models, themes, sessions and files."""
+"""The entries of the palette: commands, active keys, modes, models, themes, sessions and files."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from workbench.mcp.mentions import ServerPrompt
 
 Rank = tuple[int, int, int]
-"""How well an entry fits, the best is the lowest: kind of fit, kind of entry, length."""
+"""How well an entry matches (lower is better): kind of match, kind of entry, length."""
 
 _KINDS: Final = ("command", "key", "mode", "model", "session", "theme", "file")
 _OF_THE_PROMPT: Final = frozenset(
     ("send", "newline", "take", "close-list", "page-up", "page-down", "palette", "leave", "leave-app", "demo")
 )
-"""Bindings that mean something only while one writes, or that bring one here."""
+"""Bindings that are left out because they are of use only while writing, or open the palette."""
 _SCATTERED, _IN_WORDS = 3, 5
-"""The kinds of fit of a text that has the letters here and there, and of one that holds the words somewhere."""
+"""Kinds of match: the letters are scattered over the label; the words occur in the description."""
 
 
 @dataclass(frozen=True)
 class PaletteEntry:
-    """One row: what it is, what it says of itself, the key that does the same, and the action it runs on `node`."""
+    """One row: its kind, label and description, the key that does the same, and the action to run on `node`."""
 
     kind: str
     label: str
@@ -46,7 +46,7 @@ class PaletteEntry:
 
 @dataclass(frozen=True)
 class PastSession:
-    """A session there is: its id, what was said first, and when and where."""
+    """A session that can be resumed: its id, its title, and when and where it was last used."""
 
     id: str
     title: str
@@ -56,7 +56,7 @@ class PastSession:
 def entries_of(
     app: App[Any], screen: Screen[Any], settings: Settings, prompts: Sequence[ServerPrompt] | None = None
 ) -> list[PaletteEntry]:
-    """Return what can be done on that screen; `prompts` are those of MCP servers, None unless it is the main screen."""
+    """Return the entries for a screen; `prompts` are those of MCP servers, or None if it is not the main screen."""
     is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
     found = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
@@ -75,19 +75,19 @@ def entries_of(
 
 
 def session_entries(sessions: Sequence[PastSession]) -> list[PaletteEntry]:
-    """A row for each session."""
+    """Return an entry for each session, which resumes it."""
     return [
         PaletteEntry("session", each.title or each.id, each.words, f"app.session({each.id!r})") for each in sessions
     ]
 
 
 def file_entries(paths: Sequence[str]) -> list[PaletteEntry]:
-    """A row for each file: choosing it mentions it in the prompt."""
+    """Return an entry for each file, which mentions it in the prompt."""
     return [PaletteEntry("file", path, "", f"mention({path!r})") for path in paths]
 
 
 def fitting(query: str, entries: Sequence[PaletteEntry], most: int) -> list[PaletteEntry]:
-    """Those that fit, the best first; all in their own order while nothing is typed."""
+    """Return at most `most` entries that match, best first; for an empty query, the first ones in their order."""
     if not query.strip():
         return list(entries[:most])
     ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(query.strip(), entry)) is not None]
@@ -100,7 +100,7 @@ def _rank(query: str, entry: PaletteEntry) -> Rank | None:
     fit = ranking(query)(label)
     if fit is not None and (
         fit[0] < _SCATTERED or entry.kind != "session"
-    ):  # letters here and there in a sentence say nothing
+    ):  # scattered letters in a sentence mean nothing
         return fit[0], kind, len(label)
     text = f"{entry.kind} {label} {entry.words}".lower()
     return (_IN_WORDS, kind, len(label)) if all(word in text for word in query.lower().split()) else None
@@ -108,7 +108,7 @@ def _rank(query: str, entry: PaletteEntry) -> Rank | None:
 
 def _commands(keys: dict[str, Any]) -> Iterator[PaletteEntry]:
     for command in COMMANDS:
-        bound = keys.pop(command.action, None)  # of two commands that do the same the first one has the key
+        bound = keys.pop(command.action, None)  # of two commands with the same action, the first one shows the key
         key = key_name(bound.binding.key) if bound is not None else ""
         yield PaletteEntry("command", f"/{command.name}", command.words, command.action, key)
 
@@ -130,5 +130,5 @@ def _bindings(screen: Screen[Any]) -> Iterator[PaletteEntry]:
 
 
 def _whole_action(node: DOMNode, action: str) -> str:
-    """With the app's name before it where the app does it, as the commands of the prompt are written."""
+    """Return the action with the prefix `app.` if the app runs it, as in the commands of the prompt."""
     return f"app.{action}" if isinstance(node, App) and not action.startswith("app.") else action

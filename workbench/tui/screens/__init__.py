@@ -1,1 +1,1 @@
-"""Screens, one a module: the main one, and those that open over it."""
+"""The screens of the app, one per module: the main screen and those that open over it."""

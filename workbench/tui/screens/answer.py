@@ -1,6 +1,6 @@
-"""A question of the agent's as a card: its options, a line for other words; never an approval. Opened by `Asking`.
+"""The card that shows a question of the agent: options and a line for free text. Opened by `QuestionOpener`.
 
-Keys typed before it could be read are not its own: they go on to the prompt, and the card makes room for them.
+Text typed before the card could be read goes to the prompt, and the card closes until the user has finished typing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from workbench.view.formatting.approval import Hint
 from workbench.view.state import ActionItem
 
 _WIDEST = 100
-_AROUND = 5  # rows of the box that are not the question: border, gap, answer and keys
-_BELOW = 5  # rows of the main screen that stay in sight: activity, prompt and hints
+_AROUND = 5  # rows of the card beside the question: border, gap, answer and key hints
+_BELOW = 5  # rows of the main screen that stay visible: activity, prompt and hints
 _SMALL = 20
 _TYPED = frozenset({"enter", "backspace", "ctrl+j"})
 
@@ -42,10 +42,9 @@ class OptionLine(Static):
 
 
 class AnswerScreen(QuestionScreen[TextAnswer | Later]):
-    """Asks one question; dismisses with the answer, or with Later when it is left open or withdrawn.
+    """Asks one question; dismisses with the answer, or with `Later` if it is put off or withdrawn.
 
-    `pass_on` takes the keys that were pressed too early; without it, because the person called for the card, they
-    are dropped.
+    `pass_on` is called with text typed too early; if it is None, as the user has opened the card, the text is dropped.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -82,7 +81,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._passed_on = False
 
     def compose(self) -> ComposeResult:
-        """The box: question, options, free text, keys."""
+        """Yield the question, its options, the line for free text, and the key hints."""
         self._line.value = self._draft
         self._card.border_title = Content.styled(self._title, "bold")
         with self._card:
@@ -94,11 +93,11 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
             yield self._keys
 
     def no_answer(self) -> Later:
-        """Left open, with what was written so far; nobody put it off."""
+        """Return a `Later` with the text written so far, which says that the user has not put the question off."""
         return Later(self._line.value, aside=True)
 
     def on_resize(self) -> None:
-        """Take the room there is now."""
+        """Adapt to the size of the screen."""
         self._width = min(_WIDEST, self.size.width - (0 if self.size.width < 60 else 4))
         self._card.styles.width = self._width
         is_small = self.size.height < _SMALL
@@ -108,7 +107,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self.show_keys()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:
-        """Whether the event is text of the answer; what chooses or sends is carried out here."""
+        """Return whether the line is to take the event as text; choose or send if the key does that."""
         armed = self.quiet.accepts(event)
         self.call_after_refresh(self.show_keys)
         if not armed:
@@ -117,7 +116,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return isinstance(event, events.Paste) or not self._answers(event.key)
 
     def _passes_on(self, event: events.Key | events.Paste) -> bool:
-        """Keep text that came too early out of the answer: it was meant for the prompt."""
+        """Keep text typed too early out of the answer, and pass it to the prompt; return False if it is not text."""
         if isinstance(event, events.Key) and not event.is_printable and event.key not in _TYPED:
             return False
         self._early.append(event)
@@ -129,13 +128,13 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return True
 
     def _is_one_choice(self) -> bool:
-        """Whether all that came too early is one key of the card's: that was no word, it just came too early."""
+        """Return whether only one digit of an option was typed too early: a choice, not text for the prompt."""
         keys = {early.key if isinstance(early, events.Key) else "" for early in self._early}
         options = (str(number) for number in range(1, len(self._question.options) + 1))
         return not self._passed_on and len(keys) == 1 and keys.issubset(options)
 
     def _answers(self, key: str) -> bool:
-        """Send what is written, or the option of a digit, as long as nothing is written."""
+        """Send the text on enter, or the option of a digit if the line is empty; return whether it was such a key."""
         if key == "enter":
             self._answer(self._line.value)
             return True
@@ -153,7 +152,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
             self.finish(TextAnswer(text.strip()))
 
     def show_keys(self) -> None:
-        """Show the keys that work now; once nobody types any more, make room for what was passed on."""
+        """Show the keys that work now; if early text went to the prompt, close once the user stops typing."""
         if self.is_finished:
             return
         armed = self.quiet.is_armed
@@ -170,12 +169,12 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return (*ready, ("esc", "later"))
 
     def on_click(self, event: events.Click) -> None:
-        """A click on an option chooses it."""
+        """Choose the option that was clicked."""
         if isinstance(event.widget, OptionLine) and self.quiet.is_armed:
             self._chosen(event.widget.number)
 
     def action_later(self) -> None:
-        """Leave it open."""
+        """Put the question off."""
         self.finish(Later(self._line.value))
 
     def action_move(self, lines: int) -> None:

@@ -1,4 +1,4 @@
-"""The approval screen: one waiting action, whole, and the keys that decide it. Opened by `QuestionOpener`."""
+"""The approval screen: one waiting action in full, and the keys that decide on it. Opened by `QuestionOpener`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ from workbench.view.state import ActionItem
 _NOTE_HINT: Final = "Note for the agent (sent with your decision)"
 _REASON_HINT: Final = "Reason for the agent (optional)"
 _PAGE: Final = 10
-"""Lines that space scrolls where there is no diff."""
+"""Lines that space scrolls if there is no diff."""
 
 
 class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
-    """Asks about one action; dismisses with the decision or how it was left. `proposal` is what the user made of it."""
+    """Asks about one action; dismisses with the decision, or with how the user left the question without one.
+
+    `proposal` holds the action with the user's edits.
+    """
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -87,12 +90,12 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         self._is_rejecting = False
 
     def compose(self) -> ComposeResult:
-        """Yield the box; it has its keys already, so that it is laid out once."""
+        """Yield the box, with its key hints already in it, so that it is laid out only once."""
         self.show_keys()
         yield self.box
 
     def no_answer(self) -> Later:
-        """Return that the question only made room; the user has not put it off."""
+        """Return a `Later` that says that the user has not put the question off."""
         return Later(aside=True)
 
     def update_waiting(self, waiting: Sequence[ActionItem]) -> None:
@@ -109,7 +112,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.box.show_keys(self._keys.hints(self.app, is_rejecting=self._is_rejecting))
 
     def on_resize(self) -> None:
-        """Use the space there is now."""
+        """Adapt to the size of the screen."""
         self.box.fit(self.size)
         self.call_after_refresh(self.show_keys)
 
@@ -134,28 +137,28 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         self.show_keys()
 
     def action_approve(self) -> None:
-        """Approve what is shown, if it was seen to its end."""
+        """Approve the action with its edits, if the user has scrolled to its end."""
         if self._keys.may_approve:
             self.finish(decision_of(self.proposal, self.box.note))
 
     def action_always(self) -> None:
-        """Show the rule that would be saved, on a screen that saves it."""
+        """Open the screen that shows the rule and saves it."""
         if self._keys.may_always:
             self._above.show_rule()
 
     def action_approve_all(self) -> None:
-        """Show every waiting action up to this risk, on a screen that approves them."""
+        """Open the screen that approves every waiting action up to this risk."""
         if not self._fields.is_open:
             self._above.show_batch()
 
     def action_turn(self, by: int) -> None:
-        """Show another of the waiting actions."""
+        """Go to the next or previous waiting action."""
         other = self._batch.neighbor(by)
         if other and not self._fields.is_open:
             self.finish(Turn(other))
 
     async def action_note(self, rejecting: bool) -> None:
-        """Ask for a reason, with which Enter rejects, or for a note that goes with either answer."""
+        """Open the line for a reason, with which Enter rejects, or for a note sent with either decision."""
         if not self._fields.is_open:
             self._is_rejecting = rejecting
             await self.box.open_note(_REASON_HINT if rejecting else _NOTE_HINT)
@@ -164,14 +167,14 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
 
     @on(Input.Submitted)
     def on_note_written(self, written: Input.Submitted) -> None:
-        """Keep the note, or reject with it."""
+        """Keep the note; if it is a reason, reject the action with it."""
         self.box.close_note(written.value.strip())
         if self._is_rejecting:
             self.finish(Decision("rejected", self.box.note))
         self.show_keys()
 
     def action_later(self) -> None:
-        """Leave the note, or the question without an answer."""
+        """Close the note without saving it or, if none is open, put the question off."""
         if self.box.is_writing:
             self.box.close_note(None)
             self.show_keys()
@@ -187,7 +190,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.show_keys()
 
     def action_edit_outside(self) -> None:
-        """Edit the same text in the user's own editor."""
+        """Edit the chosen hunk or the arguments in the user's own editor."""
         if not self._fields.is_open:
             if problem := self._editor.edit_outside(self.app):
                 self.notify(visible(problem), severity="warning", markup=False)
@@ -195,19 +198,19 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
 
     @on(PlaceEditor.Kept)
     def on_text_saved(self, saved: PlaceEditor.Kept) -> None:
-        """Take over the edited text, if it is valid."""
+        """Save the edited text and go back to the question, if the text is valid."""
         if self._editor.save(saved.text):
             self.on_text_discarded()
 
     @on(PlaceEditor.Discarded)
     def on_text_discarded(self) -> None:
-        """Go back to the question, which takes answers only after a quiet time again."""
+        """Go back to the question, which accepts answers only after another quiet time."""
         self.box.close_editor()
         self.box.show_proposal()
         self.quiet.begin()
 
     def action_toggle_hunk(self) -> None:
-        """Skip the chosen hunk or include it again; without a diff, scroll one page."""
+        """Skip the chosen hunk or include it again; if there is no diff, scroll."""
         if self._fields.is_open or self.box.diff is None:
             self.action_move(_PAGE)
         elif self._editor.toggle_hunk():
@@ -224,9 +227,9 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         self.box.scroll_on(lines)
 
     def action_full(self) -> None:
-        """Show everything as one text that can be searched."""
+        """Show all details as one text that can be searched."""
         self._above.show_details()
 
     def action_viewer(self) -> None:
-        """Show the diff over the whole screen, as it would be written now."""
+        """Show the diff with the user's edits over the whole screen."""
         self._above.show_diff()

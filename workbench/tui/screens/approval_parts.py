@@ -1,6 +1,6 @@
 """The parts of the approval screen: its text fields, the editing of the proposal, the batch, and the keys that decide.
 
-No key decides by itself here: the screen's actions do, and `DecisionKeys` says which of them are possible.
+Nothing in this module decides: the actions of the screen do, and `DecisionKeys` says which of them are possible.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from workbench.view.formatting.detail import full_text
 from workbench.view.state import ActionItem, FileState
 
 ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
-"""Keys that do nothing before the quiet time is over."""
+"""Keys that have no effect before the quiet time is over."""
 _LETTERS: Final = frozenset("ynavdsjkeE ")
-"""Keys of the question that are letters: one alone, pressed too early, is not the start of a word."""
+"""Letters that are keys of the question: one alone, pressed too early, is not taken for the start of a word."""
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
 """Actions that open a text field."""
 _NOT_EDITABLE: Final = "what a server asks of the model is sent unchanged, or not at all"
@@ -69,9 +69,9 @@ class TextFields:
         self._held = []
 
     def claim(self, event: events.Key) -> bool:
-        """Take a key that is meant for a field, and return whether it was.
+        """Take a key that is meant for a text field; return False if it is not.
 
-        A field that has the focus lets no printable key get here, so such a key was pressed before it had it.
+        A focused field handles printable keys itself, so one that gets here was pressed before the field had the focus.
         """
         field = self.open_field
         if self._held is not None:
@@ -83,7 +83,7 @@ class TextFields:
         return True
 
     def release(self) -> None:
-        """Press the held keys in the field that is open now; drop them where none has opened."""
+        """Send the held keys to the field that is open now; drop them if none has opened."""
         held, self._held = self._held or [], None
         field = self.open_field
         if field is not None:
@@ -96,7 +96,7 @@ def _press(event: events.Key, field: Widget) -> None:
 
 
 class ProposalEditor:
-    """Changes what an action would do: skips a hunk, edits its new text or the arguments, here or in `$EDITOR`."""
+    """Edits a proposal: skips hunks, changes a hunk's new text or the arguments, in the question or in `$EDITOR`."""
 
     def __init__(self, item: ActionItem, proposal: Proposal, box: QuestionBox) -> None:
         self._item = item
@@ -137,7 +137,7 @@ class ProposalEditor:
         return ""
 
     def save(self, text: str) -> bool:
-        """Take over the edited text; where it is not valid, the editor says why and stays open."""
+        """Save the edited text; if it is not valid, the editor says why and stays open, and False is returned."""
         try:
             self._apply(text)
         except WorkbenchError as error:
@@ -147,7 +147,7 @@ class ProposalEditor:
         return True
 
     def _chosen_hunk(self) -> int:
-        """Return the hunk that keys act on: the chosen one, else the first in sight, which is chosen then; else -1."""
+        """Return the chosen hunk, choosing the first visible one if none is chosen; -1 if there is no hunk."""
         diff = self._box.diff
         if diff is None or not self._proposal.count:
             return -1
@@ -156,7 +156,7 @@ class ProposalEditor:
         return diff.current
 
     def _select(self) -> tuple[str, str]:
-        """Select what is edited, the chosen hunk or else the arguments, and return a title and its text."""
+        """Select the chosen hunk or, without one, the arguments for editing; return a title and the text to edit."""
         self._hunk = self._chosen_hunk()
         if self._hunk < 0:
             return argument_text(self._item.tool, self._proposal.arguments or self._item.arguments)
@@ -173,25 +173,25 @@ class ProposalEditor:
 
 
 class Batch:
-    """The actions that wait, in order, the one in question among them."""
+    """The waiting actions in order, including the one that the question is about."""
 
     def __init__(self, item: ActionItem, waiting: Sequence[ActionItem], changed: Collection[str]) -> None:
-        """`changed` are the ids of the others whose proposal the user has changed."""
+        """`changed` holds the ids of the other actions that the user has edited."""
         self._item = item
         self._changed = frozenset(changed)
         self.waiting = tuple(waiting)
 
     def neighbor(self, by: int) -> str:
-        """Return the id of the action so many places on, around the ends; empty where no other one waits."""
+        """Return the id of the action `by` places further, wrapping around; empty if no other action waits."""
         ids = [action.action_id for action in self.waiting]
         if len(ids) < 2 or self._item.action_id not in ids:
             return ""
         return ids[(ids.index(self._item.action_id) + by) % len(ids)]
 
     def up_to_this_risk(self, *, is_changed: bool) -> tuple[list[ActionItem], int]:
-        """Return the actions to approve together, and how many are not among them as the user has changed them.
+        """Return the actions to approve together, and the number left out because the user has edited them.
 
-        `is_changed` says so of the one in question.
+        `is_changed` says whether the action in question is edited.
         """
         changed = {*self._changed, *([self._item.action_id] if is_changed else [])}
         actions = together(self.waiting, self._item, changed)
@@ -199,7 +199,7 @@ class Batch:
 
 
 class DecisionKeys:
-    """The keys of one question: which decisions are possible now, how the keys are shown, and where early keys go."""
+    """The keys of one question: which decisions are possible now, the key hints, and where early keys go."""
 
     def __init__(
         self,
@@ -225,12 +225,12 @@ class DecisionKeys:
 
     @property
     def may_approve(self) -> bool:
-        """Whether the action can be approved: it was seen to its end, and at least one hunk is included."""
+        """Whether the action can be approved: the user has scrolled to its end, and at least one hunk is included."""
         return self._box.look() and not self.fields.is_open and not self._proposal.is_empty
 
     @property
     def may_always(self) -> bool:
-        """Whether a rule can be saved: there is one, and all of the action was seen as it was proposed."""
+        """Whether a rule can be saved: there is one, and the user has seen the whole action and not edited it."""
         is_unchanged = self._box.look() and not self._proposal.is_changed
         return bool(self._item.always) and is_unchanged and not self.fields.is_open
 
@@ -255,8 +255,8 @@ class DecisionKeys:
     def handle(self, event: events.Key, action: str) -> bool:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
 
-        Each key before the end of the quiet time starts it again. None of those decides anything, and words go to the
-        prompt. `action` is what the key is bound to.
+        A key before the end of the quiet time restarts it and decides nothing; words go to the prompt. `action` is what
+        the key is bound to.
         """
         if self._quiet.accepts(event):
             self._overheard.forget()
@@ -273,13 +273,13 @@ class DecisionKeys:
         return False
 
     def pass_on(self, text: str) -> None:
-        """Put text into the prompt, for which it was meant; the question waits until the user asks for it."""
+        """Put text that was meant for the prompt there, and put the question off."""
         self._overheard.forget()
         self._type_in_prompt(text)
         self._put_off()
 
     def update_batch(self) -> None:
-        """Adapt to another number of waiting actions: `Y` is a key of the question only where several wait."""
+        """Adapt to a changed number of waiting actions: `Y` is a key of the question only if several wait."""
         self._overheard.own = self._letters()
 
     def _letters(self) -> frozenset[str]:
@@ -287,7 +287,7 @@ class DecisionKeys:
 
 
 class ScreensAbove:
-    """The screens that open above a question: to save a rule, to approve several actions, to read, to see the diff."""
+    """Opens the screens above a question: to save a rule, approve several actions, read the details, see the diff."""
 
     def __init__(
         self,
@@ -316,7 +316,7 @@ class ScreensAbove:
         self._question.app.push_screen(screen, save)
 
     def show_batch(self) -> None:
-        """Show every waiting action up to this risk that the user has not edited; all of them can be approved."""
+        """Show the waiting, unedited actions up to this risk, on a screen that approves all of them."""
         if len(self._batch.waiting) < 2:
             return
         actions, edited = self._batch.up_to_this_risk(is_changed=self._proposal.is_changed)
@@ -333,7 +333,7 @@ class ScreensAbove:
         self._question.app.push_screen(screen, approve)
 
     def show_details(self) -> None:
-        """Show all that is known of the action as one text."""
+        """Show all details of the action as one text."""
         text = full_text(self._item, self._proposal)
         self._question.app.push_screen(PagerScreen(Content("Action details"), text))
 
@@ -346,17 +346,17 @@ class ScreensAbove:
 
 
 def may_edit(action: ActionItem) -> bool:
-    """Return whether the arguments are the agent's; what a server asks of the model is never changed on its way."""
+    """Return whether the user may edit the arguments; an MCP server's request to the model cannot be edited."""
     return action.tool != SAMPLING
 
 
 def proposal_of(action: ActionItem) -> Proposal:
-    """Return the action as it was proposed."""
+    """Return the proposal of an action, without any edits."""
     return Proposal(files_written(action), [delta.path for delta in action.preview])
 
 
 def decision_of(proposal: Proposal, note: str) -> Decision:
-    """Return the approval of what the user made of the proposal."""
+    """Return the approval of a proposal with the user's edits."""
     if not proposal.is_changed:
         return Decision("approved", note)
     if proposal.arguments is not None:

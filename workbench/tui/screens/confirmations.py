@@ -28,7 +28,7 @@ _FRAME_ROWS: Final = 6
 
 
 class AlwaysScreen(QuestionScreen[Scope | None]):
-    """Dismisses with the scope in which the rule is to be kept, or None."""
+    """Asks where to save a rule; dismisses with the scope, or None if it is not saved."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,17 +51,17 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
-        """What it says, and the keys."""
+        """Yield the text and the key hints."""
         self._box.border_title = Content.styled("Always allow?", "bold")
         with self._box:
             yield self._said
             yield self._keys
 
     def no_answer(self) -> None:
-        """Nothing is saved."""
+        """Return None: nothing is saved."""
 
     def on_resize(self) -> None:
-        """Take the room there is now."""
+        """Adapt to the size of the screen."""
         self._show()
         self.call_after_refresh(self.show_keys)
 
@@ -72,7 +72,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self._said.update(as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, room=room)))
 
     def on_key(self, event: events.Key) -> None:
-        """A key before the quiet time is over begins it anew, and saves nothing."""
+        """Stop `y` during the quiet time, which every key restarts."""
         if not self.quiet.accepts(event) and event.key == "y":
             event.stop()
         self.call_after_refresh(self.show_keys)
@@ -84,20 +84,20 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
 
     def action_scope(self, scope: int) -> None:
-        """Keep it there."""
+        """Choose the scope of this index."""
         self._scope = scope
         self._show()
 
     def action_step(self, by: int) -> None:
-        """The next wider or narrower place."""
+        """Choose a wider or narrower scope."""
         self.action_scope(min(max(self._scope + by, 0), len(SCOPES) - 1))
 
     def action_save(self) -> None:
-        """Save it, and approve what was asked."""
+        """Dismiss with the chosen scope: the caller saves the rule and approves the action."""
         self.finish(SCOPES[self._scope][0])
 
     def action_back(self) -> None:
-        """Nothing is saved."""
+        """Close without saving."""
         self.finish(None)
 
 
@@ -105,7 +105,7 @@ _AROUND = 5  # border, gap and keys
 
 
 class ApproveAllScreen(QuestionScreen[bool]):
-    """Shows several actions whole; dismisses with whether all of them are approved."""
+    """Shows several actions in full; dismisses with whether all of them are approved."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -122,7 +122,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
     def __init__(
         self, actions: Sequence[ActionItem], left_out: int = 0, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`left_out` is how many more there would be, had the person not changed something of them."""
+        """`left_out` is the number of actions that are not shown because the user has edited them."""
         super().__init__(clock)
         self._count = len(actions)
         self._text = QuestionText(all_of(actions, left_out), id="all")
@@ -132,18 +132,18 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self._seen = False
 
     def compose(self) -> ComposeResult:
-        """The text and the keys."""
+        """Yield the text and the key hints."""
         self._box.border_title = Content.styled(f"Approve all {self._count}?", "bold")
         with self._box:
             yield self._text
             yield self._keys
 
     def no_answer(self) -> bool:
-        """Nothing is approved."""
+        """Return False: nothing is approved."""
         return False
 
     def on_resize(self) -> None:
-        """Take the room there is now."""
+        """Adapt to the size of the screen."""
         width = min(104, self.size.width - (2 if self.size.width < 100 else 8))
         self._rows = max(1, min(self._text.rows_at(width - 6), self.size.height - _AROUND))
         self._box.styles.width = width
@@ -152,7 +152,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self.call_after_refresh(self.show_keys)
 
     def on_key(self, event: events.Key) -> None:
-        """A key before the quiet time is over begins it anew, and answers nothing."""
+        """Stop `Y` during the quiet time, which every key restarts."""
         if not self.quiet.accepts(event) and event.key == "Y":
             event.stop()
         self.call_after_refresh(self.show_keys)
@@ -166,17 +166,17 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self._keys.update(Content("\n").join(lines))
 
     def action_approve(self) -> None:
-        """Approve all of them, when all was seen."""
+        """Approve all actions, if the user has scrolled to the end."""
         self.show_keys()
         if self._seen:
             self.finish(True)
 
     def action_back(self) -> None:
-        """Nothing is approved."""
+        """Close without approving."""
         self.finish(False)
 
     def action_move(self, lines: int) -> None:
-        """Scroll."""
+        """Scroll the text by `lines`."""
         self._text.scroll_to(y=self._text.scroll_offset.y + lines, animate=False)
 
 
@@ -185,19 +185,19 @@ _QUIET = "y in a moment… · n keep asking"
 
 
 class NeverAskScreen(QuestionScreen[bool]):
-    """Dismisses with whether the mode is confirmed; other letters go to the prompt and begin the quiet time anew."""
+    """Dismisses with whether the mode is confirmed; other letters go to the prompt and restart the quiet time."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "Keep asking", id="never-ask.no")]
 
     def __init__(self, typed: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`typed` takes what was meant for the prompt."""
+        """`typed` is called with text that was meant for the prompt."""
         super().__init__(clock)
         self._typed = typed
         self._keys = Static(id="never-ask-keys")
 
     def compose(self) -> ComposeResult:
-        """What the mode means, and the keys."""
+        """Yield what the mode means, and the key hints."""
         with Vertical(id="never-ask-box") as box:
             box.border_title = "Never ask in this session?"
             yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
@@ -208,11 +208,11 @@ class NeverAskScreen(QuestionScreen[bool]):
         self._keys.update(Content(_ARMED if self.quiet.is_armed else _QUIET))
 
     def no_answer(self) -> bool:
-        """The mode stays."""
+        """Return False: the mode stays as it is."""
         return False
 
     def on_key(self, event: events.Key) -> None:
-        """`y` confirms once the quiet time is over, `n` never waits; words are for the prompt."""
+        """Confirm with `y` after the quiet time, refuse with `n` at any time; pass other letters to the prompt."""
         may_answer = self.quiet.accepts(event)
         if event.key == "n":
             self.finish(False)
@@ -225,7 +225,7 @@ class NeverAskScreen(QuestionScreen[bool]):
         event.stop()
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste is for the prompt, and answers nothing."""
+        """Pass pasted text to the prompt."""
         event.stop()
         self._pass_on(event.text)
 
@@ -235,5 +235,5 @@ class NeverAskScreen(QuestionScreen[bool]):
         self.show_keys()
 
     def action_refuse(self) -> None:
-        """Keep asking."""
+        """Close without changing the mode."""
         self.finish(False)

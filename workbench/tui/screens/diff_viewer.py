@@ -1,4 +1,4 @@
-"""The diff viewer over the whole screen: files on the left, the chosen one's changes on the right. Opened by F5."""
+"""The diff viewer over the whole screen (F5): changed files on the left, the diff of the chosen one on the right."""
 
 from __future__ import annotations
 
@@ -59,15 +59,18 @@ class DiffViewerScreen(ModalScreen[None]):
         scope: str = "",
         action_id: str = "",
     ) -> None:
-        """`files` are shown where there is no `review`; with one, the scope of that name (or its first) is shown."""
+        """Show the scope of the `review` named `scope`, or its first; without a review, show `files`.
+
+        `chosen` is the path of the file to begin with; `action_id` adds the scope of that action.
+        """
         super().__init__()
         self._review = review
         self._path = chosen
-        """The file to choose when the first ones are there."""
+        """Path of the file to choose once the files are loaded."""
         self._scopes = review.scopes(action_id) if review else [Scope("", lambda: files)]
         self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
         self._diff: FileDiff | None = None
-        """What is shown now."""
+        """The diff that is shown, None while there is none."""
         self._title = Static(id="viewer-title")
         self._list = FileList([])
         self._view = ReviewView(id="viewer-diff")
@@ -79,7 +82,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._reverter = Reverter(review, self._files, self._view, self._status)
 
     def compose(self) -> ComposeResult:
-        """Yield title, list and diff, the line to write in, status and keys."""
+        """Yield the title, the file list, the diff, the input line, the status line and the key hints."""
         yield self._title
         with Horizontal(id="viewer-body"):
             yield self._list
@@ -101,7 +104,7 @@ class DiffViewerScreen(ModalScreen[None]):
             self._review.watching = None
 
     def follow(self, changed: Changed, refused: str) -> None:
-        """Show what the session has changed; `refused` is why the engine did not do what was asked."""
+        """Show the session's new changes; `refused` is the engine's reason if it refused a revert."""
         if changed.changes:
             self._search.matches = []
             self._load()
@@ -127,7 +130,7 @@ class DiffViewerScreen(ModalScreen[None]):
             self.update_files(files)
 
     def update_files(self, files: Sequence[FileState]) -> None:
-        """Show other contents; the same file stays chosen if it is still there."""
+        """Replace the files; the same file stays chosen if it is among them."""
         current = self._files.current
         path, self._path = self._path or (current.path if current is not None else None), None
         self._files.update(files, path)
@@ -170,7 +173,7 @@ class DiffViewerScreen(ModalScreen[None]):
             self._show_file()
 
     def _show_title(self) -> None:
-        """Show scope, file, hunk, and who changed the file."""
+        """Show in the title the scope, the file, the hunk, and who changed the file."""
         file = self._files.current if self._diff is not None else None
         hunk = self._view.current if file is not None else -1
         files = self._files
@@ -183,7 +186,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._show_file()
 
     def on_descendant_focus(self) -> None:
-        """Show the keys of what has the focus."""
+        """Show the keys of the focused widget."""
         self._status.show_keys()
 
     @on(DiffView.Stepped)
@@ -198,7 +201,7 @@ class DiffViewerScreen(ModalScreen[None]):
 
     @on(ReviewLine.Written)
     def on_line_written(self, written: ReviewLine.Written) -> None:
-        """Search for what was written, or save it as a comment."""
+        """Search for the written text, or save it as a comment."""
         self._view.focus()
         if written.asked == "search":
             search = self._search.run(written.text, in_all_files=written.whole)
@@ -213,7 +216,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._status.show("")
 
     def action_file(self, by: int) -> None:
-        """Show the next or previous file, around the ends."""
+        """Show the next or previous file, wrapping around at the ends."""
         if self._files.files:
             self._open_file((self._files.chosen + by) % len(self._files.files))
 
@@ -229,7 +232,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._search.ask()
 
     def action_again(self, by: int) -> None:
-        """Go to the next or previous match, or hunk."""
+        """Go to the next or previous match or, without matches, hunk."""
         self._search.step(by)
 
     def action_comment(self) -> None:
@@ -249,11 +252,11 @@ class DiffViewerScreen(ModalScreen[None]):
         self._reverter.revert(whole_file=whole_file, fixed=self._scopes[self._scope].fixed)
 
     def action_undo(self) -> None:
-        """Restore what was reverted last."""
+        """Undo the last revert."""
         self._reverter.undo()
 
     def action_close(self) -> None:
-        """End the search, then close; unsent comments are kept."""
+        """End the search or, if there is none, close the viewer; unsent comments are kept."""
         if self._search.end():
             return
         count = len(self._review.comments) if self._review is not None else 0

@@ -1,4 +1,4 @@
-"""The first run: what was found to begin with, one test call of it, and what works is kept; or the demo."""
+"""The first-run screen: choose one of the models found and make a test call before it is saved, or start the demo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.view.approval.questions import Confirmation
 from workbench.view.wrapping import pad
 
 DEMO: Final = Way("scripted/demo")
-"""What the screen dismisses with for the demo."""
+"""The result with which the screen is dismissed for the demo."""
 _INTRO: Final = (
     "No model is set up yet. Choose one: enter makes one test call, and what works is kept in your settings."
 )
@@ -42,10 +42,10 @@ _LINE: Final = "PROVIDER/NAME, and behind a blank http://… of a server of your
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
-    """Dismisses with the model to begin with, with `DEMO`, or with None; letters go to the prompt below."""
+    """Dismisses with the chosen model, with `DEMO`, or with None; letters go to the prompt below."""
 
     takes_words = True
-    """Letters are for the prompt: none of them is a key of the app."""
+    """Letters go to the prompt: none of them is a key of the app."""
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Not now", id="setup.close"),
@@ -53,7 +53,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     ]
 
     def __init__(self, look: Callable[[], Sequence[Way]], typed: Callable[[str], None]) -> None:
-        """`look` finds what there is, in a thread; `typed` takes what is meant for the prompt."""
+        """`look` is called in a thread to find models; `typed` is called with text for the prompt."""
         super().__init__(id="first-run")
         self._look = look
         self._typed = typed
@@ -62,7 +62,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """What to do, what there is, a line for a name, and what came of the test."""
+        """Yield the introduction, the models and other choices, a line for a name, and the result of the test call."""
         with Vertical(id="first-box") as box:
             box.border_title = "Welcome to ohw"
             close, again = key_of(self.app, "setup.close", "escape"), key_of(self.app, "setup.test", "ctrl+t")
@@ -77,18 +77,18 @@ class FirstRunScreen(ModalScreen[Way | None]):
             yield Static(id="first-note")
 
     def on_mount(self) -> None:
-        """Look for models beside the screen."""
+        """Start looking for models in a thread."""
         self._wait()
         self._fill()
         self.set_focus(self.query_one(OptionList))
         self.run_worker(self._find())
 
     def on_unmount(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Stop the test call that is running, if any."""
         self._trials.stop()
 
     def on_key(self, event: events.Key) -> None:
-        """Words are for the prompt, and an enter behind them is none for this screen."""
+        """Pass letters to the prompt, and stop an enter that comes too soon after them."""
         if event.is_printable and event.character:
             if not isinstance(self.focused, Input):
                 event.stop()
@@ -98,11 +98,11 @@ class FirstRunScreen(ModalScreen[Way | None]):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A click chooses as a key does."""
+        """Note a click, which is subject to the same quiet time as a key."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def on_paste(self, event: events.Paste) -> None:
-        """So is a paste."""
+        """Pass pasted text to the prompt."""
         event.stop()
         self._typed(event.text)
 
@@ -114,7 +114,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._fill()
             if not found:
                 self._say(_NOTHING)
-                self.query_one(OptionList).action_last()  # the demo needs nothing
+                self.query_one(OptionList).action_last()  # the demo, which needs no model
             else:
                 self._say("")
 
@@ -127,7 +127,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """A model is tested, then taken; the others do what they say."""
+        """Test the chosen model, or use it if it was tested; or run one of the other choices."""
         name = chosen.option.id or ""
         if not self.is_current or not self.confirmation.is_answered(self):
             return
@@ -144,14 +144,14 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
-        """What is known of the model under the cursor."""
+        """Show the result of the test call of the model under the cursor, if there was one."""
         name = looked.option.id or ""
         if name.isdecimal() and self._ways[int(name)] in self._trials.outcomes:
             self._tell(self._ways[int(name)])
 
     @on(Input.Submitted)
     def on_named(self, event: Input.Submitted) -> None:
-        """The model of that name."""
+        """Test or use the model named in the line, or show what is wrong with the name."""
         way = read_way(event.value)
         if wrong := wrong_way(way):
             self._say(f"✗ {wrong}")
@@ -159,7 +159,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._take(way)
 
     def action_leave(self) -> None:
-        """Out of the line, then out of the screen."""
+        """Close the line for a name or, if it is not open, the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False
@@ -170,7 +170,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self.dismiss(None)
 
     def action_test(self) -> None:
-        """Call the model once more."""
+        """Make another test call of the model in the line or under the cursor."""
         way = self._under_cursor()
         if way is not None and not wrong_way(way):
             self._trials.outcomes.pop(way, None)
@@ -190,7 +190,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._say("enter makes one test call · esc goes back to the list")
 
     def _take(self, way: Way) -> None:
-        """Test it; once it was, begin with it."""
+        """Dismiss with the model if it was tested; otherwise test it."""
         if way in self._trials.outcomes:
             self.dismiss(way)
             return
@@ -214,7 +214,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.query_one("#first-note", Static).update(Content("\n").join(parts))
 
     def _wait(self) -> None:
-        """Take an answer only after a quiet time from now on."""
+        """Begin the quiet time, before which no choice is accepted."""
         self.confirmation.ask(self)
 
 

@@ -1,4 +1,4 @@
-"""Help on F1: the keys that work where the person is, and the guides."""
+"""The help screen (F1): the keys that work at the current focus, and the guides."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from workbench.tui.key_names import Group, key_groups, key_of, keys_lines
 
 GUIDES = Path(__file__).parents[2] / "guide"
 _FIRST = ("start", "keys", "approving", "reviewing", "models", "settings", "sessions", "rules", "tools", "safety")
-"""Topics in this order; any other guide stands behind them."""
+"""The guides that come first, in this order; the others follow."""
 
 
 def topics() -> dict[str, str]:
-    """The title of each guide, by the name of its file."""
+    """Return the titles of the guides by file name without suffix, in the order of the help."""
     found = {path.stem: _title(path) for path in sorted(GUIDES.glob("*.md"))}
     return {name: found[name] for name in (*_FIRST, *found) if name in found}
 
@@ -36,7 +36,7 @@ def _title(path: Path) -> str:
 
 
 def what_guides_tell() -> dict[str, str]:
-    """The first sentence of each guide, by its title."""
+    """Return the first sentence of each guide, by title."""
     return {title: _begins(GUIDES / f"{name}.md") for name, title in topics().items()}
 
 
@@ -48,7 +48,7 @@ def _begins(path: Path) -> str:
 
 
 class KeyList(Widget):
-    """The keys, fitted to the width there is."""
+    """The list of keys and guides, fitted to the width."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         super().__init__(id="help-keys")
@@ -56,16 +56,16 @@ class KeyList(Widget):
         self._guides = what_guides_tell()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as that width takes."""
+        """Return the number of lines at this width."""
         return len(keys_lines(self._groups, self._guides, width))
 
     def render(self) -> Content:
-        """All of them."""
+        """Return all lines of the list."""
         return Content("\n").join(keys_lines(self._groups, self._guides, self.size.width))
 
 
 class HelpScreen(ModalScreen[None]):
-    """Topics on the left, text on the right."""
+    """Shows a list of topics on the left and the text of the current one on the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f1,q,question_mark", "dismiss", "Close", id="help.close"),
@@ -77,7 +77,7 @@ class HelpScreen(ModalScreen[None]):
         self.groups = key_groups(below)
 
     def compose(self) -> ComposeResult:
-        """A box in the middle."""
+        """Yield the topics and the text."""
         rows = [Option(Content("Keys here"), id="here")]
         rows += [Option(Content(title), id=name) for name, title in topics().items()]
         with Horizontal(id="help-box") as box:

@@ -1,7 +1,7 @@
-"""Changes the approval mode of a session: one key steps through the modes, a name chooses one of them.
+"""Changes the approval mode of a session: a key steps through the modes, a command chooses one by name.
 
-A step takes effect once no other followed for `SETTLE` seconds, so no mode that is only passed is ever in force. The
-mode that never asks is not among the steps: it is chosen by its name, and confirmed.
+A step takes effect once no other has followed for `SETTLE` seconds, so modes that are only passed never take effect.
+The mode that never asks is not among the steps: it must be chosen by name and confirmed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 SETTLE: Final = 0.8
 """Seconds without another press after which a mode takes effect."""
 _STALL: Final = 0.3
-"""Seconds of delay of the timer after which the screen must have stood still: another press may be unread."""
+"""Delay of the timer, in seconds, that shows that the process was stopped: another press may be unread."""
 
 
 class ModeSwitch:
-    """The mode of one session; the status line of `screen` shows `state.next_mode` until it takes effect."""
+    """Switches the mode of one session; the status line of `screen` shows `state.next_mode` until it takes effect."""
 
     def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
         self._screen = screen
@@ -46,7 +46,7 @@ class ModeSwitch:
         self._schedule(MODE_CYCLE[at % len(MODE_CYCLE)])
 
     def choose(self, mode: str) -> None:
-        """Switch to this mode at once; the one that never asks is confirmed first."""
+        """Switch to this mode at once; ask for confirmation first if it is the one that never asks."""
         self._schedule("")
         if mode == NEVER:
             from workbench.tui.screens.confirmations import NeverAskScreen
@@ -63,7 +63,7 @@ class ModeSwitch:
             self._client.send(ChangeSettings(mode="never", confirmed=True))
 
     def _schedule(self, mode: str) -> None:
-        """Let this mode take effect after the pause; an empty one cancels the pending one."""
+        """Let this mode take effect after the pause; an empty name only cancels the pending mode."""
         if self._timer is not None:
             self._timer.stop()
         self._pressed_at = time.monotonic()

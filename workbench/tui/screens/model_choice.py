@@ -1,4 +1,4 @@
-"""The list of models to change to, on `/model` without a name and in the palette: the profiles of the settings."""
+"""The list of models to change to, opened by `/model` without a name: the profiles of the settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MORE = "/model PROVIDER/NAME takes any other."
 
 
 class ModelChoice(ModalScreen[str | None]):
-    """Dismisses with the name that was chosen, or None."""
+    """Dismisses with the chosen name, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,7 +35,7 @@ class ModelChoice(ModalScreen[str | None]):
     ]
 
     def __init__(self, profiles: Sequence[Profile], current: str) -> None:
-        """`current` is the name of the model the session has now, a profile or not; empty without one."""
+        """`current` is the session's model, as a profile's name or its own; empty if there is none."""
         super().__init__(id="model-choice")
         known = list(profiles)
         if current and current not in [profile.name for profile in known]:
@@ -47,7 +47,7 @@ class ModelChoice(ModalScreen[str | None]):
         self._trial: ModelTrial | None = None
 
     def compose(self) -> ComposeResult:
-        """A box in the middle."""
+        """Yield the list of models and the note."""
         with Vertical(id="models-box") as box:
             box.border_title = "Model from here on"
             test, close = key_of(self.app, "models.test", "t"), key_of(self.app, "models.close", "escape")
@@ -56,7 +56,7 @@ class ModelChoice(ModalScreen[str | None]):
             yield Static(Content(self._note), id="models-note")
 
     def on_mount(self) -> None:
-        """The cursor stands on the present model."""
+        """Put the cursor on the current model."""
         rows = self.query_one(OptionList)
         rows.focus()
         if self._names:
@@ -64,11 +64,11 @@ class ModelChoice(ModalScreen[str | None]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """That one it is."""
+        """Dismiss with the chosen model."""
         self.dismiss(self._names[chosen.option_index])
 
     def action_test(self) -> None:
-        """One real call of the model under the cursor; what came of it stands below the list."""
+        """Make a test call of the model under the cursor, and show the result below the list."""
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self._stop()
@@ -84,7 +84,7 @@ class ModelChoice(ModalScreen[str | None]):
         self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))
 
     def on_unmount(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Stop the test call that is running, if any."""
         self._stop()
 
     def _stop(self) -> None:
@@ -93,7 +93,7 @@ class ModelChoice(ModalScreen[str | None]):
 
 
 def _rows(profiles: Sequence[Profile], current: str) -> Iterator[Content]:
-    """A mark at the present one, the name, and behind a profile's the model it stands for."""
+    """Yield a row for each profile: a mark at the current one, the name, and the model if it differs."""
     width = max((len(profile.name) for profile in profiles), default=0)
     for profile in profiles:
         is_current = profile.name == current

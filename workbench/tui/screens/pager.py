@@ -1,4 +1,4 @@
-"""A whole text over the whole screen, with search: outputs, arguments, thoughts. Opened from cards and the timeline."""
+"""The pager: shows a long text, such as an output, over the whole screen and searches it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 
 
 class PagerScreen(ModalScreen[None]):
-    """Shows `text`, safe whatever it holds; `/` searches, `n` and `N` go on, `q` or Escape closes."""
+    """Shows `text`, whatever characters it holds; `/` searches, `n` and `N` step, `q` or Escape closes."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -29,12 +29,12 @@ class PagerScreen(ModalScreen[None]):
     ]
 
     own_keys = ""
-    """What is said of keys beside those of every pager."""
+    """Key hints of a subclass, shown before those of every pager."""
 
     def __init__(
         self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None
     ) -> None:
-        """`words` are searched at once; `lines` show the text where plain ones will not do."""
+        """Search for `words` at once, if not empty; `lines` is the widget to use instead of one made from `text`."""
         super().__init__()
         self._words = words
         self._heading = title
@@ -42,7 +42,7 @@ class PagerScreen(ModalScreen[None]):
         self._status = Static(id="pager-status")
 
     def compose(self) -> ComposeResult:
-        """Title, text, and a line for the search."""
+        """Yield the title, the text, the search line and the status line."""
         yield Static(self._heading, id="pager-title")
         yield self._lines
         search = Input(placeholder="search", id="pager-search", select_on_focus=False)
@@ -51,29 +51,29 @@ class PagerScreen(ModalScreen[None]):
         yield self._status
 
     def on_mount(self) -> None:
-        """The text has the keys."""
+        """Focus the text and start the initial search."""
         self._lines.focus()
         self._say()
         if self._words.strip():
             self.call_after_refresh(self._find, self._words)
 
     def action_search(self) -> None:
-        """Ask for what to search."""
+        """Open the search line."""
         search = self.query_one("#pager-search", Input)
         search.display = True
         search.focus()
 
     def action_next(self, by: int) -> None:
-        """The next or previous place that matches."""
+        """Go to the next or previous match."""
         self._lines.go_to_match(by)
         self._say()
 
     def action_close(self) -> None:
-        """Back to where one came from."""
+        """Close the pager."""
         self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Escape leaves the search first, then the pager."""
+        """Close the search line or, if it has no focus, the pager."""
         search = self.query_one("#pager-search", Input)
         if search.has_focus:
             search.display = False
@@ -82,7 +82,7 @@ class PagerScreen(ModalScreen[None]):
         self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Search and show the first match from here on."""
+        """Search for the text of the line and go back to the text."""
         event.stop()
         self._find(event.value)
         self.query_one("#pager-search", Input).display = False
@@ -98,7 +98,7 @@ class PagerScreen(ModalScreen[None]):
 
 
 class ActionPage(PagerScreen):
-    """Opened from cards and the timeline; `b` brings the copy back, where there is one."""
+    """The details of an action; `b` restores its undo copy, if it has one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Bring the copy back", id="action.restore")]
 
@@ -112,7 +112,7 @@ class ActionPage(PagerScreen):
         words: str = "",
         pictures: Mapping[int, str] | None = None,
     ) -> None:
-        """`pictures` (base64) stand below the lines of these numbers."""
+        """`pictures` holds base64 images by the number of the line above each; `words` are searched for at once."""
         lines = IllustratedLines(text, pictures, headings=True, id="pager-text") if pictures else None
         super().__init__(title, text, headings=True, words=words, lines=lines)
         self._copy_id = copy_id
@@ -120,10 +120,10 @@ class ActionPage(PagerScreen):
         self.own_keys = "b bring the copy back · " if copy_id else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The key is there only where there is a copy."""
+        """Disable `restore` if the action has no undo copy."""
         return bool(self._copy_id) if action == "restore" else True
 
     def action_restore(self) -> None:
-        """Have the engine bring the copy back; what came of it is said in the conversation."""
+        """Have the engine restore the undo copy, and close; the conversation shows the result."""
         self._send(RestoreCopy(copy_id=self._copy_id))
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The palette on ctrl+p: one line to type a few letters, and below it everything that fits them."""
+"""The palette (ctrl+p): a line for a few letters, and below it all entries that match them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from workbench.view.prompt.files import FileIndex
 
 _MOST = 200
 _NAMES = 20
-"""Columns of the names, where they are short."""
+"""Columns for the name of an entry; a longer name takes more."""
 
 FindSessions = Callable[[], Sequence[PastSession]]
 
 
 class PaletteScreen(ModalScreen[PaletteEntry | None]):
-    """Dismisses with what was chosen, or None."""
+    """Dismisses with the chosen entry, or None."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,14 +45,14 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     ]
 
     class FilesFound(Message):
-        """The thread has found files for a query."""
+        """The file index has found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
             self.query, self.paths = query, paths
 
     def __init__(self, entries: Sequence[PaletteEntry], folder: Path | None, sessions: FindSessions | None) -> None:
-        """`folder` is where files are looked for, `sessions` finds the sessions; None for neither."""
+        """`folder` is searched for files, and `sessions` returns the past sessions; None leaves them out."""
         super().__init__(id="palette")
         self._entries = list(entries)
         self._find_sessions = sessions
@@ -60,17 +60,17 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self._files: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
         self.has_sessions = sessions is None
-        """Whether the sessions are among the rows by now."""
+        """Whether the sessions are among the entries, or are not wanted."""
 
     def compose(self) -> ComposeResult:
-        """A box in the upper middle."""
+        """Yield the box with the line and the list."""
         with Vertical(id="palette-box") as box:
             box.border_title = "Palette"
             yield Input(placeholder="a command, a model, a session, a theme, a file", id="palette-query")
             yield OptionList(id="palette-list")
 
     async def on_mount(self) -> None:
-        """Show what there is; sessions are looked up beside."""
+        """Show the entries, then add the sessions, which are read in a thread."""
         self._show()
         if self._find_sessions is not None:
             found = session_entries(await in_daemon(self._find_sessions))
@@ -79,17 +79,17 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             self._show()
 
     def on_resize(self) -> None:
-        """Rows are as wide as the box."""
+        """Fit the rows to the width of the box."""
         self._show()
 
     def on_unmount(self) -> None:
-        """Nobody looks for files any more."""
+        """Close the file index."""
         if self._index is not None:
             self._index.close()
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
-        """Other letters: what fits them; files come when they are found."""
+        """Show the entries that match the text; files are added once they are found."""
         self._files = []
         if self._index is not None and event.value.strip():
             self._index.ask(event.value.strip())
@@ -97,7 +97,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
 
     @on(FilesFound)
     def on_files_found(self, found: FilesFound) -> None:
-        """The thread's answer, if it is still the question."""
+        """Show the files found, unless the text has changed since."""
         if found.query == self.query_one(Input).value.strip():
             at = self.query_one(OptionList).highlighted
             self._files = file_entries(found.paths)
@@ -105,18 +105,18 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
 
     @on(Input.Submitted)
     def on_submitted(self) -> None:
-        """Take the row under the cursor."""
+        """Dismiss with the entry under the cursor."""
         at = self.query_one(OptionList).highlighted
         if at is not None and at < len(self._shown) and self.is_current:
             self.dismiss(self._shown[at])
 
     @on(OptionList.OptionSelected)
     def on_clicked(self, chosen: OptionList.OptionSelected) -> None:
-        """A click takes a row too."""
+        """Dismiss with the entry that was clicked."""
         self.dismiss(self._shown[chosen.option_index])
 
     def action_move(self, by: int) -> None:
-        """Another row, round and round by one, and to the ends by more."""
+        """Move the cursor by some rows; a step of one wraps around, a longer one stops at the ends."""
         rows = self.query_one(OptionList)
         if self._shown:
             at, last = (rows.highlighted or 0) + by, len(self._shown) - 1
@@ -138,12 +138,12 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{said}")
 
     def _width(self) -> int:
-        """Columns of a row: those of the box without its border, padding and scrollbar."""
+        """Return the columns of a row: those of the box without its border, padding and scrollbar."""
         return max(20, min(self.size.width * 92 // 100, 100) - 6)
 
 
 def _row(entry: PaletteEntry, query: str, width: int) -> Content:
-    """Name, words, and at the end the key that does the same, or what kind of thing it is."""
+    """Return the row of an entry: name, description, and at the end its key or its kind."""
     label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
     end = entry.key or ("" if entry.kind in ("command", "key") else entry.kind)
     room = width - cell_len(end) - 2

@@ -1,4 +1,4 @@
-"""The base of modals that ask: a quiet time before a key answers, one answer, withdrawal once the question is moot."""
+"""The base of modal questions: a quiet time before keys can answer, one answer, and withdrawal of moot questions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ResultT = TypeVar("ResultT")
 _TICK: Final = 0.1
 """Seconds between two checks of the quiet time."""
 _STALL: Final = 0.4
-"""Seconds between two ticks after which the process, and with it the reader of keys, must have stood still."""
+"""Seconds between two ticks after which the process, and with it the key reader, must have been stopped."""
 _WITHDRAWN: Final = "This request is no longer current; nothing was approved."
 
 
 class QuietTime:
-    """Whether a key may answer: only one pressed `QUIET` seconds after the question was painted and after any other.
+    """Decides which keys may answer: those pressed `QUIET` seconds after the question was painted and after other keys.
 
-    What counts is when a key was read from the terminal, not when the screen handles it.
+    The time of a key is when it was read from the terminal, not when the screen handles it.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class QuietTime:
         every: Callable[[float, Callable[[], None]], Timer],
         show_keys: Callable[[], None],
     ) -> None:
-        """`every` starts a timer; `show_keys` is called on each tick, as the keys that work depend on the time."""
+        """`every` starts a repeating timer, on each tick of which `show_keys` updates the key hints."""
         self.clock = clock
         self.arming = Arming()
         self._every = every
@@ -48,7 +48,7 @@ class QuietTime:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the question was in sight before."""
+        """Whether the question has been visible before."""
         return self._timer is not None
 
     @property
@@ -57,7 +57,7 @@ class QuietTime:
         return self.arming.is_armed(self.clock())
 
     def begin(self) -> None:
-        """Start the quiet time: the question is in sight from now on, for the first time or again."""
+        """Start the quiet time because the question has become visible, for the first time or again."""
         self.restart()
         self._ticked_at, self._was_armed = time.monotonic(), False
         if self._timer is None:
@@ -65,7 +65,7 @@ class QuietTime:
         self._show_keys()
 
     def restart(self) -> None:
-        """Start the quiet time again, as nothing that was pressed before may answer."""
+        """Start the quiet time again, so that no key pressed before can answer."""
         self.arming.shown(self.clock())
 
     def accepts(self, event: events.Event) -> bool:
@@ -78,10 +78,10 @@ class QuietTime:
         self._show_keys()
 
     def _check_stall(self) -> None:
-        """Start the quiet time again where the process stood still during it.
+        """Start the quiet time again if the process was stopped during it.
 
-        A key's time is when it was read. A process that stood still read none, so a key may have been pressed before
-        its user saw the question. A clock that a test sets does not stand still.
+        A stopped process reads no keys, so a key read later may have been pressed before the user saw the question.
+        With a clock set by a test there is no such check.
         """
         now = time.monotonic()
         if now - self._ticked_at > _STALL and not self._was_armed and self.clock is time.monotonic:
@@ -90,10 +90,10 @@ class QuietTime:
 
 
 class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
-    """A modal that takes an answer only once it has been in sight for a while without a key."""
+    """A modal screen that accepts an answer only after it was visible for a while without a key press."""
 
     takes_words = True
-    """Letters are for the prompt: none of them is a key of the app."""
+    """Letters go to the prompt: none of them is a key of the app."""
     AUTO_FOCUS = ""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -108,27 +108,27 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     @abstractmethod
     def no_answer(self) -> ResultT:
-        """Return what the screen is dismissed with when nobody answered."""
+        """Return the result with which the screen is dismissed if it was not answered."""
 
     def on_mount(self) -> None:
-        """Start the quiet time again when the window gets the focus: the click that does so is no answer."""
+        """Have the quiet time start again when the window gets the focus, as the click that does so is no answer."""
         self.watch(self.app, "app_focus", self.quiet.begin, init=False)
 
     def on_screen_resume(self) -> None:
-        """Start the quiet time once the question is painted, for the first time or after a screen above it is gone."""
+        """Start the quiet time once the question is painted, for the first time or after a screen above it closed."""
         if self._is_withdrawn:
             self.finish(self.no_answer())
         elif not self.quiet.has_begun and not is_batching(self.app):
-            # The first frame is painted before this event is through, unless frames are held back.
+            # The first frame is painted while this event is handled, unless frames are held back.
             self.call_later(self.quiet.begin)
         else:
             self.call_after_refresh(self.quiet.begin)
 
     def update_waiting(self, waiting: Sequence[ActionItem]) -> None:
-        """Show that these actions wait now, the one in question among them; screens without a list ignore it."""
+        """Show this list of waiting actions, which includes the one in question; screens without a list ignore it."""
 
     def withdraw(self) -> None:
-        """Close without an answer, with every screen above: the question was settled elsewhere or has ended."""
+        """Close this screen and all above it without an answer, because the question is no longer current."""
         self._is_withdrawn = True
         had_screens_above = _close_above(self)
         if self.is_current:
@@ -148,7 +148,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
 
 def _close_above(question: QuestionScreen[Any]) -> bool:
-    """Close every screen above a question without an answer; return whether there was one."""
+    """Close every screen above a question without an answer; return whether there were any."""
     stack = question.app.screen_stack
     above = stack[stack.index(question) + 1 :] if question in stack else []
     for screen in reversed(above):
@@ -160,7 +160,7 @@ def _close_above(question: QuestionScreen[Any]) -> bool:
 
 
 def scroll_bindings(prefix: str) -> list[BindingType]:
-    """Return the keys that scroll a question by `move`; their ids start with `prefix`."""
+    """Return bindings that scroll a question by its action `move`; their ids start with `prefix`."""
     return [
         Binding("down", "move(1)", "Down", show=False, id=f"{prefix}.down"),
         Binding("up", "move(-1)", "Up", show=False, id=f"{prefix}.up"),
@@ -172,7 +172,7 @@ def scroll_bindings(prefix: str) -> list[BindingType]:
 
 
 def behind_bindings(prefix: str) -> list[BindingType]:
-    """Return the keys that scroll the conversation behind a question."""
+    """Return bindings that scroll the conversation behind a question; their ids start with `prefix`."""
     return [
         Binding("ctrl+down", "behind(3)", "Conversation down", show=False, id=f"{prefix}.behind-down"),
         Binding("ctrl+up", "behind(-3)", "Conversation up", show=False, id=f"{prefix}.behind-up"),

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from workbench.view.approval.questions import Always, Outcome, TextAnswer
 
 _Question = tuple[str, str, int]
-"""One question: id and fingerprint of the action, and the number of the event that asked."""
+"""Identifies a question: id and fingerprint of the action, and the number of the event that asked."""
 
 
 class QuestionOpener:
-    """Belongs to the screen that has the prompt; at most one question is open."""
+    """Opens questions, at most one at a time, over the screen that has the prompt."""
 
     def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
         self._screen = screen
@@ -35,7 +35,7 @@ class QuestionOpener:
         """Questions whose answer is on its way to the engine."""
         self._drafts: dict[str, str] = {}
         self._proposals: dict[tuple[str, str], Proposal] = {}
-        """What the user made of the actions that wait, by id and fingerprint."""
+        """The waiting actions with the user's edits, by id and fingerprint."""
         self._open: tuple[_Question, ApprovalScreen | AnswerScreen] | None = None
 
     @property
@@ -43,7 +43,7 @@ class QuestionOpener:
         return self._screen.query_one(Prompt)
 
     def refresh(self, changed: Changed | None = None) -> None:
-        """Open a question, close one that is settled, or ring, as the session or the prompt has changed."""
+        """Open the next question, withdraw a settled one or ring, after the session or the prompt has changed."""
         self._forget_refused(changed)
         waiting = self._waiting()
         self._withdraw_settled(waiting)
@@ -59,7 +59,7 @@ class QuestionOpener:
             self._screen.post_message(QuestionRang())
 
     def open(self, action_id: str) -> bool:
-        """Ask about this action now; return whether it waits and no other question is open."""
+        """Open the question of this action; return False if it is not waiting or another question is open."""
         waiting = self._waiting()
         if action_id not in waiting or self._open is not None:
             return False
@@ -67,12 +67,12 @@ class QuestionOpener:
         return True
 
     def open_next(self) -> None:
-        """Open the next pending question, also one that was put off."""
+        """Open the next waiting question, even one that was put off."""
         self._desk.call()
         self.refresh()
 
     def _waiting(self) -> list[str]:
-        """Return the ids of the actions that wait for the user, without those whose answer is on its way."""
+        """Return the ids of the actions that wait for the user, except those whose answer is on its way."""
         actions = self._state.actions
         return [each for each in self._state.waiting if _question(actions[each]) not in self._answered]
 
@@ -102,7 +102,7 @@ class QuestionOpener:
         return screen
 
     def _answer_screen(self, item: ActionItem, is_called: bool) -> AnswerScreen:
-        """Return the card of the agent's question; unless the user called for it, early keys go to the prompt."""
+        """Return the card for a question of the agent; unless the user has opened it, early keys go to the prompt."""
         from workbench.tui.screens.answer import AnswerScreen
 
         draft = self._drafts.get(item.action_id, "")
@@ -121,7 +121,7 @@ class QuestionOpener:
                 return
         elif isinstance(result, All):
             for each in result.shown:
-                # What was asked about again since then is another question.
+                # An action that was asked about again meanwhile is a new question, which was not answered.
                 if _question(self._state.actions[each[0]]) == each:
                     self._send(each, Decision("approved"))
         else:
@@ -129,7 +129,7 @@ class QuestionOpener:
         self._screen.call_after_refresh(self.refresh)
 
     def _send(self, question: _Question, result: Decision | Always | TextAnswer | Later) -> None:
-        """Send the answer to the engine, if the action still waits for one."""
+        """Send the answer to the engine or, for `Later`, keep the draft; do nothing if the action no longer waits."""
         action_id, fingerprint, _ = question
         if action_id not in self._state.waiting:
             return
@@ -145,7 +145,7 @@ class QuestionOpener:
         self._client.send(result.command(action_id, fingerprint))
 
     def _withdraw_settled(self, waiting: list[str]) -> None:
-        """Withdraw the question when another front end answered, the run was stopped, or the action changed."""
+        """Withdraw the open question if another front end answered, the run was stopped, or the action changed."""
         if self._open is None:
             return
         question, screen = self._open
@@ -153,7 +153,7 @@ class QuestionOpener:
             screen.withdraw()
 
     def _forget_refused(self, changed: Changed | None) -> None:
-        """Ask again where the engine refused an answer."""
+        """Let every question be asked again if the engine refused a command."""
         added = changed.added if changed is not None else []
         if any(isinstance(item, NoticeItem) and item.refuses for item in added):
             self._answered.clear()

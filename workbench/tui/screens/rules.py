@@ -1,4 +1,4 @@
-"""The Rules screen: each rule with what it fits in this session; a new one is tried on the log before it is saved."""
+"""The Rules screen: each rule with the actions it matches in this session; a new rule is tried before it is saved."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NONE: Final = "There are no rules yet."
 
 
 class RulesScreen(ModalScreen[None]):
-    """Shows the rules of `book` and of the session; `send` changes those of the session."""
+    """Shows the rules of `book` and of the session; commands to `send` change those of the session."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,10 +60,10 @@ class RulesScreen(ModalScreen[None]):
         self._fits: dict[str, list[ActionItem]] = {}
         self._tried: Rule | None = None
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
-        """Of the rule that is to be deleted, or of the one that was tried and is to be saved."""
+        """Confirms which rule to delete, or the saving of the tried rule."""
 
     def compose(self) -> ComposeResult:
-        """The rules, what the chosen one fits, and a line to try another."""
+        """Yield the rules, the matches of the current one, a line to try a rule, and the scopes to save it in."""
         with Vertical(id="rules-box") as box:
             box.border_title = "Rules"
             drop, close = key_of(self.app, "rules.delete", "d"), key_of(self.app, "rules.close", "escape")
@@ -77,7 +77,7 @@ class RulesScreen(ModalScreen[None]):
             yield scopes
 
     async def on_mount(self) -> None:
-        """Read the files beside the screen."""
+        """Read the rule files in a thread, then focus the rules or, if there are none, the line."""
         await self._load()
         (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
 
@@ -111,7 +111,7 @@ class RulesScreen(ModalScreen[None]):
             )
 
     def _show(self, rule: Rule) -> None:
-        """What the rule fits, the last ones."""
+        """Show how many actions the rule matches, and the last of them."""
         found = self._fits[rule.text]
         said = "would have decided" if rule is self._tried else "fits"
         lines = [f"{visible(rule.text, lines=False)} {said} {_count(len(found))} of this session"]
@@ -127,7 +127,7 @@ class RulesScreen(ModalScreen[None]):
 
     @on(OptionList.OptionHighlighted, "#rules-list")
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Another rule: what it fits."""
+        """Show the matches of the rule under the cursor, unless a rule is being tried."""
         if self._tried is None:
             self.confirmation.forget()
         if event.option_index < len(self._rules) and self._tried is None:
@@ -135,7 +135,7 @@ class RulesScreen(ModalScreen[None]):
 
     @on(Input.Submitted, "#rules-new")
     async def on_tried(self, event: Input.Submitted) -> None:
-        """Show what the rule would have decided, and ask where to save it."""
+        """Show the actions that the written rule would have decided, and ask where to save it."""
         event.stop()
         try:
             rule = checked(parse_rule(event.value))
@@ -153,7 +153,7 @@ class RulesScreen(ModalScreen[None]):
 
     @on(OptionList.OptionSelected, "#rules-scopes")
     async def on_saved(self, event: OptionList.OptionSelected) -> None:
-        """Save the rule that was tried."""
+        """Save the tried rule in the chosen scope."""
         rule, scope = self._tried, _SCOPES[event.option_index][0]
         if rule is not None and not self.confirmation.is_answered(rule):
             return
@@ -162,12 +162,12 @@ class RulesScreen(ModalScreen[None]):
             await self._save(rule, scope)
 
     def on_key(self, event: events.Key) -> None:
-        """A key that was pressed before the rule to delete or to save stood there does neither."""
+        """Stop a key that was pressed before the question was visible, so that it neither deletes nor saves."""
         if not self.confirmation.hears(event.key, time.monotonic() - event.time):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Nor does such a click."""
+        """Note a click, so that one made before the question was visible does not answer it."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     async def _save(self, rule: Rule, scope: str) -> None:
@@ -189,7 +189,7 @@ class RulesScreen(ModalScreen[None]):
         return path is not None
 
     def _state_rule(self, text: str, *, is_there: bool) -> None:
-        """What the log will say in a moment."""
+        """Update the session state's rules now, as the engine's event will do in a moment."""
         kept = tuple(rule for rule in self._state.rules if rule != text)
         self._state.rules = (*kept, text) if is_there else kept
 
@@ -200,7 +200,7 @@ class RulesScreen(ModalScreen[None]):
         self.query_one(Input).focus()
 
     async def action_drop(self) -> None:
-        """Delete the rule the cursor stands on; asked for twice."""
+        """Delete the rule under the cursor at the second press; the first one asks."""
         at = self.query_one("#rules-list", OptionList).highlighted
         if at is None or not self._rules or not self.query_one("#rules-list").has_focus:
             return
@@ -222,7 +222,7 @@ class RulesScreen(ModalScreen[None]):
         await self._load()
 
     def action_leave(self) -> None:
-        """Out of a trial first, then out of the screen."""
+        """End the trial of a rule or, if there is none, close the screen."""
         if self._tried is not None:
             self._end_trial()
             return

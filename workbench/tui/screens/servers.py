@@ -1,4 +1,4 @@
-"""The MCP servers: what is known of each, its tools, what changed since it was agreed to, and its log."""
+"""The MCP servers screen: the state, tools and log of each server, and the changes that wait for approval."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.questions import Confirmation
 
 _SECONDS: Final = 1.0
-"""Between two looks at the files."""
+"""Seconds between two readings of the catalog files."""
 _LOG_BYTES: Final = 64_000
 _NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
 
 
 class ServersScreen(ModalScreen[None]):
-    """Shows `found`; approving pins the changed tools, and they are offered from the next model call on.
+    """Shows the servers in `found`; approving pins the changed tools, which the model gets from its next call on.
 
-    All that would be approved was in sight, to its end and for the quiet time of a question, before a key approves it.
+    A key approves only changes that the user has scrolled through and that were visible for the quiet time of a
+    question.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -51,15 +52,15 @@ class ServersScreen(ModalScreen[None]):
         self._catalog = catalog
         self._entries: dict[str, CatalogEntry] = {}
         self._shown: CatalogEntry | None = None
-        """What the person saw: only that is approved."""
+        """The entry as it was shown: only that is approved."""
         self._is_fresh = False
-        """It changed under their eyes: they may not have read it yet."""
+        """Whether the changes to approve have just changed, so that the user may not have read them."""
         self._is_laid_out = self._end_reached = False
-        """What waits has its place on the screen; it was in sight to its end."""
+        """Whether the changes to approve are laid out, and whether their end was visible."""
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """The servers, and below them the one the cursor stands on."""
+        """Yield the list of servers, and below it the details of the one under the cursor."""
         with Vertical(id="servers-box") as box:
             box.border_title = "MCP servers"
             keys = [key_of(self.app, f"servers.{name}", key) for name, key in (("approve", "a"), ("log", "l"))]
@@ -71,7 +72,7 @@ class ServersScreen(ModalScreen[None]):
                 yield Static(id="servers-told")
 
     async def on_mount(self) -> None:
-        """Read the files beside the screen, now and again."""
+        """Read the files in a thread, now and then regularly."""
         await self._load()
         self.query_one("#servers-list" if self._found.servers else "#servers-about").focus()
         self.set_interval(_SECONDS, self._load)
@@ -105,7 +106,7 @@ class ServersScreen(ModalScreen[None]):
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Another server: what is known of it."""
+        """Show the details of the server under the cursor."""
         self._show(event.option_index)
 
     def _show(self, at: int) -> None:
@@ -124,7 +125,7 @@ class ServersScreen(ModalScreen[None]):
         self._ask(server)
 
     def _ask(self, server: ServerConfig | None) -> None:
-        """Ask about what waits of this server, if that is not what was asked about before."""
+        """Begin a question about this server's changes, unless the same question is open already."""
         about = (server.key, *_to_approve(self._shown)) if server is not None and self._shown is not None else ()
         if len(about) < 2:
             self.confirmation.forget()
@@ -142,19 +143,19 @@ class ServersScreen(ModalScreen[None]):
         self.call_after_refresh(self._check_scroll)
 
     def _check_scroll(self) -> None:
-        """Note when what waits is in sight to its end."""
+        """Note whether the end of the changes to approve is visible."""
         about, waiting = self.query_one("#servers-about"), self.query_one("#servers-waiting")
         height = about.size.height
         if self._is_laid_out and height and about.scroll_offset.y + height >= waiting.size.height:
             self._end_reached = True
 
     def on_key(self, event: events.Key) -> None:
-        """A key that was pressed before what waits stood there approves nothing."""
+        """Stop a key that was pressed before the changes were visible, so that it approves nothing."""
         if not self.confirmation.hears(event.key, time.monotonic() - event.time):
             event.stop()
 
     async def action_approve(self) -> None:
-        """Pin the tools of this server as they are shown."""
+        """Pin the tools of the server under the cursor as shown, or say what the user has to read first."""
         server, shown = self._server, self._shown
         if server is None or shown is None or not _to_approve(shown):
             self.notify("Nothing of this server waits for approval.", markup=False)
@@ -179,19 +180,19 @@ class ServersScreen(ModalScreen[None]):
         await self._load()
 
     async def action_log(self) -> None:
-        """What it wrote, and when it started and ended."""
+        """Show the log of the server under the cursor in the pager."""
         server = self._server
         if server is not None:
             text = await in_daemon(lambda: _tail(self._catalog, server))
             self.app.push_screen(PagerScreen(Content(visible(f"Log of {server.name}", lines=False)), text))
 
     def action_leave(self) -> None:
-        """Back."""
+        """Close the screen."""
         self.dismiss(None)
 
 
 def _to_approve(entry: CatalogEntry) -> list[str]:
-    """What of it can be approved, as the lines that show it."""
+    """Return the changes of a server that can be approved, as lines of text."""
     return list(changed_lines(entry))
 
 
@@ -216,7 +217,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
 
 
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
-    """How it is started, where it was named, and what is wrong with it."""
+    """Yield lines that say how a server is started, which file names it, and what is wrong with it."""
     known_secrets(server)
     yield Content.styled(visible(KNOWN.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
@@ -227,7 +228,7 @@ def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
 
 
 def _tools(entry: CatalogEntry) -> Iterator[Content]:
-    """Its tools, prompts and resources."""
+    """Yield a line for each usable tool, and one each for the prompts and the resources."""
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
         reads = hints.get("readOnlyHint") and name in entry.approved

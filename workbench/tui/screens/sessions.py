@@ -1,4 +1,4 @@
-"""The Sessions screen: every session, filtered by a few letters or searched; opened, renamed, exported, deleted."""
+"""The Sessions screen: lists all sessions, to filter, search, open, rename, export and delete."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLACEHOLDERS: Final = {
     "rename": "New title (empty = first message)",
     "export": "File: .md .html .jsonl .svg .cast",
 }
-"""What the line takes, by what it is for."""
+"""The placeholder of the input line, by what the line is used for."""
 _SUBMIT_HINTS: Final = {
     "rename": "enter saves the title · esc cancels",
     "export": "enter writes the file · esc cancels",
@@ -44,17 +44,17 @@ _SHORT_KEYS: Final = "enter open · / filter · s search · F1 help"
 
 
 class SessionQuery:
-    """Reads the sessions and searches them, both in threads; what they find comes as messages to the screen."""
+    """Reads and searches the sessions in threads, which post their results to the screen as messages."""
 
     class Read(Message):
-        """A thread has read some sessions; `is_last` when that is all."""
+        """A thread has read some sessions; `is_last` if there are no more."""
 
         def __init__(self, rows: list[SessionRow], is_last: bool = False, problem: str = "") -> None:
             super().__init__()
             self.rows, self.is_last, self.problem = rows, is_last, problem
 
     class Searched(Message):
-        """A thread has found words; `number` is that of its search."""
+        """A thread has found matches; `number` identifies the search, `is_last` says that it is complete."""
 
         def __init__(self, number: int, matches: list[SearchMatch], is_last: bool = False) -> None:
             super().__init__()
@@ -72,15 +72,15 @@ class SessionQuery:
 
     @property
     def is_search(self) -> bool:
-        """Whether the rows are what a search found."""
+        """Whether the rows are the results of a search."""
         return self.kind == "search" and bool(self.text.strip())
 
     def rows(self) -> Sequence[SessionRow]:
-        """Return the sessions that fit, as far as they are read."""
+        """Return the sessions, of those read so far, that match the filter or the search."""
         return self._shelf.found(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
 
     def begin(self, kind: str, text: str) -> Callable[[], None] | None:
-        """Ask for other sessions; return the work for a thread, if it takes one. An earlier search stops."""
+        """Set the filter or search and stop an earlier search; return the work for a thread, None if there is none."""
         self.kind, self.text, self._matches = kind, text, []
         self._number += 1
         self.is_searching = self.is_search
@@ -91,12 +91,12 @@ class SessionQuery:
         self._number = -1
 
     def add_rows(self, read: Read) -> None:
-        """Take what was read."""
+        """Add the rows that a thread has read."""
         self._shelf.add(read.rows)
         self.is_reading = not read.is_last
 
     def add_matches(self, searched: Searched) -> bool:
-        """Take what was found, unless it belongs to an earlier search; return whether it was taken."""
+        """Add the matches that a thread has found; return False, and add none, if they belong to an earlier search."""
         if searched.number != self._number:
             return False
         self._matches += searched.matches
@@ -104,7 +104,7 @@ class SessionQuery:
         return True
 
     def read(self) -> None:
-        """Read every session; called in a thread."""
+        """Read every session and post the rows as they come; called in a thread."""
         problem = ""
         try:
             self._shelf.read(lambda rows: self._send(self.Read(rows)), lambda: self._number < 0)
@@ -116,7 +116,7 @@ class SessionQuery:
         def report(matches: list[SearchMatch]) -> None:
             self._send(self.Searched(number, matches))
 
-        # Where the directory cannot be read, reading the list has reported it.
+        # If the directory cannot be read, reading the list has reported that already.
         with suppress(WorkbenchError):
             self._shelf.search(text, report, lambda: self._number != number)
         self._send(self.Searched(number, [], is_last=True))
@@ -127,7 +127,7 @@ class SessionQuery:
 
 
 class SessionNote:
-    """The line below the rows: a message about one session until the cursor leaves it, else that session's details."""
+    """The line below the rows: a message about a session until the cursor leaves it, or the session's details."""
 
     def __init__(self, rows: SessionList) -> None:
         self.line = Static(id="sessions-note")
@@ -141,13 +141,13 @@ class SessionNote:
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the message, or else the details."""
+        """Show the message or, if there is none, the details of the session under the cursor."""
         row = self._rows.current
         text = self._message or (details(row) if row else "")
         self.line.update(Content(visible(text, lines=False)))
 
     def cursor_moved(self) -> bool:
-        """Drop a message about another session; return whether the cursor is on another one."""
+        """Drop the message if the cursor has left the session it is about; return whether the cursor has."""
         row = self._rows.current
         is_other = self._about is None or row is None or self._about.entry.id != row.entry.id
         if is_other:
@@ -188,7 +188,7 @@ class SessionActions:
         return "A damaged session can only be deleted, or repaired: `ohw sessions repair`" if is_damaged else ""
 
     async def rename(self, row: SessionRow, text: str) -> None:
-        """Save a title; the engine of the open session writes its own."""
+        """Save a title; for the open session, the engine writes it."""
         if row.is_current:
             self._set_title(text)
             self._shelf.retitle(row.entry.id, text)
@@ -197,7 +197,7 @@ class SessionActions:
             await self._run(partial(self._shelf.rename, row.entry.id, text), "Saved")
 
     async def export(self, row: SessionRow, text: str) -> None:
-        """Write a session to a file, whose name was typed."""
+        """Write a session to the file named `text`; do nothing if it is empty."""
         if text:
             file = Path(text).expanduser().absolute()
             self._note.show("Writing …")
@@ -230,7 +230,7 @@ class SessionActions:
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Dismisses with the id of the session to open; `set_title` has the engine rename the one on screen."""
+    """Dismisses with the id of the session to open, or None; `set_title` has the engine rename the open session."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -244,30 +244,30 @@ class SessionsScreen(ModalScreen[str | None]):
     ]
 
     def __init__(self, shelf: SessionShelf, set_title: Callable[[str], None], search: str = "") -> None:
-        """`search` is searched for at once."""
+        """If `search` is not empty, the screen begins with a search for it."""
         super().__init__(id="sessions")
         self._shelf = shelf
         self._initial_search = search
         self._line_kind = "filter"
-        """What the line is for."""
+        """The use of the input line, a key of `_PLACEHOLDERS`."""
         self._rows = SessionList(shelf.is_twin, id="sessions-list")
         self._note = SessionNote(self._rows)
         self._query = SessionQuery(shelf, self._post)
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
-        """Of the session that is to be deleted."""
+        """Confirms the deletion of a session by a second press."""
         self._actions = SessionActions(
             shelf, self._rows, self._note, self.confirmation, set_title=set_title, refresh=self.refresh_rows
         )
 
     def compose(self) -> ComposeResult:
-        """Yield the line to write in, the rows, and the note."""
+        """Yield the input line, the rows, and the note."""
         with Vertical(id="sessions-box"):
             yield Input(id="sessions-line", select_on_focus=False)
             yield self._rows
             yield self._note.line
 
     def on_mount(self) -> None:
-        """Read the sessions in a thread; the first rows are there at once."""
+        """Start reading the sessions in a thread, and the search that the screen was opened with."""
         self.query_one(Input).display = False
         self.set_focus(self._rows)
         self.run_worker(in_daemon(self._query.read))
@@ -316,12 +316,12 @@ class SessionsScreen(ModalScreen[str | None]):
         with self.prevent(Input.Changed):
             line.value = texts[kind]
         line.cursor_position = len(line.value)
-        self.set_focus(line)  # at once: the next key is text
+        self.set_focus(line)  # at once, because the next key is text
         self._note.show(_SUBMIT_HINTS.get(kind, ""))
 
     @on(Input.Changed)
     def on_typed(self, event: Input.Changed) -> None:
-        """Filter or search by what is written now."""
+        """Filter or search by the text as it is typed."""
         if self._line_kind not in _SUBMIT_HINTS:
             self._find(self._line_kind, event.value)
 
@@ -333,7 +333,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(Input.Submitted)
     def on_submitted(self, event: Input.Submitted) -> None:
-        """Go back to the rows; save a title, write a file."""
+        """Go back to the rows, and rename or export the session if the line was for that."""
         event.stop()
         kind, row = self._line_kind, self._rows.current
         self.action_rows()
@@ -352,22 +352,22 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(SessionList.Moved)
     def on_moved(self) -> None:
-        """Show the details of another session; a delete that was asked about another one is not confirmed."""
+        """Show the details of the session under the cursor; withdraw the question whether to delete another one."""
         if self._note.cursor_moved():
             self.confirmation.forget()
 
     def on_key(self, event: events.Key) -> None:
-        """Stop a key that was pressed before the question was in sight: it deletes nothing."""
+        """Stop a key that was pressed before the question was visible, so that it deletes nothing."""
         if not self.confirmation.hears(event.key, time.monotonic() - event.time):
             event.stop()
 
     async def action_delete(self) -> None:
-        """Delete the session under the cursor."""
+        """Delete the session under the cursor, or ask first; do nothing while a line is being written."""
         if not isinstance(self.focused, Input):
             await self._actions.delete()
 
     def action_rows(self) -> None:
-        """Go from the line to the rows; the line stays while the rows depend on it."""
+        """Go from the line to the rows; the line stays visible while it filters the rows."""
         line = self.query_one(Input)
         if self._line_kind in _SUBMIT_HINTS:
             self._line_kind = self._query.kind
@@ -389,7 +389,7 @@ class SessionsScreen(ModalScreen[str | None]):
             self.dismiss(None)
 
     def refresh_rows(self) -> None:
-        """Show what fits, and in the border how many there are."""
+        """Show the sessions that match, and their number in the border."""
         query, rows = self._query, self._query.rows()
         is_working = query.is_searching or query.is_reading
         empty = "No sessions yet" if not query.text else "No match"

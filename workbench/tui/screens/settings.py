@@ -36,7 +36,7 @@ _KEYS = "enter change · / filter · u reset to default · esc close"
 
 
 class SettingsScreen(ModalScreen[None]):
-    """Shows the settings of a book; a change is saved at once."""
+    """Lists the settings of a `SettingsBook`; a change is saved at once."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,7 +54,7 @@ class SettingsScreen(ModalScreen[None]):
         self._notice: tuple[KeyPath, str] = ((), "")
 
     def compose(self) -> ComposeResult:
-        """Show the filter, the rows and the description of the current one."""
+        """Yield the count of invalid settings, the filter, the rows, and the description of the current row."""
         with Vertical(id="settings-box") as box:
             box.border_title = "Settings"
             box.border_subtitle = _KEYS
@@ -84,7 +84,7 @@ class SettingsScreen(ModalScreen[None]):
         self._show()
 
     def _show_problems(self) -> None:
-        """Count the invalid settings in a line, where there are any."""
+        """Show the number of invalid settings, if there are any."""
         mistakes = getattr(self.app, "mistakes", None)
         if isinstance(mistakes, Mistakes):
             mistakes.found("settings", self._book.problems)
@@ -149,7 +149,7 @@ class SettingsScreen(ModalScreen[None]):
         self.app.push_screen(SettingEdit(chosen.row, self._book.check), written)
 
     def action_reset(self) -> None:
-        """Remove the entry from the file."""
+        """Remove the current row's entry from the file; a whole saved model after a confirmation."""
         row = self.query_one(SettingList).current
         if row is None or isinstance(self.focused, Input):
             return
@@ -176,7 +176,7 @@ class SettingsScreen(ModalScreen[None]):
         self._show_notice(f"✓ {done}" if row.value.note else f"✓ {done}; takes effect {row.entry.takes_effect}")
 
     def _remove(self, row: SettingRow) -> None:
-        """Delete a whole saved model after a confirmation."""
+        """Delete a whole saved model at the second press; the first one asks."""
         warning = f"Delete saved model {row.value.text}? Press u again to confirm."
         if self._notice != (row.entry.path, warning) or not self.confirmation.is_answered(row.entry.path):
             self.confirmation.ask(row.entry.path)
@@ -208,7 +208,7 @@ _RISKY: Final = {("mode", "never"): "Every action would run without a question, 
 
 
 class SettingEdit(ModalScreen[str | None]):
-    """Dismisses with the text to save, or None; `check` returns what is wrong with a text."""
+    """Edits one setting; dismisses with the text to save, or None. `check` returns what is wrong with a text."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", id="setting.close")]
@@ -221,7 +221,7 @@ class SettingEdit(ModalScreen[str | None]):
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
-        """Show the description, the line or the choices, and the note about what is typed."""
+        """Yield the description, the input line or the choices, and a note about the text."""
         entry = self._entry
         with Vertical(id="setting-box") as box:
             box.border_title = Content(visible(f"{entry.group} · {entry.title}", lines=False))
@@ -239,7 +239,7 @@ class SettingEdit(ModalScreen[str | None]):
             yield Static(id="setting-note")
 
     def on_mount(self) -> None:
-        """Start at the current value."""
+        """Focus the choices, at the current value, or the input line."""
         if self._entry.choices:
             rows = self.query_one(OptionList)
             rows.focus()
@@ -265,7 +265,7 @@ class SettingEdit(ModalScreen[str | None]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Save that choice; one that removes a safeguard is confirmed first."""
+        """Save the choice; ask for confirmation first if it removes a safeguard."""
         name, _ = self._entry.choices[chosen.option_index]
         warning = _RISKY.get((self._entry.name, name), "")
         if warning and not self.confirmation.is_answered(name):
@@ -278,7 +278,7 @@ class SettingEdit(ModalScreen[str | None]):
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self) -> None:
-        """Moving on withdraws the confirmation."""
+        """Withdraw the question for confirmation when the cursor moves."""
         self.confirmation.forget()
         self._note("")
 
@@ -288,11 +288,11 @@ class SettingEdit(ModalScreen[str | None]):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Ignore such a click too."""
+        """Note a click, so that one made before the warning was shown does not confirm it."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def _start_text(self) -> str:
-        """Return the current value if it can be edited: not a default, and nothing in it masked."""
+        """Return the current value, or an empty text if it is a default or partly masked."""
         is_set = self._value.source != "default" or self._value.is_yours
         return self._value.text if is_set and not self._value.is_masked else ""
 

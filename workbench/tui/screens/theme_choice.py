@@ -1,4 +1,4 @@
-"""The list of themes, on `/theme` and in the palette: the one under the cursor is shown at once."""
+"""The list of themes, opened by `/theme` without a name; the theme under the cursor is applied at once."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NOTE = "enter keeps it until you leave, {} for good, in your settings."
 
 
 class ThemeChoice(ModalScreen[str | None]):
-    """Shows each theme while the cursor is on it; escape brings back the one before. Its own background is clear.
+    """Applies each theme while the cursor is on it; escape restores the one before. The background is transparent.
 
-    Dismisses with the name of one that is kept for good.
+    Dismisses with the name of the theme to save in the settings, or None.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -39,7 +39,7 @@ class ThemeChoice(ModalScreen[str | None]):
         self._current = current
 
     def compose(self) -> ComposeResult:
-        """A box at the side, so that the screen can be seen."""
+        """Yield a box at the side, so that the screen below can be seen."""
         with Vertical(id="themes-box") as box:
             box.border_title = "Theme"
             box.border_subtitle = f"↑↓ enter · {key_of(self.app, 'themes.close', 'escape')}"
@@ -47,31 +47,31 @@ class ThemeChoice(ModalScreen[str | None]):
             yield Static(Content(_NOTE.format(key_of(self.app, "themes.save", "s"))), id="themes-note")
 
     def on_mount(self) -> None:
-        """The cursor stands on the present theme."""
+        """Put the cursor on the current theme."""
         rows = self.query_one(OptionList)
         rows.focus()
         rows.highlighted = self._names.index(self._current) if self._current in self._names else 0
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
-        """Show it."""
+        """Apply the theme under the cursor."""
         if looked.option_index == self.query_one(OptionList).highlighted:
             self.app.theme = self._names[looked.option_index]
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """That one it is."""
+        """Keep the chosen theme until the app ends."""
         self.app.theme = self._names[chosen.option_index]
         self.dismiss()
 
     def action_save(self) -> None:
-        """That one it is, and at the next start too."""
+        """Dismiss with the theme under the cursor, to save it in the settings."""
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self.dismiss(self._names[at])
 
     def action_keep(self) -> None:
-        """Back to the theme there was."""
+        """Restore the theme from before and close."""
         self.app.theme = self._current
         self.dismiss()
 

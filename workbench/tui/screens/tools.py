@@ -1,4 +1,4 @@
-"""The tools the agent has: where each comes from, what it may do, whether it is on here; opened by /tools."""
+"""The Tools screen (/tools): where each tool comes from, what it may do, and whether it is on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHANGES = "[tools] in your settings switches them on and off; the guide on tool
 
 
 class ToolsScreen(ModalScreen[None]):
-    """Shows what `look` finds; it runs in a thread, for tools of others may take their time."""
+    """Shows the tools that `look` returns; it is called in a thread, as third-party tools may be slow to load."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Close", id="tools.close")]
@@ -34,10 +34,10 @@ class ToolsScreen(ModalScreen[None]):
         super().__init__(id="tools")
         self._look = look
         self._rows: list[ToolRow | None] = []
-        """By the lines of the list; None for the names of where they come from."""
+        """The tool of each line of the list; None for a heading, which names an origin."""
 
     def compose(self) -> ComposeResult:
-        """The list, and below it all about the tool the cursor stands on."""
+        """Yield the list, and below it the details of the tool under the cursor."""
         with Vertical(id="tools-box") as box:
             box.border_title = "Tools"
             box.border_subtitle = f"↑↓ choose · {key_of(self.app, 'tools.close', 'escape')} close"
@@ -46,7 +46,7 @@ class ToolsScreen(ModalScreen[None]):
                 yield Static("looking …", id="tools-told")
 
     def on_mount(self) -> None:
-        """They are looked up beside the screen."""
+        """Start reading the tools in a thread."""
         self.query_one(OptionList).focus()
         self.run_worker(self._load())
 
@@ -77,7 +77,7 @@ class ToolsScreen(ModalScreen[None]):
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Another tool: all about it."""
+        """Show the details of the tool under the cursor."""
         row = self._rows[event.option_index]
         if row is not None:
             told = as_content(about_tool(row))

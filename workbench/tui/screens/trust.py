@@ -1,4 +1,4 @@
-"""The trust screen: asked once for a folder, before anything of its own counts."""
+"""The trust screen: asks whether a directory's own files may be used, before any of them is."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _CHOICES: Final = (
 
 
 class TrustScreen(QuestionScreen[bool]):
-    """Dismisses with whether the folder is trusted; what is written meanwhile goes to the prompt.
+    """Dismisses with whether the directory is trusted; text typed meanwhile goes to the prompt.
 
-    "No" is taken at once; "yes" only by a key or a click after the quiet time of a question, as it was pressed.
+    "No" is accepted at once, "yes" only from a key or click made after the quiet time of a question.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -42,7 +42,7 @@ class TrustScreen(QuestionScreen[bool]):
     def __init__(
         self, question: TrustQuestion, typed: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`typed` takes what was meant for the prompt."""
+        """`typed` is called with text that was meant for the prompt."""
         super().__init__(clock)
         self.id = "trust"
         self._question = question
@@ -50,7 +50,7 @@ class TrustScreen(QuestionScreen[bool]):
         self._has_moved = False
 
     def compose(self) -> ComposeResult:
-        """What it brings, what that means, and the three answers."""
+        """Yield the summary of the directory's files and the three answers."""
         with Vertical(id="trust-box") as box:
             box.border_title = "Trust this folder?"
             box.border_subtitle = _QUIET
@@ -58,7 +58,7 @@ class TrustScreen(QuestionScreen[bool]):
             yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
 
     def on_mount(self) -> None:
-        """The cursor stands on no."""
+        """Focus the answers with the cursor on "no"."""
         super().on_mount()
         choices = self.query_one(OptionList)
         choices.focus()
@@ -71,11 +71,11 @@ class TrustScreen(QuestionScreen[bool]):
         self.query_one("#trust-box").border_subtitle = now
 
     def no_answer(self) -> bool:
-        """Nothing is trusted."""
+        """Return False: the directory is not trusted."""
         return False
 
     def on_key(self, event: events.Key) -> None:
-        """Words are for the prompt, and begin the quiet time anew."""
+        """Pass letters to the prompt, which restarts the quiet time, and stop an enter that comes too early."""
         may_answer = self.quiet.accepts(event)
         if event.is_printable and event.character:
             event.stop()
@@ -88,11 +88,11 @@ class TrustScreen(QuestionScreen[bool]):
         self.show_keys()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A click answers as a key does."""
+        """Note a click, which is subject to the same quiet time as a key."""
         self.quiet.accepts(event)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste is for the prompt too."""
+        """Pass pasted text to the prompt."""
         event.stop()
         self._pass_on(event.text)
 
@@ -102,16 +102,16 @@ class TrustScreen(QuestionScreen[bool]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """One of the three."""
+        """Show the files, or dismiss with the chosen answer; "yes" is ignored if it came too early."""
         if not self.is_current:
-            return  # a second enter, behind the one that answered
+            return  # a second enter, after the one that answered
         if chosen.option_index == 1:
             self._read()
         elif chosen.option_index == 0 or self.quiet.arming.is_over:
             self.finish(chosen.option_index == 2)
 
     def action_refuse(self) -> None:
-        """Not now."""
+        """Answer no."""
         self.finish(False)
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the diff viewer: changed files with their differences, status line, search, comments, reverting."""
+"""The parts of the diff viewer: changed files with their diffs, status line, search, comments, reverting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.view.review.review import Comment, Review
 from workbench.view.state import Changed, FileState
 
 _COMPARED_AT_ONCE: Final = 300_000
-"""Characters of a file that are compared without a thread."""
+"""Most characters, old and new text together, that are compared without a thread."""
 _HINTS: Final = (
     *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
     *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
@@ -43,7 +43,7 @@ _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
 
 
 class ChangedFiles:
-    """The files of a scope, the chosen one, and their differences, compared once for each content."""
+    """The files of a scope, the chosen one, and their diffs, each computed once for the same content."""
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
@@ -53,16 +53,16 @@ class ChangedFiles:
 
     @property
     def current(self) -> FileState | None:
-        """The chosen file, if there is any."""
+        """The chosen file, or None if there are no files."""
         return self.files[self.chosen] if self.chosen < len(self.files) else None
 
     def update(self, files: Sequence[FileState], path: str | None) -> None:
-        """Take other contents; the file at `path` is chosen, else the first one. Unchanged files are left out."""
+        """Replace the files, leaving out unchanged ones, and choose the file at `path` or else the first."""
         self.files = [replace(file) for file in files if file.before != file.after or file.note]
         self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
 
     def quick_diff(self, file: FileState) -> FileDiff | None:
-        """Return the difference if it is known or found within a frame or two."""
+        """Return the diff if it is known or quickly computed, otherwise None."""
         cached = self._diffs.get(file.path)
         is_cached = cached is not None and (cached[0].before, cached[0].after) == (file.before, file.after)
         if is_cached or len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE:
@@ -70,7 +70,7 @@ class ChangedFiles:
         return None
 
     def diff(self, file: FileState) -> FileDiff:
-        """Return the difference of a file; safe to call in a thread."""
+        """Return the diff of a file; safe to call in a thread."""
         cached, content = self._diffs.get(file.path), (file.before, file.after, file.note)
         if cached is None or (cached[0].before, cached[0].after, cached[0].note) != content:
             path = short_path(file.path, self.workspace)
@@ -79,7 +79,7 @@ class ChangedFiles:
         return cached[1]
 
     def rows(self) -> list[FileRow]:
-        """Return the rows of the list."""
+        """Return the rows of the file list."""
         return [self._row(file) for file in self.files]
 
     def _row(self, file: FileState) -> FileRow:
@@ -89,14 +89,14 @@ class ChangedFiles:
 
 
 def _without_lines(path: str, file: FileState) -> FileDiff:
-    """Return a difference that says why the lines cannot be shown, and what is known of the file before and after."""
+    """Return a diff without lines; its note says why and what is known of the file before and after."""
     facts = [text.strip() for text in (file.before, file.after) if text]
     note = ": ".join(filter(None, (file.note, " → ".join(facts))))
     return replace(compare(path, None, None), note=note)
 
 
 class ViewerStatus:
-    """The line below the diff with the unsent comments, and the keys that work now."""
+    """The lines below the diff: a message, the number of unsent comments, and the keys that work now."""
 
     def __init__(self, screen: Screen[None], files: ChangedFiles, review: Review | None) -> None:
         self._screen = screen
@@ -108,7 +108,7 @@ class ViewerStatus:
         self.text = ""
 
     def show(self, text: str) -> None:
-        """Show one line, then the keys that work now."""
+        """Show a message, the number of unsent comments, and the keys that work now."""
         self.text = text
         count = len(self._review.comments) if self._review else 0
         unsent = comments_waiting(count, bound_keys(self._screen).get("viewer.send-comments", "ctrl+s"))
@@ -131,7 +131,7 @@ class ViewerStatus:
 
 
 class ViewerSearch:
-    """The search through the lines of all files or of the chosen one, and the match that is shown."""
+    """Searches the lines of all files or of the chosen one, and goes from match to match."""
 
     def __init__(
         self, files: ChangedFiles, view: ReviewView, status: ViewerStatus, open_file: Callable[[int], None]
@@ -149,7 +149,7 @@ class ViewerSearch:
         self._status.show("")
 
     async def run(self, needle: str, *, in_all_files: bool) -> None:
-        """Find every match and go to the first one from the cursor on."""
+        """Find the matches, at most `MOST_MATCHES`, and go to the first one at or after the cursor."""
         numbers = range(len(self._files.files)) if in_all_files else [self._files.chosen]
         files = [(number, self._files.files[number]) for number in numbers if number < len(self._files.files)]
 
@@ -165,7 +165,7 @@ class ViewerSearch:
             self._status.show(f'No match for "{needle}"' if needle else "")
 
     def step(self, by: int) -> None:
-        """Go to the next or previous match; without a search to the next or previous hunk."""
+        """Go to the next or previous match or, if there are no matches, hunk."""
         if not self.matches:
             self._view.action_step(by)
             return
@@ -199,7 +199,7 @@ class ViewerSearch:
 
 
 class ViewerComments:
-    """Comments on lines, which are sent to the agent together."""
+    """Writes comments on lines and sends them to the agent together."""
 
     def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
         self._review = review
@@ -209,7 +209,7 @@ class ViewerComments:
         self._edited: Comment | None = None
 
     def ask(self) -> None:
-        """Ask for a comment on the line under the cursor, or for another text of the one there is."""
+        """Open the comment on the line under the cursor for editing, or a new one."""
         comment = self._here()
         if comment is not None:
             self._edited = comment
@@ -217,7 +217,7 @@ class ViewerComments:
             self._status.show("")
 
     def write(self, text: str) -> None:
-        """Save what was written; an empty text removes the comment."""
+        """Save the text of the edited comment; an empty text removes the comment."""
         if self._edited is not None and self._review is not None:
             self._review.comments.write(self._edited, text)
             self.refresh()
@@ -237,7 +237,7 @@ class ViewerComments:
             self.refresh()
 
     def refresh(self) -> None:
-        """Show the comments of the chosen file below their lines, and how many are not sent."""
+        """Show the comments of the chosen file below their lines, and the number of unsent ones."""
         file = self._files.current
         if file is not None:
             diff = self._files.diff(file)
@@ -246,7 +246,7 @@ class ViewerComments:
         self._status.show(self._status.text)
 
     def _here(self) -> Comment | None:
-        """Return the comment of the line under the cursor, or a new empty one; None without a line."""
+        """Return the comment on the line under the cursor, or a new empty one; None without a line or a review."""
         line, file = self._view.line, self._files.current
         if self._review is None or file is None:
             return None
@@ -261,7 +261,7 @@ class ViewerComments:
 
 
 class Reverter:
-    """Has the engine revert a hunk or a file, and restores what was reverted last."""
+    """Has the engine revert a hunk or a file, or undo the last revert."""
 
     def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
         self._review = review
@@ -272,7 +272,7 @@ class Reverter:
         self._undo: TakeBack | None = None
 
     def revert(self, *, whole_file: bool, fixed: str) -> None:
-        """Revert the hunk under the cursor or the whole file; `fixed` is why nothing of the scope can be reverted."""
+        """Revert the hunk under the cursor or the whole file; `fixed` says why the scope cannot be reverted, if so."""
         review, file = self._review, self._files.current
         if review is None or file is None:
             return
@@ -287,12 +287,12 @@ class Reverter:
         self._send(of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version))
 
     def undo(self) -> None:
-        """Restore what was reverted last."""
+        """Undo the last revert."""
         if self._undo is not None:
             self._send(self._undo)
 
     def follow(self, changed: Changed, refused: str) -> None:
-        """Report what came of the request; `refused` is why the engine did not do it."""
+        """Show whether the request was carried out; `refused` is the engine's reason if it was not."""
         request, review = self._requested, self._review
         if request is None or review is None:
             return

@@ -1,1 +1,1 @@
-"""What the Settings screen and the first run know of the settings, without any widget."""
+"""The logic of the Settings screen and the first run, without any widget."""

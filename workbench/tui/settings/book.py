@@ -1,4 +1,4 @@
-"""The user's settings as the form sees them: current values and their origin, checks, and saving."""
+"""The user's settings for the Settings screen: current values and their origin, checks, and saving."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Listener = Callable[[Settings], None]
 
 @dataclass(frozen=True)
 class CurrentValue:
-    """The value of a row as it is shown, and where it comes from."""
+    """The value of a row as the form shows it, and its origin."""
 
     text: str
     source: str
@@ -50,13 +50,13 @@ class CurrentValue:
     problem: str = ""
     """Why the entry of the file is ignored."""
     is_masked: bool = False
-    """Whether a part of it is not shown."""
+    """Whether `text` leaves out a part of the value, or is no value."""
 
 
 class SettingsBook:
     """Reads and writes `settings.toml`; `settings` is what is in effect now.
 
-    The editor of the file is imported when something is saved: tomlkit takes 50 ms.
+    The TOML editor is imported when something is saved, as loading tomlkit takes 50 ms.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SettingsBook:
         env: Mapping[str, str] = os.environ,
         listeners: Sequence[Listener] = (),
     ) -> None:
-        """The `listeners` get the settings after each change."""
+        """The `listeners` are called with the settings after each change."""
         self._locations = locations
         self._env = env
         self._listeners = list(listeners)
@@ -102,7 +102,7 @@ class SettingsBook:
         return CurrentValue(safe or entry.default, *self._source(entry), problem=problem, is_masked=safe != text)
 
     def check(self, entry: SettingEntry, text: str) -> str:
-        """Return what is wrong with a text for this row, nothing when it can be saved."""
+        """Return what is wrong with a text for this row; empty if it can be saved."""
         try:
             self._value(entry, text)
         except (ValueError, UsageError) as error:
@@ -110,7 +110,10 @@ class SettingsBook:
         return ""
 
     def save(self, entry: SettingEntry, text: str) -> str:
-        """Write one row, an empty text for its default; the name of a new saved model, if any. Raises UsageError."""
+        """Save a row, with its default if the text is empty; return the name if it is a saved model, else "".
+
+        Raises UsageError if the text is not valid or the file cannot be written.
+        """
         try:
             value = self._value(entry, text)
         except ValueError as error:
@@ -121,7 +124,7 @@ class SettingsBook:
         return ""
 
     def remove(self, entry: SettingEntry) -> None:
-        """Delete a whole saved model from the file. Raises UsageError."""
+        """Delete a whole saved model from the file. Raises UsageError if the file cannot be written."""
         self.write(removed(entry.path[1], self._raw))
 
     def _save_profile(self, path: KeyPath, text: str) -> str:
@@ -137,11 +140,11 @@ class SettingsBook:
         return text
 
     def _profiles(self) -> set[str]:
-        """Return all names of saved models, those of invalid ones too."""
+        """Return the names of all saved models, including invalid ones."""
         return {*self.settings.models, *(_at(self._raw, ("models",)) or ())}
 
     def write(self, changes: Mapping[KeyPath, Any]) -> None:
-        """Write entries as they are and apply them. Raises UsageError."""
+        """Write entries without checks and apply them. Raises UsageError if the file cannot be written."""
         from workbench.files.toml_edit import write_settings
 
         write_settings(self.file, changes)
@@ -163,14 +166,14 @@ class SettingsBook:
             self._raw = {}
 
     def _problem(self, entry: SettingEntry) -> str:
-        """Return why the file's entry for this row is ignored."""
+        """Return why the file's entry for this row is ignored; empty if it is not."""
         raw = _at(self._raw, entry.path)
         if raw is None or _at(self._valid, entry.path) is not None:
             return ""
         return self.check(entry, shown(raw)) or f"invalid value {shown(raw)!r}"
 
     def save_model(self, way: Way) -> tuple[str, str]:
-        """Use this model for new sessions; return the name of its saved model, and why it could not be written."""
+        """Use this model for new sessions; return the name of its saved model, and any error in writing it."""
         name, changes = kept(way, self.settings.models)
         try:
             self.write(changes)

@@ -1,4 +1,4 @@
-"""The rows of the Settings screen, made from the table of settings: profiles, tools and keyboard shortcuts included."""
+"""The rows of the Settings screen, made from the declared settings, the saved models, the tools and the keys."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ADDS: Final = "Add a model: provider/model, then optionally a URL after a space
 
 
 def is_profile(path: KeyPath) -> bool:
-    """Whether a row is about a whole saved model, not about one of its settings."""
+    """Return whether a row is about a whole saved model, or adds one, rather than about a single setting."""
     return path[0] == "models" and len(path) < 3
 
 
 def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
-    """Check what is written for a new saved model, or its new name. Raises ValueError or UsageError."""
+    """Check the text for a new saved model or for a new name. Raises ValueError or UsageError if it is not valid."""
     if path == ADD:
         if problem := wrong_way(read_way(text)):
             raise ValueError(problem)
@@ -43,13 +43,13 @@ def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
 
 
 def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
-    """Return the name of a new saved model and the changes of the file; the model of new sessions stays."""
+    """Return the name of a new saved model and the changes to the file, which keep the model of new sessions."""
     name, changes = kept(read_way(text), names)
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 
 
 def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    """Return the changes that delete a saved model, also as the model of new sessions."""
+    """Return the changes that delete a saved model, including its use as the model of new sessions."""
     is_last = set(raw.get("models", ())) <= {name}
     changes: dict[KeyPath, Any] = {ADD if is_last else ("models", name): None}
     return changes | ({("model",): None} if raw.get("model") == name else {})
@@ -60,7 +60,7 @@ _SWITCH: Final = {"yes": True, "no": False, "true": True, "false": False}
 
 
 def shown(value: object) -> str:
-    """Return a value that no setting declares, as the form shows it: the state of a tool, or what a file holds."""
+    """Return the text that the form shows for a value without a declared setting, such as the state of a tool."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -72,7 +72,7 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class SettingEntry:
-    """One row of the form: its path in the file, what people read about it, and what it may hold."""
+    """One row of the form: its path in the file, its texts, and the values it accepts."""
 
     path: KeyPath
     group: str
@@ -82,30 +82,30 @@ class SettingEntry:
     """The default as the form shows it."""
     takes_effect: str = NEXT_SESSION
     choices: Sequence[tuple[str, str]] = ()
-    """The allowed values, each with a few words; empty where any text can be written."""
+    """The allowed values, each with a short description; empty if the value is free text."""
     setting: Setting | None = None
-    """Its declaration; None for a tool, a key or a whole profile."""
+    """The declaration of the setting; None for a tool, a key or a whole profile."""
 
     @property
     def name(self) -> str:
-        """Its dotted name, such as `terminal.bell`."""
+        """The dotted name of the setting, such as `terminal.bell`."""
         return ".".join(self.path)
 
     @property
     def is_secret(self) -> bool:
-        """Whether its value is neither shown nor written."""
+        """Whether the value is a secret, which the form neither shows nor writes."""
         return self.setting is not None and self.setting.is_secret
 
     def show(self, value: object) -> str:
-        """Return a value as the form shows and reads it."""
+        """Return a value as text, as the form shows and reads it."""
         return shown(value) if self.setting is None or value is None else self.setting.kind.show(value)
 
     def explained(self, text: str) -> str:
-        """Return a shown value with its unit, and with what nothing or 0 means."""
+        """Return a shown value with its unit, or with what an empty value or 0 means."""
         return _explained(text, self.setting) if self.setting is not None else text
 
     def read(self, text: str) -> Any:
-        """Return the value that a text stands for. Raises UsageError."""
+        """Return the value of a text. Raises UsageError if the text is not valid."""
         return _SWITCH.get(text, text) if self.setting is None else self.setting.kind.parse(self.name, text)
 
 
@@ -166,7 +166,7 @@ def _profile(name: str) -> Iterator[SettingEntry]:
 
 
 def _tools() -> Iterator[SettingEntry]:
-    # The tools load pydantic, which the screen's first paint does not wait for.
+    # From the names alone: the tools load pydantic, for which the first paint of the screen must not wait.
     about = "Which tools the agent has, unless a row below says otherwise."
     yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))
     about = "Whether the agent has this tool; its parameters are in the file."
@@ -218,7 +218,7 @@ def fitting(rows: Sequence[SettingRow], query: str) -> list[SettingRow]:
 
 
 def about(row: SettingRow) -> list[Line]:
-    """Return what it means, its name in the file, its default, when it takes effect, and what overrides it."""
+    """Return the description of a row: meaning, name in the file, default, when it takes effect, problem, override."""
     entry, current = row.entry, row.value
     default = f" · default: {visible(entry.explained(entry.default), lines=False)}" if entry.default else ""
     lines = [

@@ -1,4 +1,4 @@
-"""Settings that changed while the screen is open: what can be taken over at once is, in the session on it too."""
+"""Applies settings that changed while the app is running."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def take_over(app: WorkbenchApp, settings: Settings) -> None:
-    """Colours, keys, manners and the mode of the session on screen; the rest counts from the next session on."""
+    """Apply the theme, the keys, the terminal settings and the mode now; the rest applies from the next session on."""
     before, app.settings = app.settings, settings
     if settings.theme != before.theme and settings.theme in app.available_themes:
         app.theme = settings.theme

@@ -1,4 +1,4 @@
-"""Models to begin with: profiles, servers of this machine, providers whose key is set; and how one is kept."""
+"""Finds models to begin with (profiles, local servers, providers whose key is set) and saves the chosen one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from workbench.config.settings import Settings
 
 _MOST: Final = 4
-"""Models of one server that are offered."""
+"""Most models of one server that are offered."""
 _UNNAMED: Final = "NAME"
 
 
@@ -19,20 +19,20 @@ class Way:
     """One model to begin with, and where it was found."""
 
     model: str
-    """As PROVIDER/NAME; it ends in `/NAME` where only the provider is known."""
+    """As `provider/model`; ends in a literal `/NAME` if only the provider is known."""
     what: str = ""
     api_base: str = ""
     profile: str = ""
-    """The profile it has already."""
+    """The name of the profile that the model has already, if any."""
 
     @property
     def is_named(self) -> bool:
-        """Whether it can be called as it stands."""
+        """Whether the name of the model is known."""
         return not self.model.endswith(f"/{_UNNAMED}")
 
     @property
     def provider(self) -> str:
-        """What stands before the name, for one who writes the rest."""
+        """The provider and a slash, for the user to write the name after, if the name is not known; else empty."""
         return self.model.removesuffix(_UNNAMED) if not self.is_named else ""
 
 
@@ -48,13 +48,13 @@ def ways(settings: Settings) -> Iterator[Way]:
 
 
 def read_way(text: str) -> Way:
-    """A model and perhaps the address of its server, as a person writes them."""
+    """Parse a model and, after a space, the optional address of its server, as the user writes them."""
     model, _, address = text.strip().partition(" ")
     return Way(model, "", address.strip())
 
 
 def wrong_way(way: Way) -> str:
-    """Why a model cannot be called as it was written; empty when it can."""
+    """Return why a model cannot be called as it is written; empty if it can."""
     provider, _, name = way.model.partition("/")
     if not provider or not name or not way.is_named:
         return "write it as PROVIDER/NAME, such as openai/gpt-5"
@@ -64,7 +64,10 @@ def wrong_way(way: Way) -> str:
 
 
 def kept(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """The name of its profile, and what is to be written so that sessions begin with it."""
+    """Return the name of the model's profile, new unless it has one, and the changes that make new sessions use it.
+
+    `taken` holds the names that a new profile must not have.
+    """
     if way.profile:
         return way.profile, {("model",): way.profile}
     usual = re.sub(r"[^\w.:@+-]", "-", way.model.rpartition("/")[2])[:50] or "mine"

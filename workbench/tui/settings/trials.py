@@ -1,4 +1,4 @@
-"""Test calls of the models of a first run: one at a time, and what came of each."""
+"""Test calls of models in the first run, one at a time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from workbench.tui.settings.providers import Way
 
 
 class Trials:
-    """`outcomes` has what came of each way that was tested."""
+    """Makes test calls; `outcomes` holds the result for each tested model."""
 
     def __init__(self) -> None:
         self.outcomes: dict[Way, TrialOutcome] = {}
         self._trial: ModelTrial | None = None
 
     async def ask(self, way: Way) -> TrialOutcome | None:
-        """One call of it; None when another one, or the end, came between."""
+        """Make a test call of a model and return the result; None if the call was stopped or followed by another."""
         self.stop()
         trial = self._trial = ModelTrial(way.profile or way.model, way.api_base)
         outcome = await in_daemon(trial.result)
@@ -25,7 +25,7 @@ class Trials:
         return outcome
 
     def stop(self) -> None:
-        """End the call that is under way."""
+        """Stop the call that is running, if any."""
         trial, self._trial = self._trial, None
         if trial is not None:
             trial.stop()

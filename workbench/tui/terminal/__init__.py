@@ -1,1 +1,1 @@
-"""How the screen behaves towards the terminal and the desktop: title, progress, notices, clipboard, plain signs."""
+"""Integration with the terminal and the desktop: title, progress, notices, clipboard, plain characters, input."""

@@ -1,7 +1,7 @@
-"""The system's clipboard, through programs of the system: text is put on it, and images are read from it.
+"""Copies text to the clipboard, and reads images from it, with programs of the system.
 
-A terminal passes on text alone, and many refuse its sequence for the clipboard. An image is stored in a file that a
-message can name; the prompt does that in a thread.
+A terminal passes on only text, and many refuse the control sequence for the clipboard. An image is stored in a file
+that a message can name; the prompt does that in a thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.view.chips import size_of
 
 _COPY_TIMEOUT: Final = 5.0
 _READ_TIMEOUT: Final = 4.0
-"""Seconds one program has to write what is on the clipboard."""
+"""Seconds that a program has to write the content of the clipboard."""
 _RETENTION: Final = 30 * 24 * 3600.0
 """Seconds after which a stored image is removed."""
 _KINDS: Final = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -36,7 +36,7 @@ _APPLE: Final = "get the clipboard as \u00abclass PNGf\u00bb"
 
 
 def copy_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
-    """Return the command that copies its standard input; None where no such program is installed."""
+    """Return a command that copies its standard input to the clipboard; None if no such program is installed."""
     commands: list[tuple[str, ...]]
     if platform == "darwin":
         commands = [("pbcopy",)]
@@ -50,7 +50,7 @@ def copy_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequen
 
 
 def copy_with_program(text: str, env: Mapping[str, str]) -> None:
-    """Copy text in a thread of its own; does nothing where no program is installed."""
+    """Copy text in a new thread; do nothing if no suitable program is installed."""
     command = copy_command(env)
     if command is not None:
         threading.Thread(target=_copy, args=(command, text), daemon=True, name="ohw-clipboard").start()
@@ -69,12 +69,15 @@ def _copy(command: Sequence[str], text: str) -> None:
 
 
 def can_read_images(env: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Whether a program is installed that reads images from the clipboard."""
+    """Return whether a program that reads images from the clipboard is installed."""
     return _image_program(env, platform) is not None
 
 
 def store_image(directory: Path, env: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Store the image on the clipboard as a file in a directory; raises WorkbenchError where there is none."""
+    """Store the image on the clipboard as a file in a directory, and return its path.
+
+    Raises WorkbenchError if there is no image or no program, or if the image is too large or cannot be written.
+    """
     program = _image_program(env, platform)
     if program is None:
         raise WorkbenchError(_no_program(env, platform))
@@ -130,7 +133,10 @@ def _decode_applescript(output: bytes) -> bytes:
 
 
 def _output(command: Sequence[str], env: Mapping[str, str], most: int) -> bytes:
-    """Return at most `most` + 1 bytes of a program's output; nothing where it fails. Raises WorkbenchError."""
+    """Return at most `most` + 1 bytes of a program's output; nothing if it exits with an error.
+
+    Raises WorkbenchError if it cannot be started or takes too long.
+    """
     deadline = time.monotonic() + _READ_TIMEOUT
     path = find_program(command[0], env) or command[0]
     try:
@@ -154,7 +160,7 @@ def _output(command: Sequence[str], env: Mapping[str, str], most: int) -> bytes:
 
 
 def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> bytes | None:
-    """Read at most `most` + 1 bytes; None when the deadline came first."""
+    """Return at most `most` + 1 bytes of the output; None if the deadline passes first."""
     assert process.stdout is not None
     pipe, data = process.stdout.fileno(), bytearray()
     while len(data) <= most:
@@ -176,7 +182,7 @@ def _succeeded(process: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the program and its process group, and close the pipe."""
+    """Kill the program with its process group if it still runs, and close the pipe."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

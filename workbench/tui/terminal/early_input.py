@@ -1,4 +1,4 @@
-"""Keys and pastes typed behind a key that opens a screen, or moves the focus, go where that key leads."""
+"""Delivers keys and pastes typed after a key that opens a screen or moves the focus to the new focus."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workbench.tui.textual_seam.screen import binding_owner
 _ROUNDS: Final = 2
 """Round trips from the focused widget up to the app: the key itself, then the messages that its action sent."""
 _PATIENCE: Final = 1.0
-"""Seconds until input goes on although the widget that had the focus is gone."""
+"""Seconds after which held input is delivered, in case the widget that had the focus is gone."""
 
 
 class EarlyInput:
-    """Holds input while a screen opens or an earlier key is on its way, and delivers it in its order.
+    """Holds input while a screen opens or an earlier key is still being handled, and delivers it in order.
 
     The app passes every event to `receive`, and reports each screen that it opens or closes; `deliver` is the app's own
     handling of an event.
@@ -32,22 +32,22 @@ class EarlyInput:
         self._app = app
         self._deliver = deliver
         self._opening: Screen[Any] | None = None
-        # A key that may move the focus; set until everything that it causes is done.
+        # A key that may move the focus; set until all its effects are done.
         self._pending: events.Key | None = None
         self._held: tuple[events.Key | events.Paste, ...] = ()
 
     def hold_until_painted(self, screen: Screen[Any]) -> None:
-        """Hold input until this screen, which is being opened, has been painted once."""
+        """Hold input until this screen, which is opening, has been painted once."""
         self._opening = screen
         screen.call_after_refresh(self._app.call_later, self._release, screen)
 
     def screen_closed(self) -> None:
-        """Deliver what was held for a screen that closed before it was painted to the one below."""
+        """If a screen closed before it was painted, deliver the input held for it to the screen below."""
         if self._opening not in self._app.screen_stack:
             self._app.call_later(self._release, self._opening)
 
     async def receive(self, event: events.Event) -> None:
-        """Deliver an event, or hold it when it comes too early."""
+        """Deliver an event, or hold it if it comes too early."""
         if isinstance(event, events.Key):
             keystrokes.note_key()
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
@@ -63,7 +63,7 @@ class EarlyInput:
         return self._opening is not None and self._opening is self._app.screen
 
     async def _pass_on(self, event: events.Key | events.Paste) -> None:
-        """Deliver input to the focused widget; hold what follows a key that may move the focus."""
+        """Deliver input to the focused widget; if it is a key that may move the focus, hold the input that follows."""
         if isinstance(event, events.Key) and self._may_move_focus(event):
             self._pending = event
             await self._deliver(event)
@@ -73,7 +73,7 @@ class EarlyInput:
             await self._deliver(event)
 
     def _may_move_focus(self, event: events.Key) -> bool:
-        """Whether a binding is run by the app, behind letters that follow; a text field runs its own at once."""
+        """Return whether a key has a binding that runs later, and so could be overtaken by the keys that follow."""
         focused = self._app.focused
         if event.is_printable and isinstance(focused, Input | TextArea):
             return False
@@ -81,12 +81,12 @@ class EarlyInput:
         return owner is not None and (owner is not focused or not getattr(focused, "runs_own_bindings", False))
 
     def _wait_behind(self, key: events.Key, node: DOMNode, rounds: int) -> None:
-        """Wait behind all messages of a node, then go on with its parent."""
+        """Wait until a node has handled its queued messages, then continue with its parent."""
         if not node.call_later(self._climb, key, node, rounds):
             self._climb(key, node, rounds)
 
     def _climb(self, key: events.Key, node: DOMNode, rounds: int) -> None:
-        """Wait behind the parent; at the top begin the next round, or finish."""
+        """Wait for the parent; at the top, begin the next round or finish."""
         parent = node.parent
         if parent is not None:
             self._wait_behind(key, parent, rounds)
@@ -96,14 +96,14 @@ class EarlyInput:
             self._app.call_later(self._finish, key)
 
     async def _finish(self, key: events.Key) -> None:
-        """Go on with what was held behind a key."""
+        """Deliver the input held after this key, if the key is still pending."""
         if key is self._pending:
             self._pending = None
             if not self._is_opening:
                 await self._release(self._opening)
 
     async def _release(self, opened: Screen[Any] | None) -> None:
-        """Deliver what was held for a screen that is painted, or gone again; one of these keys may open another."""
+        """Deliver the input held for a screen that is painted or closed; one of the keys may open another screen."""
         if opened is not self._opening:
             return
         self._opening, held, self._held = None, self._held, ()

@@ -14,11 +14,11 @@ from textual.filter import LineFilter
 from workbench.ascii import TABLE
 
 _STANDS_OUT: Final = 0.1
-"""Least difference in lightness (0 to 1) between a background and its surroundings that carries a meaning."""
+"""Least difference in brightness (0 to 1) between a background and its surroundings that is shown as reversed."""
 
 
 class NoColour(LineFilter):
-    """Keeps bold, dim, underlined and reversed text; a background that stands out, as a cursor's, becomes reversed."""
+    """Removes colours but keeps bold and the like; a background that stands out, as a cursor's, becomes reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without colours."""
@@ -44,10 +44,10 @@ def _attributes(style: Style, around: float) -> Style:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces characters that are not ASCII; one without a likeness becomes a question mark in each of its cells."""
+    """Replaces characters that are not ASCII; one without a similar character becomes a question mark per cell."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments; a new list only where one of them is not ASCII."""
+        """Return the segments in ASCII; the same list if they are ASCII already."""
         if all(segment.text.isascii() for segment in segments):
             return segments
         return [_plain(segment) for segment in segments]

@@ -1,6 +1,6 @@
-"""What the app does with its terminal beyond drawing: title, progress, notices, bell, clipboard, characters, focus.
+"""Uses the terminal for more than drawing: title, progress, notices, bell, clipboard, plain characters, focus.
 
-Which control sequences a terminal understands is told by the environment; the terminal is never asked.
+The environment determines which control sequences are sent; the terminal is never queried.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOTICE_777: Final = ("foot", "rxvt")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Which control sequences are sent; `notice` is the OSC number of a desktop notice, or empty for none."""
+    """The control sequences to send; `notice` is the OSC number of a desktop notice, or empty for none."""
 
     title: bool = False
     progress: bool = False
@@ -45,7 +45,7 @@ class Capabilities:
 
 
 def capabilities(settings: TerminalSettings, env: Mapping[str, str]) -> Capabilities:
-    """Return what the settings ask for, and for "auto" what the terminal in `env` is known to understand."""
+    """Return the capabilities that the settings choose, or for "auto" those known of the terminal in `env`."""
     program = env.get("TERM_PROGRAM", "")
     is_multiplexed = "TMUX" in env or "STY" in env or env.get("TERM", "").startswith(("screen", "tmux"))
     has_title = not env.get("TERM", "dumb").startswith(_NO_TITLE)
@@ -96,14 +96,14 @@ class TerminalWindow:
         return (_POP_TITLE if self._can.title else "") + ("\x1b]9;4;0;0\x07" if self._can.progress else "")
 
     def begin(self) -> None:
-        """Save the title that the window has."""
+        """Save the current title of the window."""
         self._title = self._progress = ""
         self._is_ours = True
         if self._can.title:
             self._write(_PUSH_TITLE)
 
     def show(self, state: SessionState) -> None:
-        """Write title and progress of this state, where they changed."""
+        """Write the title and the progress of this state, if they have changed."""
         word = _activity_word(state)
         title = " - ".join(part for part in (f"ohw {_directory(state)}".strip(), word) if part)
         if self._can.title and title != self._title:
@@ -122,7 +122,7 @@ class TerminalWindow:
             self._write(f"\x1b]777;notify;ohw;{words}\x07")
 
     def end(self) -> None:
-        """Restore the window, once: the title below ours on the terminal's stack belongs to another program."""
+        """Restore the window, only once: a second call would pop the title of another program from the stack."""
         if self._is_ours and self.ending:
             self._write(self.ending)
         self._is_ours = False
@@ -135,7 +135,7 @@ def _activity_word(state: SessionState) -> str:
 
 
 def _directory(state: SessionState) -> str:
-    """Return the name of the directory, without a character that ends or divides a sequence."""
+    """Return the name of the directory, without characters that end or divide a sequence."""
     return first_line(PurePath(state.workspace).name, _LONGEST).replace(";", ",")
 
 
@@ -146,7 +146,7 @@ _ASCII: Final = AsciiFilter()
 
 
 class TerminalIntegration:
-    """The terminal of one app, as the table `[terminal]` of the settings wants it."""
+    """Integrates one app with its terminal, according to the table `[terminal]` of the settings."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class TerminalIntegration:
         settings: Mapping[str, object],
         env: Mapping[str, str] = os.environ,
     ) -> None:
-        """Read the settings; to be made before the first frame. Raises UsageError for a wrong entry."""
+        """Read the settings, before the first frame. Raises UsageError if an entry is not valid."""
         self._app = app
         self._state = state
         self._env = dict(env)
@@ -169,16 +169,16 @@ class TerminalIntegration:
             app.animation_level = "none"
 
     def change(self, settings: Mapping[str, object]) -> None:
-        """Use other settings for bell and clipboard; what is written to the terminal stays until the next start."""
+        """Apply changed settings for bell and clipboard; title, progress and the like change at the next start."""
         self.settings = read_terminal(settings)
 
     def line_filters(self, filters: Sequence[LineFilter]) -> list[LineFilter]:
-        """Return Textual's filters without its greys for NO_COLOR, then those for plain colours and characters."""
+        """Return Textual's filters, with our own for NO_COLOR in place of its greys, and one for ASCII if wanted."""
         others = [each for each in filters if not isinstance(each, Monochrome)]
         return [*others, *([_NO_COLOUR] if self._app.no_color else []), *([_ASCII] if self.is_ascii else [])]
 
     def begin(self) -> None:
-        """Show the state of the session in the window from now on, but for the time the app is suspended."""
+        """Show the state of the session in the window from now on, except while the app is suspended."""
         self._app.watch(self._app, "app_focus", self._focus_default, init=False)
         if self._app.is_headless:
             return
@@ -188,37 +188,37 @@ class TerminalIntegration:
         self._app.set_interval(_INTERVAL, self._update)
 
     def end(self) -> None:
-        """Restore the window."""
+        """Restore the window and the garbage collector."""
         garbage.end()
         if not self._app.is_headless:
             self.window.end()
 
     def stop_blinking(self, widget: object) -> None:
-        """Stop the cursor of a text field, where the user asked for reduced motion."""
+        """Stop the blinking cursor of a text field if the user asked for reduced motion."""
         if self._is_still and isinstance(widget, Input | TextArea):
             widget.cursor_blink = False
 
     def ring(self) -> None:
-        """Ring, and send a desktop notice while the window is not in front."""
+        """Ring if the settings allow it, and send a desktop notice if the window has no focus."""
         if self.settings.bell:
             self._app.bell()
         if not self._app.app_focus:
             self.window.notify(self._state())
 
     def copy_selection(self) -> None:
-        """Copy what was selected with the mouse, where the settings want that."""
+        """Copy the text selected with the mouse, if the settings ask for that."""
         text = self._app.screen.get_selected_text() if self.settings.select_copies else None
         if text:
             self._app.copy_to_clipboard(text)
             self._app.notify("copied", timeout=2)
 
     def copy_with_program(self, text: str) -> None:
-        """Copy with a program of the system, beside the terminal's own sequence, which many terminals refuse."""
+        """Copy text with a program if the settings allow it, as many terminals refuse the control sequence."""
         if self.settings.clipboard and not self._app.is_headless:
             copy_with_program(text, self._env)
 
     def _focus_default(self, is_focused: bool) -> None:
-        """Focus a widget: a terminal may report that it lost the focus before any widget had it."""
+        """Focus the default widget if none has the focus: the window may have lost it before any widget had it."""
         if is_focused and self._app.screen.focused is None:
             focus_default(self._app.screen)
 
@@ -263,7 +263,7 @@ class TerminalApp(App[int]):
         return result
 
     def on_mount(self) -> None:
-        """Begin with title and progress."""
+        """Begin to show title and progress."""
         self.terminal.begin()
 
     def on_unmount(self) -> None:
@@ -271,7 +271,7 @@ class TerminalApp(App[int]):
         self.terminal.end()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Stop the cursor where motion is reduced."""
+        """Stop the blinking cursor of the focused widget if the user asked for reduced motion."""
         self.terminal.stop_blinking(event.widget)
 
     @on(QuestionRang)
@@ -281,10 +281,10 @@ class TerminalApp(App[int]):
 
     @on(events.TextSelected)
     def on_text_selected(self) -> None:
-        """Copy what was selected."""
+        """Copy the selected text, if the settings ask for that."""
         self.terminal.copy_selection()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy by the terminal, and by a program of the system."""
+        """Copy text with the terminal's control sequence and with a program."""
         super().copy_to_clipboard(text)
         self.terminal.copy_with_program(text)

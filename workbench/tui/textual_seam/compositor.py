@@ -12,11 +12,11 @@ from textual.strip import Strip
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, half open."""
 Canvas: TypeAlias = list[dict[int, Strip]]
-"""What each line shows: the column where a piece begins, and the piece."""
+"""The pieces of each line, by the column where they begin."""
 
 
 class FrontToBackCompositor(Compositor):
-    """Textual's compositor with another way to fill the lines: what lies behind a widget is not rendered.
+    """A compositor that does not render what lies behind a widget.
 
     Reason: Textual 8.2.8 renders every widget of the lines that changed, containers below their content, and cuts each
     line at the edges of all of them. Here only the spans that changed are filled.
@@ -26,7 +26,7 @@ class FrontToBackCompositor(Compositor):
     """
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Render the spans that changed."""
+        """Return an update of the spans that changed, None if there are none."""
         screen = self.size.region
         regions = [region.intersection(screen) for region in self._dirty_regions]
         self._dirty_regions.clear()
@@ -41,12 +41,12 @@ class FrontToBackCompositor(Compositor):
         return ChopsUpdate(canvas, spans, ends)
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
-        """Render whole lines."""
+        """Render the whole of each line for which `is_rendered_line` is true."""
         width, height = self.size
         return self._fill([[(0, width)] if is_rendered_line(y) else [] for y in range(height)])
 
     def _fill(self, empty: list[list[Span]]) -> Canvas:
-        """Fill the empty spans of each line with the frontmost widget there."""
+        """Return the lines with their empty spans filled by the frontmost widget at each place."""
         canvas: Canvas = [{} for _ in empty]
         unfilled_lines = sum(map(bool, empty))
         for widget, (region, clip) in self.visible_widgets.items():
@@ -71,7 +71,7 @@ def _overlaps(spans: list[Span], x: int, right: int) -> bool:
 
 
 def _put(line: dict[int, Strip], strip: Strip, x: int, spans: list[Span]) -> list[Span]:
-    """Put the parts of the strip that lie in the spans on the line; return the spans that stay empty."""
+    """Put the parts of a strip, which begins at `x`, that lie in the spans on the line; return the empty spans left."""
     right = x + strip.cell_length
     empty: list[Span] = []
     for first, last in spans:

@@ -1,4 +1,4 @@
-"""Textual's terminal driver, which owns the terminal exactly once and reads on whatever bytes arrive."""
+"""A terminal driver that takes the terminal only once and accepts any bytes as input."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from workbench.tui.textual_seam.screen import repaint
 
 @runtime_checkable
 class TakesSignals(Protocol):
-    """An app that ends in order when a signal ends the process."""
+    """An app that handles the signals that end the process."""
 
     def take_signals(self) -> None:
-        """Install the handlers."""
+        """Install the signal handlers."""
 
 
 class TerminalDriver(LinuxDriver):
     """A driver that loses neither keys nor the terminal's modes to a byte, a signal or a stop.
 
     Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT without a stop
-    before it starts a second input thread: both share the keys, and our modes are remembered as those to restore.
+    before it starts a second input thread: the two share the keys, and our modes are saved as those to restore.
     Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
     `_enable_bracketed_paste` and `_disable_line_wrap`; `getincrementaldecoder` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
@@ -35,7 +35,7 @@ class TerminalDriver(LinuxDriver):
     """
 
     _owned_modes: list[Any] | None = None
-    """The modes of the terminal while it is ours; None while it is not."""
+    """The modes that we set on the terminal; None while we do not own it."""
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops; a byte that is not UTF-8 arrives as U+FFFD."""
@@ -45,7 +45,7 @@ class TerminalDriver(LinuxDriver):
         super().run_input_thread()
 
     def start_application_mode(self) -> None:
-        """Take the terminal; one that is ours already only gets its modes again."""
+        """Take the terminal; if we own it already, only set its modes again."""
         if self._owned_modes is None:
             if isinstance(self._app, TakesSignals):
                 self._app.take_signals()
@@ -55,7 +55,7 @@ class TerminalDriver(LinuxDriver):
             self._set_modes(self._owned_modes)
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal; does nothing while it is not ours."""
+        """Restore the terminal; do nothing if we do not own it."""
         if self._owned_modes is not None:
             self._owned_modes = None
             super().stop_application_mode()
@@ -66,13 +66,13 @@ class TerminalDriver(LinuxDriver):
         self._writer_thread = None
 
     def _sigcont_application(self, *_: object) -> None:
-        """Take the terminal again after a stop, also after a SIGSTOP, which no process can prepare for."""
+        """Take the terminal again after a stop, even after a SIGSTOP, for which no process can prepare."""
         if self._auto_restart:
             self.start_application_mode()
             self._app.call_later(self._repaint_all)
 
     def _set_modes(self, modes: list[Any]) -> None:
-        """Set what the shell may have changed meanwhile: line discipline, alternate screen, cursor, reports."""
+        """Set what the shell may have changed meanwhile: terminal modes, alternate screen, cursor, reports."""
         try:
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
@@ -83,7 +83,7 @@ class TerminalDriver(LinuxDriver):
         self._disable_line_wrap()
 
     def _repaint_all(self) -> None:
-        """Draw the whole screen at its current size: nothing on the terminal is ours any more."""
+        """Draw the whole screen at its current size, as nothing of it is left on the terminal."""
         signal.raise_signal(signal.SIGWINCH)
         repaint(self._app.screen)
 
@@ -96,7 +96,7 @@ def _modes(descriptor: int) -> list[Any] | None:
 
 
 def write_to_terminal(app: App[Any], sequence: str) -> None:
-    """Write a control sequence to the terminal, in the order of the frames; dropped while the app has no driver.
+    """Write a control sequence to the terminal, in order with the frames; drop it while the app has no driver.
 
     Reason: Textual 8.2.8 writes frames in a thread of the driver, and only the driver keeps the order.
     Upstream: `App._driver`.

@@ -1,4 +1,4 @@
-"""Widgets whose layout costs what changed, text in a widget without width, and the anchor at the end of a scroller."""
+"""Cheaper layout of widgets, text in widgets without width, and the anchor at the end of a scroller."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WRAP: Final = "textual.content:Content._wrap_and_format"
 
 
 def allow_any_width() -> None:
-    """Let text be laid out in a widget of no width: in one to four columns, borders and padding leave none.
+    """Allow text to be laid out in a widget without width, as in a terminal of one to four columns.
 
-    Reason: Textual 8.2.8 divides a line by the width, and `range() arg 3 must not be zero` (in `Content` and in Rich's
-    `chop_cells`) ends the app. `test_any_size` fails without this.
+    Reason: Textual 8.2.8 divides a line by the width, and for a width of zero `range() arg 3 must not be zero` (in
+    `Content` and in Rich's `chop_cells`) ends the app. `test_any_size` fails without this.
     Upstream: `Content._wrap_and_format`.
     Without it: nothing is patched, and a terminal of a few columns may end the app.
     """
@@ -33,7 +33,7 @@ def _wrap_at_least_one(original: Any) -> Any:
 
 
 class SingleLayoutPass(Widget):
-    """A widget whose new size does not make the screen lay out everything once more.
+    """A widget whose change of size does not cause a second layout of the whole screen.
 
     Reason: Textual 8.2.8 assigns `virtual_size` from within a layout, which asks for another layout of the screen.
     Upstream: `Widget._size_updated`; `LowLatencyScreen` makes the second pass unnecessary in nested stream layouts.
@@ -63,12 +63,12 @@ class QuietScrollView(ScrollView):
 
 
 def anchor_when_scrollable(widget: Widget, *, is_scrollable: bool) -> None:
-    """Keep the end of a scroller in sight only while there is something to scroll.
+    """Anchor a scroller to its end if it has something to scroll; otherwise remove the anchor.
 
     Reason: `Widget.anchor` of Textual 8.2.8 pushes content that fits down to the end of the container, and the public
-    methods scroll at once, which is wrong in the middle of an arrangement.
+    methods scroll at once, which is wrong during a layout.
     Upstream: `Widget._anchored` and `Widget._anchor_released`.
-    Without it: the attributes are not read by Textual, and content that fits stands at the bottom.
+    Without it: Textual does not read the attributes, and content that fits stands at the bottom.
     """
     widget._anchored = is_scrollable
     if not is_scrollable:
@@ -76,10 +76,10 @@ def anchor_when_scrollable(widget: Widget, *, is_scrollable: bool) -> None:
 
 
 def is_anchor_released(widget: Widget) -> bool:
-    """Whether the user scrolled away from the anchored end.
+    """Return whether the user has scrolled away from the anchored end.
 
-    Reason: Textual 8.2.8 has `Widget.is_anchored`, but nothing public tells whether the anchor is released.
+    Reason: Textual 8.2.8 has `Widget.is_anchored`, but no public way to find out whether the anchor is released.
     Upstream: `Widget._anchor_released`.
-    Without it: the end counts as followed.
+    Without it: the result is False, and the end counts as followed.
     """
     return bool(getattr(widget, "_anchor_released", False))

@@ -1,4 +1,4 @@
-"""Markdown blocks that style bold, code and so on only where they use them; used by `widgets.markdown_stream`."""
+"""Markdown blocks that make the styles for bold, code and so on only if needed; used by `widgets.markdown_stream`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass
 
 
 class SlimBlock(MarkdownBlock):
-    """A block that makes the styles within its lines when they are asked for; the second base of a block.
+    """A mixin for Markdown blocks that makes the inline styles when they are first asked for.
 
-    It cannot be the first one: the style sheet takes the type names of a widget from its first bases alone.
+    It must be the second base of a block: the style sheet takes the type names of a widget from its first bases only.
 
     Reason: Textual 8.2.8 gives each block four nodes for bold, italics, code and struck text, which take longer to
     style, and more memory, than the paragraph itself.
@@ -27,11 +27,11 @@ class SlimBlock(MarkdownBlock):
     @classmethod
     @cache
     def _get_component_classes(cls) -> frozenset[str]:
-        """Name no style that is made before it is needed."""
+        """Return no names, so that no style is made before it is needed."""
         return frozenset()
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Return the styles of these component classes; made at the first call."""
+        """Return the styles of these component classes, making those not asked for before."""
         for name in names:
             if name in MarkdownBlock.COMPONENT_CLASSES and name not in self._component_styles:
                 node = DOMNode(classes=name)
@@ -41,7 +41,7 @@ class SlimBlock(MarkdownBlock):
         return super().get_component_styles(*names)
 
     def notify_style_update(self) -> None:
-        """Drop the styles made so far: the theme is another one."""
+        """Drop the styles made so far, because the theme has changed."""
         self._component_styles.clear()
         super().notify_style_update()
 
@@ -49,13 +49,13 @@ class SlimBlock(MarkdownBlock):
 class Paragraph(MarkdownParagraph, SlimBlock, SingleLayoutPass):
     """A paragraph that is laid out once when it is mounted.
 
-    Reason: Textual 8.2.8 asks for a layout with the first text of a paragraph, which its mounting brings anyway.
+    Reason: Textual 8.2.8 asks for a layout with the first text of a paragraph, though mounting causes one anyway.
     Upstream: `MarkdownBlock._content`, which `set_content` assigns and lists and tables read.
-    Without it: an attribute that nobody reads.
+    Without it: the assigned attribute is not read.
     """
 
     def set_content(self, content: Content) -> None:
-        """Show this text; a layout is asked for only once the paragraph is mounted."""
+        """Show this text; ask for a layout only if the paragraph is mounted."""
         self._content = content
         self.update(content, layout=self.is_attached)
 

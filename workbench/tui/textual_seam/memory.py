@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def break_reference_cycles() -> None:
-    """Free what is no longer shown as soon as nothing refers to it, without the garbage collector.
+    """Patch Textual so that removed objects are freed at once, without the garbage collector.
 
-    Reason: Textual 8.2.8 leaves reference cycles behind. What they hold is old by then, and the oldest generation is
-    hardly ever collected: each step of a session kept 3 MB with the collector off. The cycles, by what leaves them:
+    Reason: Textual 8.2.8 leaves reference cycles behind. Their objects are old by then, and the oldest generation is
+    hardly ever collected: with the collector off, each step of a session kept 3 MB. These leave cycles:
 
     - each layout: the recursive closure in `Compositor._arrange_root` holds the map of all widgets;
     - each widget outside the tree, and each of its component styles: a node and its styles refer to each other;
-    - each `LRUCache`: its entries form a ring that holds placements and painted lines of removed widgets;
+    - each `LRUCache`: its entries form a ring, which holds placements and painted lines of removed widgets;
     - each finished worker: its task's context variables, or the traceback of the cancellation, hold it.
 
     Two caches outlive the widgets they describe: `StylesCache.get_inner_outer` remembers 1,024 results by instance, and
@@ -50,7 +50,7 @@ def break_reference_cycles() -> None:
 
 
 def patch(target: str, wrap: Callable[[Any], Any]) -> bool:
-    """Replace `module:Class.name` by what `wrap` makes of it; False, and no change, when Textual no longer has it."""
+    """Replace `module:Class.name` by the result of `wrap`; return False, and change nothing, if it does not exist."""
     owner_path, _, name = target.rpartition(".")
     try:
         owner = pkgutil.resolve_name(owner_path)
@@ -62,7 +62,7 @@ def patch(target: str, wrap: Callable[[Any], Any]) -> bool:
 
 
 def drop_painted_lines(widget: Widget) -> None:
-    """Drop the lines that a widget keeps for its next paint; each has about four kilobytes.
+    """Drop the lines that a widget caches for its next paint, about four kilobytes each.
 
     Reason: Textual 8.2.8 keeps them for as long as the widget is mounted, however far it is scrolled out of sight.
     Upstream: `Widget._render_cache`, `Widget._styles_cache` and `Widget._set_dirty`.
@@ -78,12 +78,12 @@ def drop_painted_lines(widget: Widget) -> None:
 
 
 _arranged: Final[WeakKeyDictionary[Compositor, list[dict[Any, Any] | set[Any]]]] = WeakKeyDictionary()
-"""The maps and sets of widgets that each compositor made and that are not emptied yet."""
+"""The maps and sets of widgets that each compositor has made and that are not emptied yet."""
 
 
 def _empty_old_maps(original: Callable[..., Any]) -> Callable[..., Any]:
     def _arrange_root(compositor: Compositor, *args: Any, **options: Any) -> Any:
-        # The closure of an earlier call holds its map. Empty the map once the compositor has a newer one.
+        # The closure of an earlier call keeps its map: empty the map once the compositor has a newer one.
         current = (compositor._full_map, compositor._visible_map, compositor.widgets)
         maps = _arranged.setdefault(compositor, [])
         for old in [each for each in maps if not any(each is one for one in current)]:
@@ -144,7 +144,7 @@ def _detach_replaced_styles(original: Callable[..., None]) -> Callable[..., None
 
 
 def _detach_styles(styles: RenderStyles) -> None:
-    """Cut the reference from styles that are out of use to their node."""
+    """Remove the references from unused styles to their node."""
     styles.base.node = styles.inline.node = None
 
 
@@ -200,4 +200,4 @@ PATCHES: Final[Mapping[str, Callable[[Any], Any]]] = {
     "textual._styles_cache:StylesCache.get_inner_outer": _cache_by_colours,
     "textual._node_list:NodeList.updated": _forget_displayed,
 }
-"""What is patched, as `module:Class.name`, and the function that wraps it."""
+"""The patched functions, as `module:Class.name`, each with the function that wraps it."""

@@ -1,4 +1,4 @@
-"""A screen that answers a key sooner than Textual's own, and what else is read from a screen's compositor."""
+"""A screen that paints sooner after a key than Textual's own, and functions that use private parts of a screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.tui import keystrokes
 
 try:
     from workbench.tui.textual_seam.compositor import FrontToBackCompositor
-except ImportError:  # Textual has moved the private classes that it is made of
+except ImportError:  # Textual has moved the private classes that our compositor uses
     FrontToBackCompositor = None  # type: ignore[assignment, misc]
 
 
@@ -30,7 +30,7 @@ class LowLatencyScreen(Screen[None]):
     outer stream layouts keep an old height when something beside them changed at the same time.
     Upstream: `Screen._on_idle`, `_on_layout`, `_compositor_refresh`, and the sets `_dirty_widgets` and
     `_layout_widgets`; `StreamLayout._cached_placements`; `App._batch_count`.
-    Without it: where one of these is gone, the handlers return and Textual's own do the work.
+    Without it: if one of these is gone, the handlers return and Textual's own do the work.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -40,16 +40,16 @@ class LowLatencyScreen(Screen[None]):
         self._has_internals = all(hasattr(self, name) for name in names)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Style again only a screen that comes back: a new one was styled when it was mounted."""
+        """Restyle only a screen that is resumed: a new one was styled when it was mounted."""
         event.refresh_styles = event.refresh_styles and self.stack_updates > 0
 
     async def on_idle(self) -> None:
-        """Paint what the last key changed in the focused widget; Textual's own handler follows and paints the rest."""
+        """Paint what the last key changed in the focused widget; Textual's own handler then paints the rest."""
         if self._has_internals and keystrokes.is_frame_due():
             _paint_focused(self)
 
     async def on_layout(self, message: messages.Layout) -> None:
-        """Tell the stream layout of every container around a widget that the widget changed."""
+        """Have every container around the changed widget laid out again, in place of Textual's handler."""
         if self._has_internals:
             message.stop()
             message.prevent_default()
@@ -57,7 +57,7 @@ class LowLatencyScreen(Screen[None]):
 
 
 def _paint_focused(screen: Screen[Any]) -> None:
-    """Paint the focused widget if it changed but keeps its size."""
+    """Paint the focused widget if it has changed but keeps its size."""
     focused = screen.focused
     if focused is None or focused not in screen._dirty_widgets:
         return
@@ -75,7 +75,7 @@ def _require_layout(screen: Screen[Any], changed: Widget) -> None:
     """Have every container around a widget laid out, up to the first one of a fixed size."""
     widget = changed
     if isinstance(widget.layout, StreamLayout):
-        widget.layout._cached_placements = None  # other children may stand in it: no old placement holds
+        widget.layout._cached_placements = None  # other children may have moved, so old placements are void
     for ancestor in changed.ancestors:
         if not isinstance(ancestor, Widget):
             break
@@ -88,7 +88,7 @@ def _require_layout(screen: Screen[Any], changed: Widget) -> None:
 
 
 def paint_front_to_back(screen: Screen[Any]) -> None:
-    """Give a screen the compositor that renders no covered widget; Textual's own stays where ours cannot be imported.
+    """Give a screen the compositor that does not render covered widgets, or keep Textual's if ours cannot be imported.
 
     Reason: Textual 8.2.8 has no public way to choose a compositor.
     Upstream: `Screen._compositor`.
@@ -99,9 +99,9 @@ def paint_front_to_back(screen: Screen[Any]) -> None:
 
 
 def is_batching(app: App[Any]) -> bool:
-    """Whether frames are held back by `App.batch_update`.
+    """Return whether frames are held back by `App.batch_update`.
 
-    Reason: Textual 8.2.8 has nothing public that tells it.
+    Reason: Textual 8.2.8 has no public way to find out.
     Upstream: `App._batch_count`.
     Without it: False; a frame inside a batch counts as painted.
     """
@@ -109,22 +109,22 @@ def is_batching(app: App[Any]) -> bool:
 
 
 def widgets_in_sight(screen: Screen[Any]) -> Container[Widget]:
-    """Return the widgets of which at least one cell is on the screen.
+    """Return the widgets that have at least one cell on the screen.
 
     Reason: Textual 8.2.8 offers `Screen.find_widget`, which raises for each widget out of sight and ignores clipping.
     Upstream: `Screen._compositor` and its public `visible_widgets`.
-    Without it: every widget counts as in sight.
+    Without it: every widget of the screen is returned.
     """
     compositor = getattr(screen, "_compositor", None)
     return compositor.visible_widgets if compositor is not None else [*screen.walk_children(Widget)]
 
 
 def repaint(screen: Screen[Any]) -> None:
-    """Write every cell of a screen to the terminal again, with this call.
+    """Write every cell of a screen to the terminal again, at once.
 
     Reason: `Screen.refresh` of Textual 8.2.8 paints with a later tick; after a stop nothing on the terminal is ours.
     Upstream: `Compositor._dirty_regions` and `Screen._compositor_refresh`.
-    Without it: an ordinary refresh.
+    Without it: the screen is refreshed as usual.
     """
     try:
         screen._compositor._dirty_regions.add(screen._compositor.size.region)
@@ -134,7 +134,7 @@ def repaint(screen: Screen[Any]) -> None:
 
 
 def rendered_lines(app: App[Any]) -> list[Strip]:
-    """Return what the app shows now, row by row, with the screens that show through a modal one.
+    """Return the rows that the app shows now, including screens that show through a modal one.
 
     Reason: Textual 8.2.8 exports pictures, but no lines.
     Upstream: `App._background_screens` and `Screen._compositor`, as `App.export_screenshot` uses them.
@@ -145,9 +145,9 @@ def rendered_lines(app: App[Any]) -> list[Strip]:
 
 
 def own_bindings(node: DOMNode) -> Mapping[str, Sequence[Binding]]:
-    """Return the bindings of a widget or screen by key, with its bases' and the user's keymap, in their order.
+    """Return the bindings of a widget or screen by key, in order, with those of its bases and the user's keys.
 
-    Reason: `Screen.active_bindings` of Textual 8.2.8 keeps one binding a key, and leaves out those of disabled actions.
+    Reason: `Screen.active_bindings` of Textual 8.2.8 keeps one binding per key, and none of disabled actions.
     Upstream: `DOMNode._bindings`, a public `BindingsMap`.
     Without it: no bindings; hints of the focused widget are not shown.
     """
@@ -158,9 +158,9 @@ def own_bindings(node: DOMNode) -> Mapping[str, Sequence[Binding]]:
 def binding_owner(screen: Screen[Any], key: str) -> DOMNode | None:
     """Return the nearest node, from the focused widget to the app, that binds a key; the action may be disabled.
 
-    Reason: `Screen.active_bindings` of Textual 8.2.8 asks every action whether it is enabled, with each key.
+    Reason: `Screen.active_bindings` of Textual 8.2.8 asks every action whether it is enabled, for each key press.
     Upstream: `Screen._modal_binding_chain`.
-    Without it: the owner of the enabled binding.
+    Without it: the owner of the enabled binding is returned.
     """
     chain = getattr(screen, "_modal_binding_chain", None)
     if chain is None:

@@ -1,7 +1,7 @@
-"""The main screen of one session, and the parts that it holds: layout, search, submitter, event feed.
+"""The main screen of one session and its parts: layout, search, submitter, event feed.
 
-The app uses `MainScreen`. The parts know the session's state, its client and the widgets they are given; none of them
-knows the app.
+The app uses `MainScreen`. The parts depend on the session's state, its client and the widgets they are given, not on
+the app.
 """
 
 from workbench.tui.screens.main.screen import MainScreen

@@ -1,4 +1,4 @@
-"""The borders between the panels: keys and the mouse move them."""
+"""Moves the borders between the panels of the main screen, with keys and the mouse."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from workbench.tui.widgets.side import SidePanels
 
 _WIDTH = "width"
 _LOWER_PANELS = ("tasks", "changes")
-"""Panels with another one above them, by id: their upper border can be moved."""
+"""Ids of the panels with another one above them, whose upper border can be moved."""
 
 
 class PanelBorders:
-    """Moves the border beside the side panels and those between them.
+    """Moves the border beside the side panels and the borders between them.
 
-    Sizes that the user chose hold as long as the screen keeps the size on which they were chosen.
+    Sizes that the user has chosen hold until the size of the screen changes.
     """
 
     def __init__(self, side: SidePanels) -> None:
@@ -25,17 +25,17 @@ class PanelBorders:
 
     @property
     def is_dragged(self) -> bool:
-        """Whether the mouse holds a border."""
+        """Whether a border is being dragged with the mouse."""
         return bool(self._dragged)
 
     def grab(self, x: int, y: int) -> None:
-        """Let the mouse hold the border at this position of the screen, if there is one."""
+        """Start dragging the border at this position of the screen, if there is one."""
         self._dragged = self._border_at(x, y)
         if self._dragged:
             self._side.capture_mouse()
 
     def drag(self, x: int, y: int) -> None:
-        """Move the held border to this position of the screen."""
+        """Move the dragged border to this position of the screen."""
         side = self._side
         self._screen_size = side.screen.size
         if self._dragged == _WIDTH:
@@ -45,7 +45,7 @@ class PanelBorders:
         side.make_higher(self._dragged, panel.region.bottom - y - panel.outer_size.height, self._available_height())
 
     def release(self) -> None:
-        """Let go of the held border."""
+        """Stop dragging the border."""
         self._dragged = ""
         self._side.release_mouse()
 
@@ -65,11 +65,11 @@ class PanelBorders:
             if name in _LOWER_PANELS:
                 side.make_higher(name, higher, self._available_height())
             else:
-                # The timeline takes what the others leave: it grows when the panel below it shrinks.
+                # The timeline takes the remaining rows, so it grows when the panel below it shrinks.
                 side.make_higher("tasks", -higher, self._available_height())
 
     def reset_after_resize(self) -> None:
-        """Go back to the sizes of the style sheet if the screen has another size than when they were changed."""
+        """Restore the sizes of the style sheet if the screen size differs from when the user changed them."""
         if self._screen_size and self._screen_size != self._side.screen.size:
             self._screen_size = None
             self._side.reset_sizes()
@@ -79,11 +79,11 @@ class PanelBorders:
         return self._side.screen.has_class("-narrow")
 
     def _available_height(self) -> int:
-        """Rows that the panels may share; an unfolded panel of a narrow screen gets up to 60 % of it."""
+        """Return the rows that the panels share; on a narrow screen, some 60 % of its height for the unfolded one."""
         return self._side.screen.size.height * 6 // 10 + 2 if self._is_narrow else self._side.size.height
 
     def _border_at(self, x: int, y: int) -> str:
-        """Return `_WIDTH`, the id of the panel whose upper border is here, or an empty string."""
+        """Return `_WIDTH` or the id of the panel whose upper border is at this position; empty if there is none."""
         side = self._side
         if side.screen.has_class("-zoomed"):
             return ""

@@ -1,4 +1,4 @@
-"""The events of the session on screen: followed live, with the earlier parts of a long session loaded on demand."""
+"""The event feed of the main screen: follows the session, and loads earlier parts of a long one on demand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from workbench.view.follower import Follower
 
 MAX_EVENTS: Final = 4_000
-"""Events held while their end is followed: some three megabytes of small steps."""
+"""Events to keep while the end is followed; small steps take some three megabytes."""
 RETRY: Final = 1_000
-"""Events after which trimming is tried again where it was not possible."""
+"""New events after which trimming is tried again."""
 
 
 class SessionFeed:
-    """Follows one session; None to `show` means that everything may have changed."""
+    """Follows one session; calls `show` with each change, or with None if everything may have changed."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class SessionFeed:
         is_behind: Callable[[], bool],
         can_drop: Callable[[int], bool],
     ) -> None:
-        """`start_worker` is `run_worker` of the widget with which the feed ends.
+        """`start_worker` is `run_worker` of the widget whose end also ends the feed.
 
-        `is_behind` tells whether that widget still mounts what it was shown, `can_drop` whether that many items at the
-        beginning are out of sight and not needed.
+        `is_behind` returns whether that widget is still mounting earlier changes; `can_drop` returns whether the first
+        so many items are out of sight and not needed.
         """
         self._client = client
         self._state = state
@@ -47,7 +47,7 @@ class SessionFeed:
 
     @cached_property
     def _follower(self) -> Follower:
-        # Imported with the first use, which comes after the first frame.
+        # Imported at the first use, which comes after the first frame.
         from workbench.view.follower import Follower
 
         return Follower(self._client, self._state, self._show, self._is_behind, load_later)
@@ -57,19 +57,19 @@ class SessionFeed:
         self._start_worker(self._follower.run(), name="follower")
 
     def load(self, *, everything: bool) -> None:
-        """Load the part before the first loaded event, or all parts; a request made twice loads once."""
+        """Load the part before the first loaded event, or all parts; a repeated request loads them only once."""
         if everything:
             self._start_worker(self.load_until(lambda: False), group="all-earlier", exclusive=True)
         elif not self._follower.is_reading:
             self._start_worker(self._follower.read_earlier(), group="earlier")
 
     async def load_until(self, is_enough: Callable[[], bool]) -> None:
-        """Load one earlier part after another until `is_enough()`, or until there are no more."""
+        """Load one earlier part after another until `is_enough()` is true or there are no more."""
         while not is_enough() and await self._follower.read_earlier():
             pass
 
     def trim(self) -> None:
-        """Drop the earlier parts of a session that grew long, unless something of them is in use."""
+        """Drop the earlier part of a session that has grown long, unless it is in use."""
         last = self._state.last_seq
         if last - self._state.first_seq > MAX_EVENTS and last > self._next_trim and self._can_drop(0):
             self._next_trim = last + RETRY

@@ -1,4 +1,4 @@
-"""Messages that were sent and are not in the log yet; they come back to the prompt when they cannot get there."""
+"""Messages that were sent but are not in the log yet; they return to the prompt if they cannot be delivered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.view.state import Changed, NoticeItem, SessionState, UserItem
 
 
 class Outbox:
-    """Keeps what the user sent until it is in the log, so that an engine that fails loses none of it."""
+    """Keeps each sent message until it is in the log, so that none is lost if the engine fails."""
 
     def __init__(self, state: SessionState) -> None:
         self._state = state
@@ -24,15 +24,15 @@ class Outbox:
         return self._pending
 
     def add(self, text: str) -> None:
-        """Keep a message that was sent, in the form in which the log will hold it."""
+        """Add a sent message, in the form in which it will be logged."""
         self._pending.append(well_formed(text))
 
     def recall(self, seq: int) -> None:
-        """Put the queued message of that event into the prompt once the log says that it is withdrawn."""
+        """Mark the queued message of event `seq` to be put into the prompt once the log says that it is withdrawn."""
         self._recalled.add(seq)
 
     def restore(self, prompt: Prompt, changed: Changed | None) -> None:
-        """Put what was recalled, refused or lost with the engine before what is being typed."""
+        """Put recalled, refused and lost messages into the prompt, before the text being typed."""
         withdrawn = self._withdrawn(changed)
         if withdrawn:
             give_keys(prompt)
@@ -41,7 +41,7 @@ class Outbox:
             prompt.give_back(text)
 
     def _withdrawn(self, changed: Changed | None) -> list[str]:
-        """Return the texts of recalled messages that are withdrawn now."""
+        """Return the texts of recalled messages that `changed` reports as withdrawn."""
         updated = changed.updated if changed is not None else []
         back = [
             each for each in updated if isinstance(each, UserItem) and each.withdrawn and each.seq in self._recalled
@@ -50,7 +50,7 @@ class Outbox:
         return [item.text for item in back]
 
     def _undelivered(self, changed: Changed | None) -> str:
-        """Forget what is logged now; return what was refused, or lost with the engine, as one text."""
+        """Forget the messages that are logged now; return those refused, or lost with the engine, as one text."""
         added = changed.added if changed is not None else []
         for item in added:
             if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._pending:

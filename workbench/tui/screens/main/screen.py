@@ -1,4 +1,4 @@
-"""The main screen: conversation, panels, prompt. It turns keys and messages of widgets into commands to the engine."""
+"""The main screen: conversation, panels and prompt; turns keys and widget messages into commands to the engine."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KEYS: Final[tuple[BindingType, ...]] = (
 
 
 class MainScreen(LowLatencyScreen):
-    """One session on screen. The parts do the work; actions and handlers here pass on to them."""
+    """Shows one session; its actions and handlers delegate to the parts of the screen."""
 
     AUTO_FOCUS = "#prompt"
     BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
@@ -55,7 +55,7 @@ class MainScreen(LowLatencyScreen):
     def __init__(
         self, opened: Opened, state: SessionState, writing: Writing, begin_shell: Callable[[str], Awaitable[None]]
     ) -> None:
-        """For `begin_shell` see `Submitter`."""
+        """See `Submitter` for `begin_shell`."""
         super().__init__()
         link = self.link = opened.link or DeferredClient(_no_model)
         self.state, self.writing = state, writing
@@ -75,7 +75,7 @@ class MainScreen(LowLatencyScreen):
         self._draft = Draft(self, state, opened.keep, opened.unsent)
 
     def compose(self) -> ComposeResult:
-        """Top to bottom."""
+        """Yield the parts of the screen from top to bottom."""
         yield from (self._status, self.view, self._activity, self.writing, self._hints)
 
     def on_mount(self) -> None:
@@ -86,13 +86,13 @@ class MainScreen(LowLatencyScreen):
         self.submitter.send_first()
 
     def on_unmount(self) -> None:
-        """Save what is typed."""
+        """Save the text in the prompt as a draft."""
         self._draft.flush()
 
     def show(self, changed: Changed | None) -> None:
         """Repaint what changed; None repaints everything."""
         if not self.app.is_running:
-            return  # the app's end removes the widgets while the engine may still send something
+            return  # an ending app removes the widgets while the engine may still send events
         self.view.show(changed, self.submitter.outbox.pending)
         if changed is not None and changed.is_only_live:
             self._activity.show()
@@ -107,7 +107,7 @@ class MainScreen(LowLatencyScreen):
         self._review.look(changed)
 
     def refresh_status(self) -> None:
-        """Repaint the key hints, the activity, the queue, and what is on its way."""
+        """Repaint the key hints, the activity, the queue, and the number of messages on their way."""
         if not self.writing.query(Prompt):
             return  # not mounted yet, or removed already
         say_engine_lost(self.app, self.state)
@@ -116,27 +116,27 @@ class MainScreen(LowLatencyScreen):
         self.submitter.show_waiting()
 
     def warn(self, text: str) -> None:
-        """Show one line beside the screen."""
+        """Show a warning as a notification."""
         self.notify(visible(text), severity="warning", markup=False)
 
     @on(events.ScreenSuspend)
     @on(events.ScreenResume)
     @on(events.DescendantFocus)
     def on_keys_changed(self) -> None:
-        """Other keys work now."""
+        """Update the key hints after the next refresh, as other keys work now."""
         self.call_after_refresh(self.refresh_status)
 
     @on(Prompt.Changed)
     @on(Writing.ListChanged)
     def on_prompt_changed(self) -> None:
-        """Save the draft; a question may open once the prompt is empty."""
+        """Save the draft, and open a waiting question if the prompt has become empty."""
         self._draft.note(self.query_one(Prompt))
         self.refresh_status()
         self._questions.refresh()
 
     @on(Prompt.Submitted)
     async def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        """Send the line, or run it."""
+        """Send the text as a message, or run it as a command."""
         await self.submitter.submit(event)
 
     @on(QueueList.Withdrawn)
@@ -146,7 +146,7 @@ class MainScreen(LowLatencyScreen):
 
     @on(ActionChosen)
     def on_action_chosen(self, event: ActionChosen) -> None:
-        """Ask about an action that waits; show all details of any other."""
+        """Open the question of a waiting action, or the details of any other."""
         if not self._questions.open(event.action_id):
             open_action(self.app, self.state, event.action_id, self.link, self.view.search.words)
 
@@ -162,7 +162,7 @@ class MainScreen(LowLatencyScreen):
 
     @on(TextChosen)
     def on_text_chosen(self, event: TextChosen) -> None:
-        """Show a whole text."""
+        """Show a text in the pager."""
         open_text(self.app, event.title, event.text)
 
     def action_diff(self) -> None:
@@ -181,7 +181,7 @@ class MainScreen(LowLatencyScreen):
             self._modes.step()
 
     def action_leave(self) -> None:
-        """Go from a panel to the prompt; in the prompt, stop the agent."""
+        """Focus the prompt; if it has the focus already, stop the agent."""
         if not self.query_one(Prompt).has_focus:
             self.view.search.end()
             give_keys(self.query_one(Prompt))
@@ -189,13 +189,13 @@ class MainScreen(LowLatencyScreen):
             self.link.send(Interrupt())
 
     def action_stop(self) -> None:
-        """End the run, also while an action waits for approval: it is not run."""
+        """End the run; an action that waits for approval is not executed."""
         if self.state.work == "idle":
             self.warn("nothing runs; /quit leaves")
         self.link.send(Interrupt())
 
     def action_question(self) -> None:
-        """Open the question that waits."""
+        """Open the next waiting question."""
         self._questions.open_next()
 
     def action_compact(self, undo: bool = False) -> None:
@@ -204,11 +204,11 @@ class MainScreen(LowLatencyScreen):
             self.link.send(Condense(undo=undo))
 
     def action_export(self, file: str = "") -> None:
-        """Write the session to a file; its suffix is the format, Markdown by default."""
+        """Write the session to a file, in the format of the file's suffix; without a name, as Markdown."""
         self.run_worker(export_session(self.app, self.state.session_id, file))
 
     def action_queue(self) -> None:
-        """Focus the messages that wait for the agent."""
+        """Focus the list of queued messages."""
         if not self.writing.query_one(QueueList).enter():
             self.notify("no message waits for the agent", timeout=3)
 
@@ -217,11 +217,11 @@ class MainScreen(LowLatencyScreen):
         self.submitter.request_notes(focus)
 
     def action_server_prompt(self, name: str) -> None:
-        """Request a prompt of a server."""
+        """Request a prompt of an MCP server."""
         self.submitter.server_prompts.choose(name)
 
     def action_mention(self, path: str) -> None:
-        """Mention a file in the prompt, so that it goes with the message."""
+        """Mention a file in the prompt, so that it is sent with the message."""
         self.query_one(Prompt).type_in(f"{mention_of(path)} ")
 
     def action_paste_image(self) -> None:
@@ -229,7 +229,7 @@ class MainScreen(LowLatencyScreen):
         self.query_one(Prompt).paste_image()
 
     async def action_find(self) -> None:
-        """Search the session."""
+        """Open the search through the session."""
         await self.view.begin_search()
 
     def action_match(self, by: int) -> None:
@@ -241,11 +241,11 @@ class MainScreen(LowLatencyScreen):
         self.view.open_panel(name)
 
     def action_zoom(self) -> None:
-        """Maximise a panel, or undo that."""
+        """Maximise the focused panel, or undo that."""
         self.view.zoom()
 
     def action_resize(self, wider: int, higher: int) -> None:
-        """Move a border between the panels."""
+        """Make the side panels wider, or the focused panel higher, by some cells."""
         self.view.move_border(wider, higher)
 
     def action_scroll(self, lines: int) -> None:

@@ -1,4 +1,4 @@
-"""The search through the session on the main screen: ctrl+f, then from match to match."""
+"""The search through the session on the main screen, opened by ctrl+f."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("n", "match(1)", "Next match", id="find.next", show=False),
     Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
 )
-"""Keys of the screen that search."""
+"""Bindings of the main screen for the search."""
 
 _WHERE_CHARACTERS: Final = 20
-"""Characters that say where a match is, so that the keys fit a narrow terminal too."""
+"""Most characters of the place of a match, so that the keys fit a narrow terminal too."""
 
 
 class SearchInput(Input):
-    """Where the words are typed; they are not highlighted here."""
+    """The line for the words, in which they are not highlighted."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return all filters except that of the search."""
@@ -44,7 +44,7 @@ class SearchInput(Input):
 
 
 class SessionSearch(Horizontal):
-    """Searches messages, commands and results while the user types, also far above what is mounted or loaded.
+    """Searches messages, commands and results while the user types, including those not mounted or loaded.
 
     Enter focuses the match, up and down go to others, escape ends the search.
     """
@@ -64,7 +64,7 @@ class SessionSearch(Horizontal):
         side: SidePanels,
         load_until: Callable[[Callable[[], bool]], Awaitable[None]],
     ) -> None:
-        """`load_until` loads earlier parts of the session until its argument is true, or all of them."""
+        """`load_until` loads earlier parts of the session until its argument returns True or all are loaded."""
         super().__init__(id="search")
         self._state = state
         self._conversation = conversation
@@ -73,14 +73,14 @@ class SessionSearch(Horizontal):
         self._matches: Sequence[ItemMatch] = ()
         self._current = 0
         self._start: Item | None = None
-        """What was at the top of the conversation when the search began; None while its end was followed."""
+        """The item at the top of the conversation when the search began; None if its end was followed."""
         self.words = ""
-        """What is searched, empty without a search; pages that open meanwhile search it too."""
+        """The words to search for, empty without a search; pages opened meanwhile search for them too."""
         self.line_filters: Sequence[LineFilter] = ()
-        """Highlight the words wherever a line of the main screen shows them."""
+        """The filter that highlights the words on the main screen; empty without a search."""
 
     def compose(self) -> ComposeResult:
-        """The words on the left, the current match on the right."""
+        """Yield the line for the words, on the left, and the current match, on the right."""
         yield SearchInput(placeholder="search messages, commands and results", select_on_focus=True, id="search-words")
         yield Static(id="search-found")
 
@@ -93,7 +93,7 @@ class SessionSearch(Horizontal):
 
     @on(Input.Changed)
     def on_words_changed(self, event: Input.Changed) -> None:
-        """Search again; a search for earlier words is cancelled."""
+        """Cancel the search for the earlier words and search for the new ones."""
         event.stop()
         self.words = event.value
         self.run_worker(self._search(event.value), group="search", exclusive=True)
@@ -109,7 +109,7 @@ class SessionSearch(Horizontal):
         self._show_match(takes_focus=True)
 
     def action_step(self, by: int) -> None:
-        """Show another match and keep the focus."""
+        """Show the match `by` places further; the search line keeps the focus."""
         self.step(by, takes_focus=False)
 
     async def action_end(self) -> None:
@@ -117,20 +117,20 @@ class SessionSearch(Horizontal):
         await self.run_action("screen.leave")
 
     def step(self, by: int, *, takes_focus: bool) -> None:
-        """Show the match that many further on; after the last one comes the first."""
+        """Show the match `by` places further, wrapping around at the ends."""
         if self._matches:
             self._current = (self._current + by) % len(self._matches)
             self._show_match(takes_focus=takes_focus)
 
     def end(self) -> None:
-        """End the search: nothing is highlighted and the line is hidden."""
+        """End the search: remove the highlights and hide the line."""
         self._highlight("")
         self.words, self._matches = "", ()
         self._conversation.mark(None)
         self.display = False
 
     async def _search(self, words: str) -> None:
-        """Search what is loaded first, then load and search the rest; the match that is shown stays the same."""
+        """Search the loaded part, then load and search the rest; the shown match stays the same."""
         await self._find(words)
         self._highlight(words)
         self._current = self._first_match()
@@ -151,7 +151,7 @@ class SessionSearch(Horizontal):
         self._matches = await in_daemon(lambda: find_in(items, words))
 
     def _first_match(self) -> int:
-        """The newest match while the end was followed, else the first one at or after what was in sight."""
+        """Return the index of the newest match if the end was followed, else of the first one from `_start` on."""
         last = len(self._matches) - 1
         if self._start is None or last < 0:
             return max(0, last)
@@ -160,7 +160,7 @@ class SessionSearch(Horizontal):
         return next((at for at, match in enumerate(self._matches) if numbers[id(match.item)] >= top), last)
 
     def _highlight(self, words: str) -> None:
-        """Highlight the words on the main screen; none if they are empty."""
+        """Highlight the words on the main screen; empty words remove the highlights."""
         if not words.strip() and not self.line_filters:
             return
         self.line_filters = (FoundFilter(words),) if words.strip() else ()

@@ -1,4 +1,4 @@
-"""Prompts of MCP servers: requested like commands, and put into the prompt, where the user reads and sends them."""
+"""Prompts of MCP servers: requested like commands, and put into the prompt for the user to read and send."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PromptRequests:
-    """Requests prompts of servers for the prompt of one main screen."""
+    """Requests prompts of MCP servers and puts them into the prompt of one main screen."""
 
     def __init__(
         self, client: Client, offers: ServerOffers, prompt: Callable[[], Prompt], notify: Callable[..., None]
@@ -34,9 +34,9 @@ class PromptRequests:
         return self._offers.prompts
 
     def request(self, text: str) -> bool:
-        """Request the prompt that the line names; False if it names none.
+        """Request the server prompt that a line names; return False if it names none.
 
-        A line with wrong arguments goes back into the prompt with a notice.
+        A line with wrong arguments is put back into the prompt, with a notification.
         """
         line = written(text)
         prompt = self._offers.prompt(line.name) if line is not None else None
@@ -52,7 +52,7 @@ class PromptRequests:
         return True
 
     def choose(self, name: str) -> None:
-        """Request a prompt by its name; one with required arguments is written into the prompt to be completed."""
+        """Request a server prompt by name; if it needs arguments, write the command into the prompt to complete."""
         server_prompt = self._offers.prompt(name)
         if server_prompt is None:
             return
@@ -65,7 +65,7 @@ class PromptRequests:
         give_keys(prompt)
 
     def insert(self, changed: Changed | None) -> None:
-        """Put a prompt that came from its server before the user."""
+        """Put a prompt that a server has sent into the prompt, for the user to check and send."""
         if changed is not None and changed.prompt:
             prompt = self._prompt()
             give_keys(prompt)

@@ -1,4 +1,4 @@
-"""The body of the main screen: one session as conversation and side panels, and how the user divides the space."""
+"""The body of the main screen: the conversation and the side panels of one session, and their layout."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ PANEL_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("ctrl+up", "scroll(-3)", "Conversation up", id="scroll-up", priority=True, show=False),
     Binding("ctrl+down", "scroll(3)", "Conversation down", id="scroll-down", priority=True, show=False),
 )
-"""Keys of the screen that move between the panels."""
+"""Bindings of the main screen for focusing, resizing and scrolling its panels."""
 
 
 class SessionView(Horizontal):
     """The conversation and the side panels, with the search over them; follows the session from `start` on.
 
-    On a narrow screen the side panels are folded into tabs and one of them can be unfolded. A zoomed panel has the
-    whole width; the classes `-zoomed` and `-zoomed-side` of the screen say so to the style sheet.
+    On a narrow screen the side panels are folded into tabs, and one of them can be unfolded. A zoomed panel takes the
+    whole width; the screen then has the class `-zoomed`, and `-zoomed-side` if it is a side panel.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SessionView(Horizontal):
         self._focus_prompt = focus_prompt
 
     def compose(self) -> ComposeResult:
-        """The conversation on the left, the panels on the right."""
+        """Yield the conversation, on the left, and the side panels, on the right."""
         with self.talk:
             yield self._welcome
             yield self.conversation
@@ -96,14 +96,14 @@ class SessionView(Horizontal):
         self._feed.trim()
 
     def _show_live(self, changed: Changed) -> None:
-        """Repaint the answer that streams; it changes many times a second and nothing else does."""
+        """Repaint only the streaming answer, which changes many times a second."""
         if not self.conversation.display:
             self._welcome.display = False
             self.conversation.display = True
         self.conversation.show(self._state, changed)
 
     def show_pending(self, pending: Sequence[str]) -> None:
-        """Show how to begin, or the pending messages, while the conversation is empty."""
+        """Show the welcome text or the pending messages while the conversation is empty."""
         self._welcome.show(pending, is_needed=not self._has_items)
 
     def start(self) -> None:
@@ -128,7 +128,7 @@ class SessionView(Horizontal):
             give_keys(self.side.query_one(f"#{name}", Widget), self.side)
 
     def zoom(self) -> None:
-        """Give the focused panel, else the conversation, the whole width, or undo that."""
+        """Give the focused panel, or without one the conversation, the whole width; undo that if it is zoomed."""
         zoomed, focused = not self.screen.has_class("-zoomed"), self.screen.focused
         panel = focused if focused is not None and focused.id in PANELS else self.conversation
         for each in self.query(".panel"):
@@ -141,7 +141,7 @@ class SessionView(Horizontal):
         self._borders.move(wider, higher)
 
     def scroll_conversation(self, lines: int) -> None:
-        """Scroll the conversation, also behind a modal screen."""
+        """Scroll the conversation by some lines; this also works behind a modal screen."""
         self.conversation.scroll_relative(y=lines, animate=False)
 
     def scroll_pages(self, pages: int) -> None:
@@ -149,7 +149,7 @@ class SessionView(Horizontal):
         self.scroll_conversation(pages * max(1, self.conversation.size.height - 2))
 
     def scroll_to_end(self, *, last: bool) -> None:
-        """Go to the end of the conversation and follow it, or to the start of what is loaded."""
+        """Go to the end of the conversation and follow it or, if not `last`, to the start of the loaded part."""
         if last:
             self.conversation.action_scroll_end()
         else:
@@ -169,7 +169,7 @@ class SessionView(Horizontal):
 
     @on(StepWanted)
     def on_step_wanted(self, message: StepWanted) -> None:
-        """Go to the row of an action that may not be loaded yet."""
+        """Go to the timeline row of an action, loading it first if needed."""
         self.run_worker(self._show_step(message.number), group="step", exclusive=True)
 
     async def _show_step(self, number: int) -> None:
@@ -186,12 +186,12 @@ class SessionView(Horizontal):
 
     @on(EarlierWanted)
     def on_earlier_wanted(self, message: EarlierWanted) -> None:
-        """Load what comes before the first loaded event."""
+        """Load the part of the session before the first loaded event, or all of it."""
         self._feed.load(everything=message.all_of_it)
 
     @on(SidePanels.Filtered)
     def on_filtered(self) -> None:
-        """Update the title, which counts the rows that match."""
+        """Update the panel's title, which has the number of matching rows."""
         self._show(Changed())
 
     @on(ChangesPanel.ScopeChanged)
@@ -206,31 +206,31 @@ class SessionView(Horizontal):
         self.open_panel(message.panel)
 
     def on_resize(self) -> None:
-        """Drop sizes that were chosen on a screen of another size."""
+        """Reset panel sizes that were chosen at another screen size."""
         self._borders.reset_after_resize()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of a border."""
+        """Start dragging the border under the mouse, if there is one."""
         self._borders.grab(event.screen_x, event.screen_y)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Move the border that the mouse holds."""
+        """Move the border that is being dragged."""
         if self._borders.is_dragged:
             self.screen.clear_selection()
             self._borders.drag(event.screen_x, event.screen_y)
 
     def on_mouse_up(self) -> None:
-        """Let go of the border."""
+        """Stop dragging the border."""
         if self._borders.is_dragged:
             self._borders.release()
             self.screen.clear_selection()
 
     def _is_behind(self) -> bool:
-        """Return whether the conversation still mounts or removes something; False once the app has removed it."""
+        """Return whether the conversation is still mounting or removing widgets; False once it is unmounted."""
         return self.conversation.is_attached and self.conversation.is_behind
 
     def _can_drop(self, count: int) -> bool:
-        """Return whether that many items at the beginning are out of sight and not searched."""
+        """Return whether the first `count` items are out of sight, and neither filtered nor searched."""
         timeline = self.side.query_one(Timeline)
         is_followed = self.conversation.can_lose(count) and timeline.is_at_end
         return is_followed and not timeline.rows.is_filtered and not self.search.words
@@ -240,6 +240,6 @@ class SessionView(Horizontal):
         return bool(self._state.items or self._state.live)
 
     def _leave_zoom(self, name: str) -> None:
-        """End the zoom of any other panel than this one."""
+        """End the zoom unless the panel of this name is the zoomed one."""
         if any(panel.id != name for panel in self.query(".panel.-zoomed")):
             self.zoom()

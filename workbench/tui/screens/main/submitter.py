@@ -1,4 +1,4 @@
-"""What becomes of a submitted line: a message, a command, a server's prompt, or the user's own shell command."""
+"""Handles submitted lines: messages, commands, prompts of MCP servers, and the user's own shell commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_MODEL_MESSAGE: Final = "no model is set up; /setup finds one, /demo needs non
 
 
 class Submitter:
-    """Sends what the user submits; without a model only what needs none."""
+    """Sends messages and runs the user's commands; without a model, only what needs none."""
 
     def __init__(
         self,
@@ -39,9 +39,9 @@ class Submitter:
         begin_shell: Callable[[str], Awaitable[None]],
         show_pending: Callable[[Sequence[str]], None],
     ) -> None:
-        """Commands are actions of the `screen`; `begin_shell` begins a session where there is none yet.
+        """Commands run as actions of the `screen`.
 
-        `show_pending` shows messages that are not in the log yet.
+        `begin_shell` begins a session by running a command; `show_pending` shows messages that are not in the log yet.
         """
         self._screen = screen
         self._client = client
@@ -56,7 +56,7 @@ class Submitter:
         self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, screen.notify)
 
     async def submit(self, event: Prompt.Submitted) -> None:
-        """Send a line, or run it as a command; a server's text is always a message, whatever it begins with."""
+        """Send a line or run it as a command; text from an MCP server is always sent, whatever it begins with."""
         if event.is_foreign:
             self.send(event.text)
             return
@@ -79,7 +79,7 @@ class Submitter:
             self._refuse(event.text, NO_MODEL_MESSAGE)
 
     def send(self, text: str, written: str = "") -> None:
-        """Send a message; `written` is what the user sees of it, with the files it mentions."""
+        """Send a message; `written` is the text as the user wrote it, which names the files to send with it."""
         self.outbox.add(text)
         self._client.send(SendMessage(text=text, mentions=tuple(self._writing.mentioned(written))))
         self._writing.recall([text])
@@ -87,28 +87,28 @@ class Submitter:
         self.show_waiting()
 
     def send_first(self) -> None:
-        """Send the message that the session was opened with, if any; without a session it waits in the prompt."""
+        """Send the message that the session was opened with, if any; without a session, put it into the prompt."""
         if self._first_message and self._has_session:
             self.send(self._first_message, self._first_message)
         elif self._first_message:
             self._prompt.give_back(self._first_message)
 
     def restore(self, changed: Changed | None) -> None:
-        """Put what comes back into the prompt: undelivered and withdrawn messages, and a prompt of a server."""
+        """Put undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt."""
         self.outbox.restore(self._prompt, changed)
         self.server_prompts.insert(changed)
         if changed is None:
             self._writing.recall(_recallable_messages(self._state))
 
     def show_waiting(self) -> None:
-        """Show queued messages above the prompt, and on its border what is on its way or came from a server."""
+        """Show queued messages above the prompt, and on its border how many are on their way or that it is foreign."""
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} on the way" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), below=True)
         self._writing.show_queue(list(self._state.queued))
 
     def withdraw(self, event: QueueList.Withdrawn) -> None:
-        """Take a queued message back; it returns to the prompt, if it is to be edited, once the log says so."""
+        """Withdraw a queued message; if it is to be edited, it returns to the prompt once the log confirms that."""
         if event.edit:
             self.outbox.recall(event.item.seq)
         self._client.send(UnqueueMessage(message=event.item.seq))
@@ -145,10 +145,10 @@ class Submitter:
 
 
 def _recallable_messages(state: SessionState) -> list[str]:
-    """Return the messages that up brings back.
+    """Return the messages that the up key recalls.
 
-    A message that begins like a command can only have come from a server; sent again it would be run, so it is left
-    out.
+    A message that begins like a command can only have come from an MCP server. It is left out, because it would be run
+    if it were submitted again.
     """
     messages = (item.text for item in state.items if isinstance(item, UserItem))
     return [text for text in messages if not text.lstrip().startswith(("!", "/"))]
