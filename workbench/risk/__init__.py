@@ -1,13 +1,13 @@
 """The local rating of what the agent wants to do: how dangerous it is, why, and which files it touches.
 
-`assess` is the one function for others: it rates a tool's call in a `RatingContext` and returns an `Assessment`, with a
-`Part` for each command, redirect or file in it. It never raises, and what it cannot read is HIGH. `executed_by` names
-the files that a call runs, to which its approval is bound; `live_inputs` is what a rating reads of a running tool, for
-caches; `assess_line` is for `ohw risk`.
+`assess` is the main entry point: it rates a tool call in a `RatingContext` and returns an `Assessment`, with a `Part`
+for each command, redirect or file in the call. It never raises, and it rates what it cannot read as HIGH. `executed_by`
+names the files that a call runs, to which its approval is bound; `live_inputs` returns what a rating reads of a running
+tool, as a cache key; `assess_line` serves `ohw risk`.
 
-Beside these, `paths` knows which paths are protected or secret, and `integrity` compares the protected files around a
-command. `rules` reads `commands` and `executed` too, as its patterns are held against single commands. Nothing here
-knows of sessions, modes or rules.
+In addition, `paths` knows which paths are protected or secret, and `integrity` compares the protected files around a
+command. `rules` also uses `commands` and `executed`, because it matches its patterns against single commands. Nothing
+in this package depends on sessions, modes or rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load the module of a name when it is first asked for."""
+    """Import the module that defines `name` when the name is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

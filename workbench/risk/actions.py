@@ -1,4 +1,4 @@
-"""Rate actions on files, web addresses and tools of servers by what they touch."""
+"""Rate file actions, web addresses and calls of server tools by what they touch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READS = frozenset({"view", "read"})
 
 
 def assess_file(operation: str, path: str, places: Places) -> Assessment:
-    """The rating of `view`, `create`, `str_replace` … on a path; it never raises."""
+    """Rate `view`, `create`, `str_replace` or another file operation on a path; never raises."""
     try:
         return _assessed(operation, path, places)
     except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -42,7 +42,7 @@ def _assessed(operation: str, path: str, places: Places) -> Assessment:
 
 
 def assess_reading(arguments: Mapping[str, Any], places: Places) -> Assessment:
-    """The rating of a tool that only reads: by the files and folders it names, with all that is below them."""
+    """Rate the call of a read-only tool by the files and directories it names, with everything below them."""
     return summed(_read(path, places) for path in named_paths(arguments, places.workspace))
 
 
@@ -54,7 +54,7 @@ def _read(path: str, places: Places) -> Part:
 
 
 def named_paths(arguments: Mapping[str, Any], folder: str) -> list[str]:
-    """The absolute paths that arguments name, by what those are called; relative ones lie below the folder."""
+    """Return the absolute paths in arguments whose names suggest a path; `folder` is the base of relative paths."""
     result: list[str] = []
     for name, value in arguments.items():
         if name.casefold() in _PATH_NAMES:
@@ -77,13 +77,14 @@ _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view
 METADATA = re.compile(
     r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
 )
-"""Where machines in a cloud get their keys."""
+"""Addresses from which cloud machines get their credentials."""
 
 
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
-    """The rating of `{"tool", "annotations", "pinned", "description", "args"}`, or of an event that a server sent.
+    """Rate a server tool's call, given as a mapping with `tool`, `annotations`, `pinned`, `description` and `args`.
 
-    A `call` says in a line what is done and by whom: it stands behind each reason.
+    A mapping with `event` describes an event sent by a server. The optional `call` is a line that says what is done and
+    by whom; it is appended to each reason.
     """
     rated, call = _rated(described), str(described.get("call", ""))
     if described.get("server"):
@@ -110,7 +111,7 @@ def _rated(described: Mapping[str, Any]) -> Assessment:
 
 
 def _by_annotations(tool: str, hints: Mapping[str, Any], pinned: bool) -> Assessment:
-    """Hints raise the risk; only of a tool that is pinned and approved does `readOnlyHint` count."""
+    """Rate a tool by its annotations; `readOnlyHint` is trusted only if the tool is pinned and approved."""
     if hints.get("destructiveHint") is True and not (hints.get("readOnlyHint") and pinned):
         return one("HIGH", "the tool says of itself that it destroys", tool)
     if hints.get("readOnlyHint") is True and pinned:
@@ -133,11 +134,11 @@ _PLAIN: Final = re.compile(
 )
 _DOTS: Final = re.compile(r"/\.{1,2}(?:/|\Z)")
 _LONGEST: Final = 600
-"""Characters of an address from which it could carry a file away."""
+"""The maximum length of an address; a longer one could be used to send a file away."""
 
 
 def assess_address(url: str) -> Assessment:
-    """The rating of reading it: MEDIUM, as all of the network; HIGH where it is not plain or carries something off."""
+    """Rate reading an address: MEDIUM, as any network access; HIGH if it is not plain or could carry data away."""
     plain = _PLAIN.fullmatch(url.strip())
     why = _danger(url, is_plain=plain is not None)
     if why or plain is None:
@@ -147,7 +148,7 @@ def assess_address(url: str) -> Assessment:
 
 
 def canonical(url: str) -> str:
-    """A plain address as rules are held against it: scheme and host in small letters, a path always."""
+    """Return a plain address in the form that rules match: scheme and host in lower case, the path never empty."""
     result = urlsplit(url)
     query = f"?{result.query}" if result.query else ""
     return f"{result.scheme.lower()}://{result.netloc.lower()}{result.path or '/'}{query}"

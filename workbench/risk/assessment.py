@@ -1,6 +1,6 @@
 """The result of the local rating: parts with their own risk, combined into one assessment.
 
-Also what every rating needs: whether a text hides something, and which paths the words of a part may stand for.
+Also helpers that every rating needs: whether a text hides something, and which paths the words of a part may name.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Literal, NamedTuple, TypeAlias
 from workbench.protocol.risk import Risk, higher
 
 LONGEST_TEXT = 200
-"""Characters of a command that one part quotes."""
+"""The maximum number of characters of a command that one part quotes."""
 MOST_REASONS = 6
 NOT_COMPARED = "…"
-"""The path that stands among the files an action executes where there are more than are compared."""
+"""Placeholder among the paths of the files that an action executes, if there are more files than are compared."""
 ANY = "/**"
-"""Behind a folder: files below it, and only the program that runs will know which."""
+"""Suffix of a directory: stands for files below it that are known only to the program that will run."""
 
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
@@ -32,33 +32,33 @@ class Part(NamedTuple):
     reason: str = ""
     paths: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """The command's words without their quotes; empty for what is no command."""
+    """The command's words without their quotes; empty if the part is not a command."""
     plain: bool = False
-    """Whether the words are all there is to it: no redirect, pipe, variable, substitution or pattern, and inside the
-    workspace."""
+    """Whether the words describe the command completely: no redirect, pipe, variable, substitution or pattern, and
+    nothing outside the workspace."""
     depth: int = 0
-    """How deep inside other commands it is run."""
+    """How deeply the command is nested inside other commands."""
     deletes: tuple[str, ...] = ()
-    """Paths it deletes, with all that is below them; with ANY at its end some files below a folder."""
+    """Paths that it deletes, with everything below them; one that ends in ANY means some files below a directory."""
     changes: tuple[str, ...] = ()
-    """Paths whose content it may overwrite; ANY as above."""
+    """Paths whose content it may overwrite; ANY has the same meaning as in `deletes`."""
 
     mentions: tuple[str, ...] = ()
-    """Its words as patterns, or the texts of its code: files of these names it may write over too, for all that is
-    known of it."""
+    """The command's words as patterns, or the string literals of its code: it may overwrite files with these names too,
+    because nothing known about it rules that out."""
     folders: tuple[str, ...] = ()
-    """Where it runs, as far as that is known: what the names begin at."""
+    """The directories in which it may run, as far as known; relative names in `mentions` start there."""
     protected: tuple[str, ...] = ()
-    """Protected paths that it changes or deletes."""
+    """The protected paths that it changes or deletes."""
     opaque: str = ""
-    """The program that it may run besides what its words say, which only running it will show; "*" for any."""
+    """A program that it may run in addition to what its words say, known only at run time; "*" for any program."""
     unplaced: bool = False
-    """Whether it names a path that is not known before it runs."""
+    """Whether it uses a path that is unknown until it runs."""
     program: str = ""
-    """The name of the program that a link in its first word leads to, where that is another one."""
+    """The name of the program that its first word links to, if that differs from the word."""
     spares: Spares = ""
-    """What it leaves there, by the flag of `git clean`: with `x` what git keeps, with `-` what git ignores too, and
-    with `X` all that git does not ignore; with `m` what is as it was committed."""
+    """Which files it does not delete, named after the flags of `git clean`: `x` tracked files, `-` tracked and ignored
+    files, `X` all files that git does not ignore; `m` files that are unchanged since they were committed."""
 
 
 class Assessment(NamedTuple):
@@ -68,11 +68,11 @@ class Assessment(NamedTuple):
     reasons: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     server_tool: str = ""
-    """For a tool of a server, `SERVER/TOOL` as the server names it; rules that allow it have to name it so."""
+    """`SERVER/TOOL` with the server's own names, for a tool of a server; rules must use this name to allow it."""
 
 
 class Findings(NamedTuple):
-    """What was found in something that a command runs: the highest risk with its reason, and the parts."""
+    """The rating of something that a command runs: the highest risk with its reason, and the parts."""
 
     risk: Risk = "LOW"
     reason: str = ""
@@ -80,19 +80,19 @@ class Findings(NamedTuple):
 
 
 def findings_of(parts: Iterable[Part]) -> Findings:
-    """The parts with the highest risk among them."""
+    """Return the parts together with the highest risk among them and its first reason."""
     assessment = summed(parts)
     return Findings(assessment.risk, assessment.reasons[0] if assessment.reasons else "", assessment.parts)
 
 
 def one(risk: Risk, reason: str = "", text: str = "", paths: tuple[str, ...] = ()) -> Assessment:
-    """An assessment with one reason, and a part when there is something to quote."""
+    """Return an assessment with one reason, and with one part if `text` is not empty."""
     parts = (Part(shortened(text), risk, reason, paths),) if text else ()
     return Assessment(risk, (reason,) if reason and risk != "LOW" else (), parts)
 
 
 def summed(parts: Iterable[Part]) -> Assessment:
-    """The highest risk of the parts with the reasons for that height; no parts are LOW."""
+    """Return an assessment with the parts' highest risk and the reasons for it; LOW if there are no parts."""
     selected = tuple(parts)
     risk: Risk = "LOW"
     for part in selected:
@@ -102,21 +102,21 @@ def summed(parts: Iterable[Part]) -> Assessment:
 
 
 def with_hidden(hidden: str, text: str, found: Assessment) -> Assessment:
-    """The same for a text that hides something: HIGH for that first, and all that is known of its parts behind it.
+    """Return the assessment of a text that hides something: HIGH for that reason, followed by what was found.
 
-    What is below HIGH is among the reasons too: what the text does is no less for what it hides.
+    The reasons of parts below HIGH are included, because what the text does matters as much as what it hides.
     """
     whole = Part(shortened(text), "HIGH", hidden)
     return Assessment("HIGH", (hidden, *found.reasons)[:MOST_REASONS], (whole, *found.parts))
 
 
 def not_plain(parts: Iterable[Part]) -> list[Part]:
-    """The parts, none of which a rule may allow by its words alone."""
+    """Return the parts marked as not plain, so that no rule can allow one by its words alone."""
     return [part._replace(plain=False) for part in parts]
 
 
 def shortened(text: str) -> str:
-    """At most LONGEST_TEXT characters of a text; a cut is marked."""
+    """Return at most LONGEST_TEXT characters of a text; a shortened text ends in `…`."""
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
@@ -129,7 +129,7 @@ _JOINER = re.compile("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
 _DRAWN_OVER = re.compile(
     "(?<=\\w)[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]"
 )
-"""Strokes through a letter or digit, and behind one a choice of how it is drawn, of which there is none."""
+"""Strokes drawn through a letter or digit, and variation selectors behind a character that has no variants."""
 _COLOURS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = re.compile(r"\[@\w+\s*=")
@@ -137,7 +137,7 @@ _PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
 def hides(text: str, *, colours: bool = False) -> str:
-    """What is hidden in a text, in a few words, or nothing; with `colours` plain colour codes may be in it."""
+    """Describe briefly what a text hides, or return an empty string; `colours` accepts terminal color codes."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return _padded(text)
     if colours and not _CONCEALED.search(text):
@@ -154,19 +154,19 @@ def _padded(text: str) -> str:
 
 
 def has_markup_action(text: str) -> bool:
-    """Whether a text would become something to click where markup is read."""
+    """Return whether a text would become something to click if it were rendered as markup."""
     return bool(_MARKUP.search(text))
 
 
 _TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,300})\1""")
 _QUERY = re.compile(r"/*(?:\[?[?]|#|\Z)")
 _UNKNOWN = "\0"
-"""Stands in a word for what is not known before it runs."""
+"""Stands in a word for content that is unknown until the command runs."""
 _MOST, _LONGEST = 60, 300
 
 
 def mentioned(part: Part) -> list[str]:
-    """Absolute paths that its words may stand for, but for those that it only reads; patterns of the shell as such."""
+    """Return absolute paths, or glob patterns, that the part's `mentions` may name, except those in its `paths`."""
     bases = [directory.rstrip("/") for directory in part.folders]
     names = list(dict.fromkeys(name for word in part.mentions[:_MOST] for name in _names(word)))[:_MOST]
     paths = dict.fromkeys(name if name.startswith("/") else f"{base}/{name}" for base in bases for name in names)
@@ -174,14 +174,14 @@ def mentioned(part: Part) -> list[str]:
 
 
 def texts_of(code: str) -> tuple[str, ...]:
-    """The texts of code, each a pattern that fits only itself."""
+    """Return the string literals in the code, each escaped to a glob pattern that matches only itself."""
     return tuple(glob.escape(match[2]) for match in _TEXT.finditer(code))[:_MOST]
 
 
 def _names(word: str) -> Iterator[str]:
-    """What in one word may be the name of a file: all of it, the value of a flag, a text of code, the end of a URL."""
+    """Yield what in a word may be a file name: the whole word, a flag's value, a string literal, the end of a URL."""
     for piece in _pieces(word):
-        name = piece.strip("<>+ ")  # as Perl opens it
+        name = piece.strip("<>+ ")  # as in `open` of Perl
         if name and len(name) <= _LONGEST and _UNKNOWN not in name and "\n" not in name:
             yield _QUERY.split(name, maxsplit=1)[0].rpartition("/")[2] if "://" in name else name
 
@@ -208,14 +208,14 @@ _WRITES = re.compile(
 
 
 def loss_by(code: str) -> Literal["delete", "write", ""]:
-    """What the code may do to files; empty where no word of it speaks of that."""
+    """Return what the code may do to files, judged by its words; empty if it contains none of them."""
     if _DELETES.search(code):
         return "delete"
     return "write" if _WRITES.search(code) else ""
 
 
 def losing(part: Part, code: str, workspace: str) -> Part:
-    """The part with the files of the workspace that its code may delete or write over: any, or those it names."""
+    """Return the part with the workspace files that its code may delete or overwrite: any, or those it names."""
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":
         return part._replace(deletes=everything)

@@ -1,4 +1,4 @@
-"""Rate calls to the browser by what each does and by the page it acts on."""
+"""Rate browser calls by what each one does and the page it acts on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OWN = re.compile(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 def assess_calls(
     code: str, places: Places, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
 ) -> Assessment:
-    """The rating of calls that begin on the page `origin`, with these elements by id; what cannot be read is HIGH."""
+    """Rate browser calls that start on the page `origin`, whose `elements` are given by id; HIGH if unreadable."""
     try:
         calls = parse_calls(code)
     except CallError:
@@ -61,7 +61,7 @@ def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) 
 
 
 def _hidden(call: Call) -> str:
-    """What an argument hides or would give away."""
+    """Return why an argument is suspicious: it hides something or contains a secret; empty if neither."""
     strings = [str(value) for value in call.arguments.values()]
     if any(hides(text) for text in strings):
         return "an argument is not plain"
@@ -70,7 +70,7 @@ def _hidden(call: Call) -> str:
 
 
 def _going(text: str, url: str) -> Part:
-    """An address that is opened: the page may run what it likes, but it runs in the browser."""
+    """Rate opening an address; code of the page is not rated, because it runs only inside the browser."""
     if url == "about:blank":
         return Part(text, "LOW")
     result = assess_address(url)
@@ -87,7 +87,7 @@ def _going(text: str, url: str) -> Part:
 
 
 def _giving(text: str, files: list[str], places: Places, origin: str) -> Part:
-    """Files that are handed to a page."""
+    """Rate handing files to a page."""
     for file in files:
         path = file if file.startswith("/") else str(Path(places.workspace) / file)
         if is_secret(path) or is_secret(places.resolved(path)):

@@ -1,4 +1,4 @@
-"""Rate a cell of IPython: its Python by what it calls, its magics and shell lines by what they run."""
+"""Rate IPython cells: their Python by what it calls, their magics and shell lines by what they run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WRITES = words("writefile file")
 
 
 def assess_cell(code: str, places: Places, folder: str = "") -> Assessment:
-    """The rating of a cell that runs in `folder`."""
+    """Rate an IPython cell that runs in `folder` (default: the workspace)."""
     why = _unreadable(code)
     if why:
         return _not_read(code, why, places)
@@ -41,23 +41,23 @@ def assess_cell(code: str, places: Places, folder: str = "") -> Assessment:
 
 
 def assess_python(code: str, places: Places, folder: str = "") -> Assessment:
-    """The rating of plain Python that runs in `folder`."""
+    """Rate plain Python code that runs in `folder` (default: the workspace)."""
     why = _unreadable(code)
     return _not_read(code, why, places) if why else summed(_python(code, places, folder))
 
 
 def _unreadable(code: str) -> str:
-    """Why code is not looked at; empty when it is."""
+    """Return why the code is not analyzed; empty if it can be."""
     return f"longer than {LONGEST:,} characters, so it was not analysed" if len(code) > LONGEST else hides(code)
 
 
 def _not_read(code: str, why: str, places: Places) -> Assessment:
-    """Code that is not analysed may delete anything."""
+    """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
     return summed([Part(shortened(code), "HIGH", why, deletes=(f"{places.workspace}{ANY}",))])
 
 
 def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
-    """Yield the parts of a cell without a cell magic; what parses as Python is Python for IPython too."""
+    """Yield the parts of a cell without a cell magic; if it parses as Python, IPython treats it as Python too."""
     tree = _tree(code)
     if tree is not None:
         yield from _python(code, places, folder, tree)
@@ -80,7 +80,7 @@ def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
 
 
 def _as_python(magic: str) -> str:
-    """What Python reads for a magic: a change of folder counts for the lines behind it."""
+    """Return Python code in place of a magic; a change of directory is kept, because it affects later lines."""
     name, _, rest = magic.lstrip("%").partition(" ")
     return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
 
@@ -93,7 +93,7 @@ def _tree(code: str) -> ast.Module | None:
 
 
 def _assigned(line: str) -> re.Match[str] | None:
-    """What a line assigns of a command or a magic, outside of its texts."""
+    """Return the match of a command or magic that is assigned on the line, ignoring those in string literals."""
     for match in _ASSIGNED.finditer(line):
         before = line[: match.start()]
         if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
@@ -102,7 +102,7 @@ def _assigned(line: str) -> re.Match[str] | None:
 
 
 def _python(code: str, places: Places, folder: str, tree: ast.Module | None = None) -> Iterator[Part]:
-    """The code as a whole, and what it does part by part."""
+    """Yield a part for the code as a whole, then a part for each thing that it does."""
 
     def rate(command: str) -> tuple[Part, ...]:
         return assess_command(command, places, folder).parts
@@ -115,7 +115,7 @@ def _python(code: str, places: Places, folder: str, tree: ast.Module | None = No
 
 
 def _called(places: Places, folder: str) -> Callable[[str, str], tuple[Part, ...]]:
-    """What `get_ipython().NAME(text)` does."""
+    """Return a function that rates `get_ipython().NAME(text)`."""
 
     def rate(name: str, text: str) -> tuple[Part, ...]:
         if name in {"system", "getoutput", "getoutput_raw", "system_raw"}:
@@ -128,7 +128,7 @@ def _called(places: Places, folder: str) -> Callable[[str, str], tuple[Part, ...
 
 
 def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
-    """A shell line; what IPython puts into it is not known before."""
+    """Yield the parts of a shell line; HIGH if IPython inserts values, which are unknown until it runs."""
     if _INSERTED.search(command):
         why = "runs a command into which values are put that are not known before"
         yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, places.workspace)
@@ -157,7 +157,7 @@ def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
-    """A magic that changes the environment of later cells."""
+    """Rate a magic that changes the environment of later cells."""
     variable, _, value = rest.replace("=", " ", 1).strip().partition(" ")
     value = value.strip()
     sets = name in {"env", "set_env"} and variable
@@ -167,12 +167,12 @@ def _settled(line: str, name: str, rest: str) -> Part:
 
 
 def _behind_flags(rest: str) -> str:
-    """The statement behind the flags of `%timeit`, which are letters and numbers."""
+    """Return the statement without the preceding flags of `%timeit`, which consist of letters and numbers."""
     return re.sub(r"\A(?:-[a-z]\s*[\d.]*\s+)+", "", rest)
 
 
 def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
-    """A cell whose first line is a magic."""
+    """Rate a cell whose first line is a cell magic."""
     name, _, rest = first.partition(" ")
     if name in _WRITES:
         path = rest.split()[-1].strip("'\"") if rest.split() else ""

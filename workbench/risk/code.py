@@ -1,4 +1,4 @@
-"""Rate code and statements in languages that are not parsed, by the words in them."""
+"""Rate code and statements in languages that are not parsed, by the words they contain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\
 
 
 def rated_code(code: str) -> Rating:
-    """The risk of code in whatever language, by the words in it."""
+    """Return the risk and reason of code in any language, by the words it contains."""
     match = _DANGEROUS_CODE.search(code)
     if match:
         return "HIGH", f"runs code that uses {match[0].strip()[:20]}"
@@ -31,7 +31,7 @@ def rated_code(code: str) -> Rating:
 
 
 def shown_variables(code: str) -> Rating:
-    """Rate code that reads environment variables: MEDIUM, and HIGH for one that is a secret by its name."""
+    """Rate code that reads environment variables: HIGH if one is named like a secret, otherwise MEDIUM."""
     if any(map(holds_secret, _NAMES.findall(code))):
         return "HIGH", "prints a secret"
     return "MEDIUM", "prints variables of the surroundings"
@@ -115,10 +115,10 @@ _BY_KIND: Final[Mapping[Callable[[str], Rating], frozenset[str]]] = {
     _calculator: words("bc dc"),
 }
 STATEMENTS: Final = {name: read for read, names in _BY_KIND.items() for name in names}
-"""How data bases, debuggers and calculators read a text, by program."""
+"""The function that rates the input of a database, debugger or calculator, by program name."""
 
 
 def rated_statements(program: str, text: str) -> Rating:
-    """Return the risk of a text that a data base, a calculator or a debugger reads; LOW for other programs."""
+    """Return the risk of a text that a database, a calculator or a debugger reads; LOW for other programs."""
     read = STATEMENTS.get(program)
     return read(text) if read is not None else ("LOW", "")

@@ -1,6 +1,6 @@
 """Rate a command line: the shell splits it into parts, and the rules of programs rate their words.
 
-A line that fetches or decodes something and runs it afterwards is HIGH as a whole.
+A part that runs what an earlier part of the line downloaded or decoded is HIGH.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PASS_ON: Final = words("tee sponge")
 
 
 def assess_command(text: str, places: Places, folder: str | None = None) -> Assessment:
-    """The rating of a command line that starts in `folder` (the workspace); it never raises."""
+    """Rate a command line that starts in `folder` (default: the workspace); never raises."""
     try:
         return _assessed(text, places, folder or places.workspace)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
@@ -67,7 +67,10 @@ def _parts(text: str, places: Places, folder: str) -> list[Part]:
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:
-    """The parts, HIGH where one runs a file that one before it fetched."""
+    """Return the parts, each rated HIGH if it runs a file that an earlier part downloaded or decoded.
+
+    A part is also HIGH if it deletes files after an earlier part encrypted some.
+    """
     fetched: set[str] = set()
     result: list[Part] = []
     visited = unpacked = encrypted = False
@@ -92,13 +95,13 @@ def runs_downloads(parts: Sequence[Part]) -> list[Part]:
 
 
 def _decodes(part: Part, name: str) -> bool:
-    """Whether it decodes or decrypts something."""
+    """Return whether the part decodes or decrypts something."""
     flags = {word for word in part.words[1:] if word.startswith("-")}
     return name in _DECODERS and (name == "uudecode" or any(_DECODES.fullmatch(flag) for flag in flags))
 
 
 def _targets(part: Part) -> set[str]:
-    """Return where it saves what it fetches: as its flags say, or under the last name of the URL."""
+    """Return the paths to which the part saves a download: as its flags say, or the last name of the URL."""
     named_paths = {path for path in (*part.changes, *part.paths) if not path.endswith(ANY)}
     directories = {path for path in named_paths if posixpath.basename(path) in {"", "."}} | set(part.folders)
     names = {posixpath.basename(word.partition("?")[0]) for word in part.words[1:] if "://" in word}

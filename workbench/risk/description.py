@@ -1,4 +1,4 @@
-"""Rate actions described in JSON, `{"kind": …, "input": …}`; the back end of `ohw risk`."""
+"""Rate actions described in JSON as `{"kind": …, "input": …}`; used by `ohw risk`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINK = re.compile(r"(\S+) -> (/\S+)")
 
 
 def assess_line(line: str, places: Places) -> Assessment:
-    """The rating of one JSON line; one that says nothing understandable is HIGH. It never raises."""
+    """Rate one JSON line; a line that cannot be read is HIGH. Never raises."""
     try:
         read = json.loads(line)
         rate = _KINDS[read["kind"]]
@@ -46,7 +46,7 @@ def _cell(code: str, places: Places) -> Assessment:
 
 
 def _file(described: Mapping[str, Any], places: Places) -> Assessment:
-    """A file action; `setup` may name a link that is to be assumed, as in `lib -> /somewhere`."""
+    """Rate a file action; `setup` may name a link that is assumed to exist, for example `lib -> /somewhere`."""
     link = _LINK.search(str(described.get("setup", "")))
     if link:
         name = link[1] if link[1].startswith("/") else f"{places.workspace}/{link[1]}"
@@ -59,14 +59,14 @@ def _mcp(described: Mapping[str, Any], places: Places) -> Assessment:
 
 
 def _terminal(described: Mapping[str, Any], places: Places) -> Assessment:
-    """A text on its way to the screen: HIGH when it would do more than show."""
+    """Rate a text that would be shown in the terminal: HIGH if it would do more than be displayed."""
     text = str(described["text"])
     hidden = hides(text, colours=True) or ("would become something to click" if has_markup_action(text) else "")
     return one("HIGH", hidden, text) if hidden else Assessment("LOW")
 
 
 def _config(described: Mapping[str, Any], places: Places) -> Assessment:
-    """A file that a folder brings along: what may not come from there is HIGH."""
+    """Rate a settings file that a workspace contains: HIGH if it sets what only the user may set."""
     path, content = str(described["path"]), str(described["content"])
     hidden = hides(content)
     if hidden:

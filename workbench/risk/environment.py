@@ -1,4 +1,4 @@
-"""Environment and shell variables that change what later commands do, and the values they may be given."""
+"""Environment and shell variables that change what later commands do, and the values that are harmless."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SWITCHES = """
     PERL_UNICODE PERL_HASH_SEED PGPORT PGCONNECT_TIMEOUT PGCLIENTENCODING CARGO_BUILD_JOBS GIT_TERMINAL_PROMPT
     GIT_OPTIONAL_LOCKS GIT_LFS_SKIP_SMUDGE HISTCONTROL
 """
-"""Variables of programs that turn something on or off, or say how much of it."""
+"""Variables of programs that only switch something on or off, or set an amount."""
 _FINE = {
     **dict.fromkeys(_SWITCHES.split(), _SWITCH),
     **dict.fromkeys(["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "AWS_PAGER", "GH_PAGER"], r"(?:cat)?"),
@@ -79,17 +79,19 @@ _FINE = {
     "CC": r"cc|(?:gcc|clang)(?:-\d+)?",
     "CXX": r"c\+\+|(?:g|clang)\+\+(?:-\d+)?",
 }
-"""Variables of those that are harmless with such a value, though not for a program that only looks."""
+"""Variables among those above that are not dangerous if the value matches; giving one to a program can be MEDIUM."""
 _FINE_BEGINNINGS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _SEARCHED = {"PYTHONPATH": "Python", "NODE_PATH": "node", "RUBYLIB": "ruby"}
-"""Folders that are searched for code."""
+"""Variables that list directories searched for code, with the program that searches them."""
 _HERE = r"""(?:(?:\$PWD|\$\{PWD\}|\$\(pwd\)|\.)(?:/[\w.@+-]+)*|[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*)/?"""
 _BEHIND = r"(?:/usr|/opt|/snap|/bin|/sbin|(?:\$HOME|\$\{HOME\}|~)/\.?[\w-]+)(?:/[\w.+-]+)*"
 
 
 def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> tuple[Risk, str] | None:
-    """What setting a variable means for the commands after it, or for the one command it stands before; `here` says
-    that they run inside the workspace.
+    """Return the risk and reason of setting a variable, or None if it does not change what other commands do.
+
+    `command` is the one command that gets the variable; if empty, all later commands do. `here` says that they run
+    inside the workspace.
     """
     name = name.partition("[")[0].removesuffix("+")
     if not _POISON.fullmatch(name) or (command and name == ("IFS" if command == "read" else "TMPDIR")):
@@ -104,7 +106,7 @@ def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> 
 
 
 def makes_nameref(word: Word) -> bool:
-    """Return whether a word of `declare` may be the flag -n: what is set by such a name is not seen by its name."""
+    """Return whether a word of `declare` may contain the flag -n, which makes the variable an alias of another."""
     text = word.text
     return text.startswith((UNKNOWN, "-")) and (UNKNOWN in text or "n" in text)
 
@@ -117,7 +119,7 @@ _HARMLESS = re.compile(
     r"GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|(?:GIT_|MAN|SYSTEMD_|AWS_|GH_)?PAGER|LESS|LESSCHARSET|"
     r"PIP_DISABLE_PIP_VERSION_CHECK|PIP_NO_INPUT"
 )
-"""Variables that a program may be given without a change of what it reads, runs or writes."""
+"""Variables that do not change what a program reads, runs or writes."""
 _HARMLESS_VALUE = re.compile(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
 _NO_LETTER = re.compile(r"[^A-Za-z]")
 _TELLS = re.compile(r"[/\s$\0]|\A[-.]")
@@ -125,19 +127,19 @@ _ANY_VALUE = re.compile(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
 
 
 def _is_setting_of(name: str, value: str, command: str) -> bool:
-    """Whether a variable is called like the program it is given to, and may name a file, an option or a machine."""
+    """Return whether a variable is named after the program that gets it and may name a file, option or machine."""
     program = _NO_LETTER.sub("", command.rpartition("/")[2]).casefold()
     own = len(program) > 2 and name.replace("_", "").casefold().startswith(program)
     return own and bool(_TELLS.search(value)) and name not in _FINE and not is_harmless_name(name)
 
 
 def is_harmless_name(name: str) -> bool:
-    """Whether a program may be given a variable of this name, with most values that it has."""
+    """Return whether a variable with this name is harmless to a program with most values."""
     return bool(_HARMLESS.fullmatch(name) or _ANY_VALUE.fullmatch(name))
 
 
 def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]:
-    """What giving a variable to a program means: LOW for a few that are harmless, for what is not known MEDIUM."""
+    """Return the risk and reason of giving a variable to a program: LOW if known as harmless, MEDIUM if unknown."""
     result = poisons(name, value, command)
     if result:
         return result
@@ -150,6 +152,6 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
 
 @cache
 def _searched(name: str) -> str:
-    """Folders of the workspace, and what was there before."""
+    """Return a pattern of values that list workspace directories and the variable's previous value."""
     before = rf"\$(?:{name}|\{{{name}(?::[-+][^}}]*)?\}})"
     return rf"(?:(?:{_HERE}|{before})(?::|\Z))+"

@@ -1,4 +1,4 @@
-"""What git settings say about programs: hooks, included files, and whether a change runs something.
+"""Read git settings: the hooks directories and included files they name, and whether a change is harmless.
 
 Only the usual form of a setting is parsed; anything written in another way is never harmless.
 """
@@ -22,12 +22,12 @@ _INCLUDED = re.compile(r"(?im)^\s*\[\s*include(?:if\s+\"[^\"\n]*\")?\s*\](?:\s*[
 
 
 def hooks_paths(text: str) -> Iterator[str]:
-    """Return the directories of hooks that are set; a relative one is relative to the working tree."""
+    """Return the hooks directories that the settings name; a relative path starts at the working tree."""
     return map(_unquoted, _HOOKS_PATH.findall(text))
 
 
 def included(text: str) -> Iterator[str]:
-    """Return the files of settings that are included, on whatever condition; relative to the file that does."""
+    """Return the settings files that are included under any condition; a relative path starts at the includer."""
     return map(_unquoted, _INCLUDED.findall(text))
 
 
@@ -36,7 +36,7 @@ def _unquoted(value: str) -> str:
 
 
 def is_harmless(before: bytes, after: bytes) -> bool:
-    """Whether no setting that differs makes git run a program, or send commits elsewhere."""
+    """Return whether no changed setting can make git run a program or send commits elsewhere."""
     old, new = _settings(before), _settings(after)
     if old is None or new is None:
         return False
@@ -45,7 +45,7 @@ def is_harmless(before: bytes, after: bytes) -> bool:
         if earlier == now:
             continue
         if _REMOTE_KEY.fullmatch(key):
-            # a remote may come, or go; where commits are sent is not turned round unseen
+            # a remote may be added or removed, but an existing one must not be redirected unnoticed
             if (earlier and now and not key.startswith("branch.")) or not all(map(_REMOTE.fullmatch, now)):
                 return False
         elif not _HARMLESS_KEY.fullmatch(key) or not all(map(_HARMLESS_VALUE.fullmatch, now)):
@@ -58,7 +58,7 @@ _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
 
 
 def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
-    """The settings of a configuration of git; None for what is not plainly read."""
+    """Return the values of each setting in a git configuration; None if it is not in the usual form."""
     if b"\\\n" in content or b"\0" in content:
         return None
     settings: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,7 @@
-"""States of the protected files around a workspace: which there are, what they hold and what changed; only reads.
+"""Find the protected files around a workspace, record what they hold and tell what changed; never writes.
 
-A scan that finds nothing changed costs one lstat per directory and file: a file is read again only when its stat
-differs, or when that says nothing yet (see `stat_keys`). Links to directories are not descended, but for those in the
+A scan that finds no change costs one lstat per directory and file: a file is read again only if its stat differs, or is
+too recent to prove that nothing changed (see `stat_keys`). Links to directories are not followed, unless they stand in
 place of a directory of hooks or of protected files.
 """
 
@@ -21,46 +21,46 @@ from workbench.risk import paths as names
 from workbench.risk.paths import CODE_BEGINNINGS, code_reason, within, words
 
 MOST_DIRECTORIES: Final = 3_000
-"""Directories without protected files that are looked at in each scan, those nearest to the workspace first."""
+"""The maximum number of directories without protected files in each scan, nearest to the workspace first."""
 MOST_NEW_DIRECTORIES: Final = 5_000
-"""Directories that are looked through for the first time in one scan."""
+"""The maximum number of directories that one scan lists for the first time."""
 MOST_FILES: Final = 1_000
-"""Protected files that are compared."""
+"""The maximum number of protected files that are compared."""
 MOST_BYTES: Final = 200_000
-"""The largest file that is read; a larger one is compared by its stat, and cannot be restored."""
+"""The size of the largest file that is read; a larger one is compared by its stat and cannot be restored."""
 _MOST_INCLUDES: Final = 20
-"""Files of settings that those of git name."""
+"""The maximum number of included git settings files that are read."""
 _PASSED_OVER: Final = words(
     "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "
     ".cache .gradle .terraform .next .nuxt .turbo target"
 )
-"""Directories of builds and installs; protected names in them are not the project's."""
+"""Directories made by builds and installs; files with protected names in them do not belong to the project."""
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
 _Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
-"""How a directory is looked through: for protected names, for every file (with all below, or as hooks; `linked` where
-only a link makes it such a directory), or as a git directory or a directory of such.
+"""How a directory is searched: `tree` for protected names, `all` for every file, also below it, `hooks` for every file,
+`linked` as `hooks` for the target of a link, `git` as a git directory, `modules` as a directory of git directories.
 """
 
 _UNLISTED: Final = "unlisted"
-"""The scope of a directory whose files were too many."""
+"""The scope of a directory that was not searched completely, because of a limit."""
 
 
 class PathState(NamedTuple):
-    """What a path holds, and its mode."""
+    """What a path holds, and its mode and stat."""
 
     kind: Literal["file", "link", "other"]
     mode: int
     digest: bytes
-    """Of a file's content or a link's target; empty where it was not read."""
+    """Hash of a file's content or a link's target; empty if it was not read."""
     content: bytes | None
-    """What can be restored; None outside the workspace and for what was not read."""
+    """What can be restored; None if it was not read, or not kept because the path is outside the workspace."""
     key: StatKey
-    """Of its stat."""
+    """The key of the path's stat, for comparison."""
     is_settled: bool
-    """Whether an equal stat means an equal content."""
+    """Whether an equal stat later proves equal content."""
 
     def is_same(self, other: PathState | None) -> bool:
-        """Whether the other holds the same; where the content was not read, whether its stat is equal."""
+        """Return whether the other state holds the same content; if that was not read, whether the stats are equal."""
         if other is None or (self.kind, self.mode) != (other.kind, other.mode):
             return False
         if self.digest and other.digest:
@@ -69,7 +69,7 @@ class PathState(NamedTuple):
 
 
 class PathChange(NamedTuple):
-    """A protected path whose content changed; None where nothing exists."""
+    """A protected path whose content changed, with its states; a state is None if nothing existed."""
 
     path: str
     before: PathState | None
@@ -77,7 +77,7 @@ class PathChange(NamedTuple):
 
     @property
     def is_behind_link(self) -> bool:
-        """Whether the path is the same link as before, and only the file that it leads to changed."""
+        """Whether the path is the same link as before, and only the linked file changed."""
         symlinks = [state.content for state in (self.before, self.after) if state is not None and state.kind == "link"]
         return len(symlinks) == 2 and symlinks[0] is not None and symlinks[0] == symlinks[1]
 
@@ -88,25 +88,25 @@ class _Listing(NamedTuple):
     key: StatKey
     files: tuple[str, ...]
     near: tuple[tuple[str, _Scope], ...]
-    """Directories below of which files are protected, or of some below them: they are looked into first."""
+    """Subdirectories that hold protected files, or may further down; these are searched first."""
     below: tuple[tuple[str, _Scope], ...]
-    """The other directories."""
+    """The other subdirectories."""
 
 
 class Baseline(NamedTuple):
-    """The protected files at one moment, and where they were looked for."""
+    """The protected files at one moment, and the directories that were searched for them."""
 
     files: Mapping[str, PathState]
     scopes: Mapping[str, _Scope]
-    """The scope by which each file was found."""
+    """The scope of the directory in which each file was found."""
     directories: Mapping[str, _Scope]
-    """Every directory that was looked into, or would have been had it existed."""
+    """Every directory that was searched, or would have been if it had existed."""
     listings: Mapping[str, _Listing]
 
     def would_find(self, path: str, scope: _Scope) -> bool:
-        """Whether this scan would have found a file at the path, so that its absence is a fact.
+        """Return whether this scan would have found a file at the path, so that one not found did not exist.
 
-        A hooks path that was set since, or a directory beyond the limit, makes no old file a new one.
+        This keeps old files from counting as new because a hooks path was set since, or a directory was over the limit.
         """
         directory, child = path.rpartition("/")[0], ""
         if directory in self.directories or scope == "linked":
@@ -120,10 +120,10 @@ class Baseline(NamedTuple):
 
 
 class ProtectedFiles:
-    """Finds the protected files of a workspace, its repositories and the home directory; only reads."""
+    """Finds the protected files of a workspace, its repositories and the home directory; never writes."""
 
     def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
-        """`config` is the user's directory of configurations; `settings` are further files that are protected."""
+        """Take the user's configuration directory as `config` and further protected settings files as `settings`."""
         self._workspace = os.path.realpath(workspace)
         self._home = os.path.realpath(home)
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
@@ -142,10 +142,10 @@ class ProtectedFiles:
         self._states: Mapping[str, PathState] = {}
         self._texts: dict[str, tuple[StatKey, str]] = {}
         self._up_to_date: set[str] = set()
-        """Of these, what was read or compared in this scan."""
+        """The paths in `_texts` that were read or compared in this scan."""
 
     def scan(self) -> Baseline:
-        """Return every protected file with its state now, by absolute path."""
+        """Return a baseline with every protected file in its present state."""
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
         self._up_to_date.clear()
         result: dict[str, PathState] = {}
@@ -163,13 +163,13 @@ class ProtectedFiles:
     def _state(self, path: str, scope: _Scope) -> PathState | None:
         is_inside = within(path, self._workspace)
         state = _state(path, self._states.get(path))
-        # of files outside, the content is retained only where the kind of change is judged by it
+        # outside the workspace, content is retained only if it is needed to judge the kind of change
         if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
     def _paths(self, directories: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
-        """All there may be, the files of the workspace before those of the home directory."""
+        """Yield the paths that may be protected files, those of the workspace before those of the home directory."""
         included = self._included()
         for path in (*self._named_files(), *included):
             yield path, "all"
@@ -181,7 +181,7 @@ class ProtectedFiles:
         self._forget_most(visited)
 
     def _named_files(self) -> Iterator[str]:
-        """The files that are protected by their whole path, as far as there are any."""
+        """Yield the existing files that are protected by their whole path."""
         for directory, paths in self._named.items():
             try:
                 info = os.stat(directory)  # noqa: PTH116 - asked for each action
@@ -197,7 +197,7 @@ class ProtectedFiles:
     def _walked(
         self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
     ) -> Iterator[tuple[str, _Scope]]:
-        """Files of these directories and of those below, nearest first; `directories` gets those listed whole."""
+        """Yield the files of these directories and of those below, nearest first; record each one in `directories`."""
         urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
         while urgent or waiting:
             path, scope = (urgent or waiting).popleft()
@@ -218,7 +218,7 @@ class ProtectedFiles:
             directories[path] = scope
 
     def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
-        """Pass over, from now on, those beyond MOST_DIRECTORIES with no protected file in or below them."""
+        """Skip, from now on, directories beyond MOST_DIRECTORIES that have no protected file in or below them."""
         plain = [path for path, scope in visited.items() if scope == "tree"]
         if len(plain) > MOST_DIRECTORIES:
             retained = set(plain[:MOST_DIRECTORIES])
@@ -253,7 +253,7 @@ class ProtectedFiles:
             self._listings.pop(path, None)
             return None
         files, children = _LISTED[scope](path, listed, self._workspace)
-        # one that is too young to rely on is listed again
+        # a directory that changed too recently to rely on its stat is listed again
         children = [each for each in children if each[0] not in self._passed]
         near = tuple(each for each in children if _is_near(*each))
         plain = tuple(each for each in children if not _is_near(*each))
@@ -262,7 +262,7 @@ class ProtectedFiles:
         return listing
 
     def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
-        """The git directories that commands in the workspace use: of a directory above, of a worktree, a hooks path."""
+        """Yield the git and hooks directories that commands in the workspace use, also those of directories above."""
         directory = self._workspace
         for hooks in self._hooks_named((*self._git_settings, *included)):
             yield _beside(directory, hooks), "hooks"
@@ -285,7 +285,7 @@ class ProtectedFiles:
             yield os.path.realpath(f"{git}/hooks"), "linked"
 
     def _git_directory(self, git: str) -> str:
-        """Return the git directory of a `.git`, which is a file in worktrees and submodules."""
+        """Return the git directory of a `.git` path, which is a file in worktrees and submodules."""
         pointed = self._text(git)
         if not pointed.startswith("gitdir:"):
             return git
@@ -296,7 +296,7 @@ class ProtectedFiles:
             yield from git_settings.hooks_paths(self._text(file))
 
     def _included(self) -> list[str]:
-        """The files that the settings of git include, of the user's and of the repository around the workspace."""
+        """Return the files included by the git settings of the user and of the workspace's repository."""
         git = self._git_directory(f"{self._workspace}/.git")
         common = _beside(git, self._text(f"{git}/commondir").strip() or ".")
         waiting = [*self._git_settings, f"{common}/config", f"{git}/config.worktree"]
@@ -307,7 +307,7 @@ class ProtectedFiles:
         return list(dict.fromkeys(waiting[own:]))
 
     def _text(self, path: str) -> str:
-        """The content of a small regular file, read again when its stat differs; empty where there is none."""
+        """Return the first MOST_BYTES of a regular file, reading it only if its stat differs; empty if none exists."""
         if path in self._up_to_date:
             return self._texts[path][1]
         cached = self._texts.get(path, ((), ""))
@@ -327,7 +327,7 @@ class ProtectedFiles:
 
 
 def changes(before: Baseline, after: Baseline) -> list[PathChange]:
-    """Return what differs, by path, without what makes no program run."""
+    """Return the changed paths in order, without changes that cannot make a program run."""
     result = []
     for path in sorted(before.files.keys() | after.files.keys()):
         old, new = before.files.get(path), after.files.get(path)
@@ -344,21 +344,21 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
 
 
 def _is_near(path: str, scope: _Scope) -> bool:
-    """Whether files of the directory are protected, or of some below it: however many others are made, it is found."""
+    """Return whether the directory may hold protected files; it is searched first, before a limit is reached."""
     return scope != "tree" or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
 
 
 _Entry: TypeAlias = tuple[str, bool, bool]
-"""A name in a directory, whether it is a directory itself, and whether it is a link."""
+"""The name of a directory entry, whether it is a directory, and whether it is a link."""
 
 
 def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Protected files of a directory of the workspace, and the directories below it."""
+    """Return the protected files in a workspace directory, and its subdirectories to search."""
     files: list[str] = []
     children: list[tuple[str, _Scope]] = []
     for name, is_directory, is_link in listed:
         whole, folded = f"{path}/{name}", name.casefold()
-        # a link may stand for a directory in which some files are protected
+        # a link may lead to a directory in which some files are protected
         reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
         if is_directory and folded == ".git":
             children.append((whole, "git"))
@@ -371,30 +371,30 @@ def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], l
 
 
 def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Every file of a protected directory, and of those below."""
+    """Return every file of a protected directory, and its subdirectories, which are protected too."""
     files = [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory]
     return files, [(f"{path}/{name}", "all") for name, is_directory, _ in listed if is_directory]
 
 
 def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Every file of a directory of hooks, which may be any directory: those below are what they are without it."""
+    """Return every file of a hooks directory; its subdirectories are searched as usual if in the workspace."""
     children = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
     return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], children
 
 
 def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """What makes git run something; objects, index and refs change with each use."""
+    """Return what makes git run something; objects, index and refs are left out, as they change with each use."""
     children: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
     children.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]
-    # a link in the place of one of the directories
+    # a link may replace one of the directories
     directories = ("hooks", "info", "modules")
     files += [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory and name in directories]
     return files, children
 
 
 def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """The git directories of submodules and worktrees, whose names may hold a slash."""
+    """Return the git directories of submodules and worktrees, whose names may contain slashes."""
     children: list[tuple[str, _Scope]] = []
     for name, is_directory, _ in listed:
         if is_directory:
@@ -415,7 +415,10 @@ _LISTED: Mapping[_Scope, _Listed] = {
 
 
 def _state(path: str, known: PathState | None) -> PathState | None:
-    """What the path holds, None for nothing; of a link to a file also what that holds."""
+    """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
+
+    `known` is the path's earlier state; it is returned again if the stat proves that nothing changed.
+    """
     try:
         info = os.lstat(path)
         key, is_settled, target = stat_key(info), has_settled(info), None
@@ -467,7 +470,7 @@ def _beside(directory: str, path: str) -> str:
 
 
 def _is_inert(change: PathChange) -> bool:
-    """Whether what changed makes no program run: samples of hooks, branches and remotes of git, hosts met by ssh."""
+    """Return whether a change cannot make a program run: sample hooks, git branches and remotes, known ssh hosts."""
     directory, _, name = change.path.rpartition("/")
     if change.after is not None and change.after.kind == "link":
         return False
@@ -485,7 +488,7 @@ def _is_inert(change: PathChange) -> bool:
 
 
 def _is_plain_pointer(change: PathChange) -> bool:
-    """What `git worktree add` writes."""
+    """Return whether the file holds one line, as `git worktree add` writes it."""
     content = change.after.content if change.after else None
     return content is not None and re.fullmatch(rb"[^\0\n]+\n?", content) is not None
 

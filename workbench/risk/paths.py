@@ -1,4 +1,4 @@
-"""Rate reading, writing or deleting a path by where it really leads: links resolved, case folded."""
+"""Rate reading, writing or deleting a path, with links resolved and case ignored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.protocol.risk import Risk
 
 
 def words(text: str, between: str | None = None) -> frozenset[str]:
-    """A set of words for a table."""
+    """Split a text into a set of words, for tables."""
     return frozenset(text.split(between))
 
 
@@ -30,7 +30,7 @@ SECRET_NAMES = frozenset(
 SECRET_BEGINNINGS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".env.", "ssh_host_")
 SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".keychain", ".keychain-db", ".gpg", ".asc")
 PUBLIC_ENDINGS = (".pub", ".example", ".sample", ".template", ".dist", ".md", ".py")
-"""What is public although its name begins like a secret: `id_rsa.pub`, `.env.example`."""
+"""Endings of files that are public although their names start like a secret's: `id_rsa.pub`, `.env.example`."""
 
 SECRET_FOLDERS = frozenset(
     words(
@@ -166,7 +166,7 @@ MADE_AGAIN = frozenset(
         "package-lock.json yarn.lock pnpm-lock.yaml uv.lock poetry.lock"
     )
 )
-"""Folders that a build or an install makes again."""
+"""Files and directories that a build or an install creates again."""
 MADE_AGAIN_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
 
 HOME_FILES = words(
@@ -191,7 +191,7 @@ CONFIG_FILES = words(
         for name in ("settings.json", "tasks.json", "mcp.json", "keybindings.json")
     )
 )
-"""Files below the directory of configurations."""
+"""Protected files below the configuration directory."""
 CONFIG_DIRECTORIES = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
 HOME_DIRECTORIES = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
 ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")
@@ -205,37 +205,37 @@ _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mo
 _REMEMBERED = 2_048
 _CODE_DIRECTORIES = frozenset(CODE_FOLDERS)
 CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
-"""The first directories of protected paths, which are protected themselves where they are links."""
+"""The first directory of each protected path; such a directory is itself protected if it is a link."""
 _CODE_ENDINGS = tuple(CODE_ENDINGS)
 _OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
-"""The three that each process has, and the one that a process substitution stands for."""
+"""The three descriptors of every process, and the one used for a process substitution."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
 @dataclass(frozen=True)
 class Places:
-    """The folders a rating depends on; `links` are assumed besides those on disk (path -> target)."""
+    """The directories a rating depends on; `links` (path -> target) are assumed in addition to those on disk."""
 
     workspace: str
     home: str
     links: Mapping[str, str] = field(default_factory=dict)
     known: dict[str, str] | None = field(default=None, compare=False, repr=False)
-    """Real paths found already, while one action is looked at."""
+    """Cache of real paths, used while one action is rated; None disables it."""
 
     def remembering(self) -> Places:
-        """The same, asking the disk once for each path: for one action, as the next may find other links."""
+        """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
         return replace(self, known={}, links=dict(self.links))
 
     def assume(self, link: str, target: str | None) -> None:
-        """From here on a link is to be assumed, or with None none; for one that `remembering` has made."""
+        """Assume a link from now on, or none if `target` is None; call this only on a copy from `remembering`."""
         others = {name: leads for name, leads in self.links.items() if name != link}
         object.__setattr__(self, "links", others if target is None else {**others, link: target})
         if self.known is not None:
             self.known.clear()
 
     def resolved(self, path: str) -> str:
-        """The real path, also of what does not exist yet; the path itself where that cannot be found out."""
+        """Return the real path, even if nothing exists there; the path itself if it cannot be determined."""
         if self.known is None:
             return self._looked_up(path)
         result = self.known.get(path)
@@ -248,7 +248,7 @@ class Places:
             if within(path, link):
                 path = target + path[len(link) :]
         if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
-            return path  # where it leads is another place for the program that opens it
+            return path  # it leads somewhere else for the program that opens it
         directory, _, name = path.rpartition("/")
         if self.known is not None and directory.startswith("/") and name not in {"", ".", ".."}:
             return self._below(f"{self.resolved(directory).rstrip('/')}/{name}")
@@ -256,11 +256,11 @@ class Places:
 
     @staticmethod
     def _below(path: str) -> str:
-        """Return the real path of an entry of a directory that is already resolved: few entries are links."""
+        """Return the real path of an entry in a resolved directory; quick, because few entries are links."""
         return facts.real_path(path) if facts.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
-        """The risk of reading an absolute path; `deep` when all that is below it is read too."""
+        """Return the risk and reason of reading an absolute path; `deep` says that everything below is read too."""
         real = self.resolved(path)
         if is_secret(real) or (path != real and is_secret(path)):
             return "HIGH", "reads what holds secrets"
@@ -282,7 +282,7 @@ class Places:
         return "MEDIUM", "reads outside the workspace"
 
     def writing(self, path: str) -> Rating:
-        """The risk of writing an absolute path."""
+        """Return the risk and reason of writing to an absolute path."""
         real = self.resolved(path)
         if real in _HARMLESS_DEVICES or real.startswith("/dev/fd/") or path in _HARMLESS_DEVICES:
             return _descriptor(real)
@@ -300,8 +300,10 @@ class Places:
         return "HIGH", "writes outside the workspace"
 
     def deleting(self, path: str, *, deep: bool = False) -> Rating:
-        """The risk of deleting an absolute path; `deep` with all that is below it. A pattern may "
-        "stand in the path."""
+        """Return the risk and reason of deleting an absolute path, which may contain a pattern.
+
+        `deep` says that everything below is deleted too.
+        """
         risk, reason = self.writing(path)
         if risk == "HIGH":
             return risk, reason.replace("writes outside", "deletes outside")
@@ -316,7 +318,7 @@ class Places:
         return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
-        """Whether to write it is asked about in every mode; `deep` with all that is below it."""
+        """Return whether writing to the path needs approval in every mode; `deep` if everything below changes too."""
         real = self.resolved(path)
         return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 
@@ -331,13 +333,13 @@ def _descriptor(path: str) -> Rating:
 
 
 def within(path: str, folder: str) -> bool:
-    """Whether a path is the folder or below it."""
+    """Return whether a path is `folder` or lies below it."""
     return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def is_secret(path: str) -> bool:
-    """Whether a file of this name usually holds keys, tokens or passwords, or is a folder of such."""
+    """Return whether a path by its name usually holds keys, tokens or passwords, or is a directory of such files."""
     folded = path.casefold()
     name = _name(folded.rstrip("/"))
     if name in SECRET_NAMES and not name.endswith(PUBLIC_ENDINGS):
@@ -367,7 +369,7 @@ def _reading_device(real: str) -> Rating:
 
 @lru_cache(maxsize=_REMEMBERED)
 def code_reason(path: str) -> str:
-    """Why a path is protected by its name; empty when it is not."""
+    """Return why a path is protected by its name; empty if it is not protected."""
     folded = path.casefold()
     parts = folded.split("/")
     if not _CODE_DIRECTORIES.isdisjoint(parts):
@@ -387,6 +389,6 @@ def _name(path: str) -> str:
 
 
 def is_made_again(path: str) -> bool:
-    """Whether a build or an install makes again what is called so."""
+    """Return whether a file or directory of this name can be created again by a build or an install."""
     name = _name(path.rstrip("/"))
     return name in MADE_AGAIN or name.endswith(MADE_AGAIN_ENDINGS)

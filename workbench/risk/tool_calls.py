@@ -1,4 +1,4 @@
-"""The local rating of a tool's call, by the effects that the tool declares; else by its annotations and arguments."""
+"""Rate a tool call by the effects that the tool declares, or else by the tool's annotations and the arguments."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _DOES: Mapping[str, str] = {
     "C-Z": "stops the program that runs, and leaves it waiting",
     "C-D": "ends what is typed into the program that runs, which may end it or make it go on",
 }
-"""Keys by what they do; the others move or delete what is not submitted yet, or depend on the program."""
+"""What a key does; keys not listed move within or delete text not yet submitted, or depend on the program."""
 _KEY = re.compile(r"C-[a-zA-Z]|ENTER")
 _UNKNOWN = Assessment("UNKNOWN")
 _NO_RATING: Final = "the tool rates its call in a way that cannot be read"
 _HEIGHT: Final[tuple[Risk, ...]] = ("LOW", "UNKNOWN", "MEDIUM", "HIGH")
-"""Not knowing is no low risk."""
+"""The risks in ascending order; UNKNOWN ranks above LOW, because an unknown risk is not a low one."""
 
 
 class RatingContext(NamedTuple):
-    """Where a call would run."""
+    """The directories in which a call would run."""
 
     workspace: str
     directory: str = ""
-    """Where its shell is; the workspace when empty."""
+    """The working directory of the call's shell; the workspace if empty."""
 
     @property
     def starts_in(self) -> str:
@@ -55,12 +55,12 @@ class RatingContext(NamedTuple):
 
     @property
     def for_tool(self) -> AssessmentContext:
-        """The same for the tool, which declares its effects."""
+        """The context in the form that a tool needs to declare its effects."""
         return AssessmentContext(self.workspace, self.starts_in)
 
 
 def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Assessment:
-    """Return the rating of a tool's call; UNKNOWN when nothing is known of it here. Never raises."""
+    """Return the rating of a tool call; UNKNOWN if nothing is known about it. Never raises."""
     try:
         return _assessed(tool, arguments, Places(context.workspace, str(Path.home())), context.starts_in)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
@@ -68,9 +68,9 @@ def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingCo
 
 
 def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> str:
-    """Return what a rating reads of the tool besides the arguments, as text: equal texts, equal ratings.
+    """Return as text what a rating depends on besides the arguments; calls with equal texts are rated equally.
 
-    Raises whatever the code of the tool raises.
+    Raises whatever the tool's own code raises.
     """
     effects = tuple(tool.assess(arguments, context.for_tool))
     return repr((_is_ours(tool), tool.is_read_only, tool.annotations, effects))
@@ -83,9 +83,10 @@ def executed_by(
     context: RatingContext,
     beneath: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """Return the files that a call, `rated` so, would execute or read as code, each with a hash of its content.
+    """Return the files that a call would execute or read as code, each with a hash of its content, by path.
 
-    Of a file that earlier actions write (`beneath`: path -> text) it is the hash of what these will leave.
+    `rated` is the call's rating. `beneath` maps paths that earlier actions will write to their future text; such a
+    file's hash is that of the future text.
     """
     effects = _effects(tool, arguments, context)
     lines = [each.line if isinstance(each, RunsCommand) else each.text for each in effects if _is_command(each)]
@@ -99,7 +100,7 @@ def executed_by(
 
 
 def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Sequence[Effect]:
-    """Return what the tool says its call does; nothing where its own code fails, which `assess` rates."""
+    """Return the effects that the tool declares; none if its own code fails, which `assess` rates."""
     try:
         return tuple(tool.assess(arguments, context.for_tool))
     except Exception:  # noqa: BLE001 - code of a tool
@@ -120,12 +121,12 @@ def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], paths: Places,
 
 
 def _is_ours(tool: ToolDefinition) -> bool:
-    """Whether the tool's code is part of this program; see `workbench.tools.effects` for what follows."""
+    """Return whether the tool's code is part of this program; `workbench.tools.effects` says why that matters."""
     return type(tool).__module__.startswith("workbench.")
 
 
 def _highest(rated: Iterable[Assessment]) -> Assessment:
-    """Return one assessment of all parts, with the highest risk and the reasons for it."""
+    """Combine assessments into one with all parts, the highest risk and the reasons for it."""
     first, *others = rated
     for each in others:
         high = max(first, each, key=_height)
@@ -137,9 +138,9 @@ def _highest(rated: Iterable[Assessment]) -> Assessment:
 
 
 def _raised(unrated: Assessment, declared: Assessment) -> Assessment:
-    """Return what a tool of somebody else says of its call, but no lower than if it had said nothing."""
-    # `max` returns the first of equals: what is known without the tool. The name of a server is dropped, because rules
-    # that allow a tool of a server go by it.
+    """Return the rating that a third-party tool declares, but no lower than if it had declared none."""
+    # Of equals, `max` returns the first, which is known without the tool. The server's name is dropped, because rules
+    # use it to allow tools of that server.
     highest = max(unrated, declared, key=_height)
     return Assessment(highest.risk, highest.reasons, (*unrated.parts, *declared.parts))
 
@@ -160,7 +161,7 @@ def _command(effect: RunsCommand, paths: Places, directory: str) -> Assessment:
 
 
 def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
-    """Return the rating of typing into the programs that run; a key is rated by what it does."""
+    """Return the rating of typing into the running programs; a single key is rated by what it does."""
     key = effect.text.strip()
     if _MOVES.fullmatch(key):
         return Assessment("LOW")
@@ -172,7 +173,7 @@ def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
 
 
 def _code(effect: RunsPython, paths: Places, directory: str) -> Assessment:
-    """Return the rating of Python code, and of the interpreter where the workspace brings it."""
+    """Return the rating of Python code, and also of the interpreter if the workspace provides it."""
     from workbench.risk.cells import assess_cell, assess_python
 
     rated = (assess_cell if effect.is_cell else assess_python)(effect.code, paths, directory)
@@ -221,7 +222,7 @@ _RATERS: Final[Mapping[type, Callable[[Any, Places, str], Assessment]]] = {
 
 
 def _by_its_hints(tool: ToolDefinition) -> Assessment:
-    """Return HIGH for a tool that says of itself that it destroys; a default of the protocol says nothing."""
+    """Return HIGH if the tool declares itself destructive, otherwise UNKNOWN; a protocol default does not count."""
     hints = tool.annotations
     if hints.destructiveHint and "destructiveHint" in hints.model_fields_set:
         return one("HIGH", "the tool says of itself that it destroys")

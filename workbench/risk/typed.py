@@ -1,6 +1,6 @@
-"""Rate text that is typed into a running program, by that program: a shell, a language, a database, a pager.
+"""Rate text that is typed into a running program, such as a shell, a language, a database or a pager.
 
-Text for a program that is not known here is UNKNOWN, or HIGH where it would be HIGH as a command.
+Text for a program that this module does not know is UNKNOWN, or HIGH if it would be HIGH as a command.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ELSEWHERE: Final = "runs on another machine or in a container"
 
 
 class Waiting(NamedTuple):
-    """The program in the foreground of a terminal: its words, and the directory it is in."""
+    """The program in the foreground of a terminal: the words of its command line, and its working directory."""
 
     words: tuple[str, ...] = ()
     folder: str = ""
 
 
 def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder: str) -> Assessment:
-    """Return the rating of a text for the programs that may read it, the highest of all; never LOW."""
+    """Return the highest rating of a text among the programs that may read it; never LOW."""
     result = [_rated(text, each, places, each.folder or folder) for each in programs]
     ratings = [each for each in result if each is not None]
     if not ratings or len(ratings) < len(result):
@@ -46,7 +46,7 @@ def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder:
 
 
 def _is_high(program: Waiting, places: Places, folder: str) -> bool:
-    """Whether the command that waits for an answer is HIGH itself: a yes lets it go on."""
+    """Return whether the command that waits for an answer is itself HIGH, because a yes lets it continue."""
     from workbench.risk.commands import assess_command
 
     return bool(program.words) and assess_command(shlex.join(program.words), places, folder).risk == "HIGH"
@@ -73,13 +73,13 @@ def _rated(text: str, program: Waiting, places: Places, folder: str) -> Assessme
 
 
 def _name(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """The name of the program without folder and version, and the words behind it."""
+    """Return the program's name in lower case without directory and version, and the words after it."""
     first = argv[0].lstrip("-").rpartition("/")[2] if argv else ""
     return re.sub(r"[-.]?[\d.]+\Z", "", first).casefold(), list(argv[1:])
 
 
 def _runs_a_file(rest: Sequence[str]) -> bool:
-    """Whether an interpreter runs a script or code, so that this reads the text and not the interpreter."""
+    """Return whether an interpreter runs a script or code, which then reads the text instead of the interpreter."""
     if any(re.fullmatch(r"-\w*i\w*|--interactive", word) for word in rest):
         return False
     return any(not word.startswith(("-", "+")) or word in {"-c", "-e", "-m", "--eval"} for word in rest)
@@ -96,7 +96,7 @@ def _shell(text: str, places: Places, folder: str) -> Assessment:
 
 
 def _python(name: str, rest: list[str], text: str, places: Places, folder: str) -> Assessment | None:
-    """The prompt of Python, of IPython or of its debugger; a script that reads its input is not known."""
+    """Rate text for the prompt of Python, IPython or pdb; return None if a script reads the text instead."""
     from workbench.risk.cells import assess_cell, assess_python
 
     debugs = name in {"pdb", "ipdb"} or (rest[:1] == ["-m"] and rest[1:2] in (["pdb"], ["ipdb"]))
@@ -149,7 +149,7 @@ def _pager(text: str) -> tuple[Risk, str]:
 
 
 _SEARCHES: Final = re.compile(r"^\d*[/?&][^\x00-\x1f\x7f-\x9f]*$", re.MULTILINE)
-"""Lines that search, or show only what fits; a control code may end the search, so that the rest are keys."""
+"""Lines that search or filter; excludes control codes, which may end the search and turn the rest into keys."""
 
 
 def _editor(text: str) -> tuple[Risk, str]:
@@ -162,7 +162,7 @@ _OF_EDITOR: Final = (
     r":set? (?:no|inv)?(?:number|nu|relativenumber|rnu|wrap|list|hlsearch|hls|incsearch|ignorecase|ic|smartcase|paste|"
     r"spell|cursorline|expandtab|autoindent|ruler|(?:tabstop|ts|shiftwidth|sw|textwidth|tw)=\d+)"
 )
-"""What moves, shows, searches, saves or ends; an option not listed here may name a program or a file."""
+"""Commands that move, show, search, save or quit; options not listed here may name a program or a file."""
 
 
 _SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash busybox")

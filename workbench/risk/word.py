@@ -1,4 +1,4 @@
-"""One word of a command, as far as its value is known before the command runs."""
+"""A word of a command, with as much of its value as is known before the command runs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from typing import NamedTuple
 
 UNKNOWN = "\0"
-"""Stands in a word for what only the shell will know; commands with a real NUL are refused before."""
+"""Stands in a word for content known only to the shell; commands with a real NUL are rejected earlier."""
 
 
 class Word(NamedTuple):
-    """One word: its text (UNKNOWN for what is not known), and what the shell may still make of it."""
+    """A word of a command: its text, with UNKNOWN for unknown content, and how the shell may still expand it."""
 
     text: str
     raw: str
     is_pattern: bool = False
     runs: bool = False
-    """Whether a command inside it is run to make it."""
+    """Whether the shell runs a command to expand the word."""
 
     @property
     def is_literal(self) -> bool:
@@ -25,7 +25,7 @@ class Word(NamedTuple):
 
     @property
     def names_secret(self) -> bool:
-        """Whether it holds a variable that by its name keeps a secret."""
+        """Whether the word contains a variable that is named like a secret."""
         return "$" in self.raw and bool(_SECRET_VARIABLE.search(self.raw))
 
 
@@ -35,5 +35,5 @@ _SECRET_VARIABLE = re.compile(
 
 
 def literal(text: str) -> Word:
-    """A word that means itself."""
+    """Return a word that the command receives exactly as `text`."""
     return Word(text, text)

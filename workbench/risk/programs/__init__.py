@@ -1,4 +1,4 @@
-"""What is known of programs, one module a family: how each rates its words; `judge` holds them together for the shell.
+"""Rules that rate the calls of programs, one module for each family of programs; `judge` combines them for the shell.
 
-A rule is a row of a table or a function of the call. Nothing here knows how a command line is parsed.
+A rule is a table row or a function of the call. The rules do not depend on how a command line is parsed.
 """

@@ -26,7 +26,7 @@ _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_ex
 
 
 def _prints(call: Call) -> None:
-    """echo and printf: harmless, but for control codes, secrets and a variable whose name is a command."""
+    """Rate echo and printf: harmless except for control codes, secrets and a variable name that runs a command."""
     for word in call.words:
         call.use(word, "text")
         if _CONTROL.search(word.text):
@@ -49,7 +49,7 @@ def _name_recognized(call: Call, words: list[Word]) -> None:
 
 
 def _names(call: Call) -> None:
-    """A builtin that takes names of variables: a subscript may run a command, and what was known is gone."""
+    """Rate names of variables, whose subscripts may run commands, and forget all known values."""
     call.scan.forget()
     if call.name in MAKES_NAMEREFS and any(makes_nameref(word) for word in call.words):
         call.raise_to("HIGH", NAMEREF)
@@ -70,7 +70,7 @@ def _read(call: Call) -> None:
 
 
 def _filled(call: Call, values: str) -> None:
-    """Assign what is read to the variables; a name with a subscript is evaluated first."""
+    """Assign the input to the named variables; the subscript of a name is evaluated first."""
     options, operands = call.options(Spec(values=words(values) | {"-a", "-C", "-c", "-O", "-s"}))
     named = [option.value for option in options if option.flag == "-a" and option.value]
     for word in [*named, *operands]:
@@ -86,13 +86,13 @@ def _filled(call: Call, values: str) -> None:
 
 
 def _is_fed(call: Call) -> None:
-    """Its input may be given anywhere in the line: after an enclosing loop, before a pipe."""
+    """Look for a quoted command in the whole line, because input may come after a loop or through a pipe."""
     if holds_command(call.stdin or "") or quotes_command(call.scan.reader.source.decode(errors="replace")):
         call.raise_to("HIGH", RUNS)
 
 
 def _let(call: Call) -> None:
-    """Each word is a sum."""
+    """Rate `let`: each word is an arithmetic expression."""
     for word in call.words:
         call.scan.origins.reckon(word.raw.strip("\"'"))
     _names(call)
@@ -190,7 +190,7 @@ def _set(call: Call) -> None:
 
 
 def _options_set(call: Call, texts: list[str]) -> None:
-    """Options of the shell: those that make it stricter, or show what it does, are harmless; the others last."""
+    """Rate shell options: those that make it stricter or show what it does are harmless, all others MEDIUM."""
     for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, texts):
         if not _HARMLESS_SET.fullmatch(text):
             call.raise_to("MEDIUM", _LASTS)
@@ -229,7 +229,7 @@ def _compgen(call: Call) -> None:
 
 
 def _sets_a_limit(call: Call) -> None:
-    """`umask` and `ulimit` print a limit, or with a value change it for all later commands."""
+    """Rate `umask` and `ulimit`, which print a limit or, with a value, change it for all later commands."""
     if any(not word.text.startswith("-") for word in call.words):
         call.raise_to("MEDIUM", _LASTS)
 

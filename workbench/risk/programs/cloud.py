@@ -1,4 +1,4 @@
-"""Rules for containers, clusters, clouds and databases: nothing they change can be undone from here."""
+"""Rules for containers, clusters, clouds and databases, whose changes cannot be undone from this machine."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def _docker(call: Call) -> None:
 _INSPECTS = re.compile(
     r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
 )
-"""Formats that show nothing of the variables that a container was given."""
+"""Formats that do not print the environment variables of a container."""
 
 
 def _in_container(call: Call, at: int) -> None:
-    """A command in a container that is in use: what it deletes or writes there cannot be taken back."""
+    """Rate a command in a running container, where deleting or writing files cannot be undone."""
     rest = call.words[at:]
     while rest and rest[0].text.startswith("-"):
         flag = rest.pop(0).text
@@ -143,7 +143,7 @@ _KUBE_SECRET = re.compile(r"(?:[\w.,-]+,)?secrets?(?:\.v1\w*)?(?:[/,].*)?")
 
 
 def _kubectl(call: Call) -> None:
-    """`get secret/x` and `get pods,secrets` read secrets too."""
+    """Rate kubectl; `get secret/x` and `get pods,secrets` read secrets too."""
     strings = [word.text for word in call.words]
     if "get" in strings[:1] and any(_KUBE_SECRET.fullmatch(text) for text in strings[1:]):
         call.raise_to("HIGH", "reads secrets")
@@ -169,7 +169,7 @@ _DUMP = Spec(
 
 
 def _redis(call: Call) -> None:
-    """Only known read verbs are queries; input and all other verbs may change or delete data."""
+    """Rate redis-cli: MEDIUM for known read verbs; all else may change or delete data."""
     options, operands = call.options(Spec(values=words("-h -p -n -a -u -r -i --user --pass")))
     verb = operands[0].text.casefold() if operands else ""
     odd = {option.flag for option in options} & {"--eval", "--rdb", "--pipe", "-x", "-X", "--functions-rdb"}
@@ -200,14 +200,14 @@ _STATUS: dict[str, frozenset[str]] = {
     "incus": words("list|info|version", "|"),
     "kubectl": words("config current-context|version|cluster-info", "|"),
 }
-"""Words of programs that keep secrets or services, by which they only say how things are."""
+"""Verbs by which programs that hold secrets or manage services only report their status."""
 
 
 def or_status(other: Rule) -> Rule:
-    """A rule by which the help of a program is LOW and its status MEDIUM; all else is as `other` says."""
+    """Return a rule that rates a program's help as LOW, its status as MEDIUM and all else by `other`."""
 
     def rule(call: Call) -> None:
-        """Rate the help, the status, or what else the program does."""
+        """Rate help and status, or apply the other rule."""
         strings = [word.text for word in call.words]
         status_verbs = _STATUS.get(call.name, frozenset())
         plain = all(word.is_literal for word in call.words)
@@ -234,7 +234,7 @@ def _only_flags(texts: list[str]) -> bool:
 
 
 def _ansible(call: Call) -> None:
-    """What only checks or lists plays changes nothing."""
+    """Rate Ansible: MEDIUM if it only checks or lists plays, otherwise HIGH."""
     looks = words("--syntax-check --list-tasks --list-hosts --list-tags --graph")
     if looks.isdisjoint(word.text for word in call.words):
         call.apply(_HIGH)
@@ -243,7 +243,7 @@ def _ansible(call: Call) -> None:
 
 
 def _aws(call: Call) -> None:
-    """Clouds: `aws SERVICE VERB`, `gcloud GROUP… VERB`: what only lists or describes is MEDIUM."""
+    """Rate cloud clients (`aws SERVICE VERB`, `gcloud GROUP… VERB`): MEDIUM if they only list or describe."""
     if asks_help(call.words) or (call.name == "aws" and [word.text for word in call.words[-1:]] == ["help"]):
         return
     rest = [word.text for word in call.words if not word.text.startswith("-")]

@@ -32,7 +32,7 @@ def _rm(call: Call) -> None:
     for word in operands:
         _deleted(call, word, deep=deep)
     if not operands:
-        call.takes_away(Word(".", "."))  # what another program gives it
+        call.takes_away(Word(".", "."))  # another program supplies the paths
 
 
 def _deleted(call: Call, word: Word, *, deep: bool) -> None:
@@ -53,7 +53,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
 
 
 def _is_lock(call: Call, path: str) -> bool:
-    """A lock that git left behind: it holds nothing."""
+    """Return whether the path is a lock file of git, which holds no content."""
     directory = f"{call.scan.places.workspace}/.git/"
     real = call.scan.places.resolved(path)
     return real.startswith(directory) and bool(_LOCK.fullmatch(real[len(directory) :]))
@@ -75,7 +75,7 @@ def _cp(call: Call) -> None:
 
 
 def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bool:
-    """`cp .env.example .env` where there is none yet: nothing of worth is lost."""
+    """Rate `cp .env.example .env` if nothing is overwritten, and return whether the call is such a copy."""
     temporary, path = f"{target.text}.", call.scan.absolute(target)
     template = source.text.startswith(temporary) and source.text[len(temporary) :] in _TEMPLATES
     if not template or path is None or not source.is_literal or not target.is_literal:
@@ -93,7 +93,7 @@ def _target(options: list[GivenOption]) -> Word | None:
 
 
 def _written_into(call: Call, target: Word, sources: list[Word], *, deep: bool = False) -> None:
-    """The target, and what the sources are called when it is a folder."""
+    """Rate writing to the target and, in case it is a directory, to the sources' names below it."""
     path = call.scan.absolute(target)
     if path and [source.text for source in sources] == ["/dev/null"] and is_code(call.scan, path):
         call.raise_to("HIGH", EMPTIES)
@@ -121,7 +121,7 @@ def _mv(call: Call) -> None:
 
 
 def _leads_out(call: Call, source: Word, target: Word) -> bool:
-    """Whether something of the workspace is moved out of it, which takes it away."""
+    """Return whether the source is moved out of the workspace, which amounts to deleting it."""
     paths = (call.scan.absolute(source), call.scan.absolute(target))
     inside = [
         path is not None and within(call.scan.places.resolved(path), call.scan.places.workspace) for path in paths
@@ -130,7 +130,7 @@ def _leads_out(call: Call, source: Word, target: Word) -> bool:
 
 
 def _is_directory(word: Word) -> bool:
-    """Whether a word may be a folder, by its name; what is there is looked at besides."""
+    """Return whether a word may name a directory, judged by the name alone."""
     return "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
 
 
@@ -150,7 +150,7 @@ def _ln(call: Call) -> None:
 
 
 def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
-    """What the rest of the line does with the new name it does with what that leads to."""
+    """Assume the new link for the rest of the line, so that using its name counts as using its target."""
     path = call.scan.absolute(name)
     leads = None if UNKNOWN in target.text else call.scan.absolute(target)
     if path is None or leads is None:
@@ -242,7 +242,7 @@ _ONLY_CHECKS = {
 
 
 def _format(call: Call) -> None:
-    """A formatter rewrites its operands unless a flag makes it only check them."""
+    """Rate a formatter, which rewrites its operands unless a flag makes it only check them."""
     original = {word.text for word in call.words}
     writes = original & {"-w", "--write", "-i", "--in-place"}
     if original & _ONLY_CHECKS.get(call.name, frozenset()) and not writes:
@@ -359,7 +359,7 @@ def _tar(call: Call) -> None:
 
 
 def _taken_away(call: Call, word: Word) -> None:
-    """Rate what is packed and then deleted like what is deleted; a name with a dot is taken for a file."""
+    """Rate a file that is packed and then deleted like a deletion; a name with a dot counts as a file."""
     call.takes_away(word, all_of_it=True)
     path = call.scan.absolute(word)
     is_directory = "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
@@ -367,7 +367,7 @@ def _taken_away(call: Call, word: Word) -> None:
 
 
 def _old_style(letters: str, rest: list[Word]) -> list[Word]:
-    """`tar xzf a.tgz` as `tar -x -z -f a.tgz`."""
+    """Return the words of `tar xzf a.tgz` in the form `-x -z -f a.tgz`."""
     temporary: list[Word] = []
     remaining = list(rest)
     for letter in letters:

@@ -1,4 +1,4 @@
-"""Rules for `find`, `fd` and `grep`: what they do with the files they find, and which files those are."""
+"""Rules for `find`, `fd` and `grep`: which files they find and what they do with these."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _ENTRY = "found-file"
 
 
 class FindQuery(NamedTuple):
-    """What `find` finds: below which folders, and of which names as far as that is certain."""
+    """Describes what `find` finds: the directories in which it searches, and the names if they are certain."""
 
     starts: Sequence[Word]
     name: str = ""
-    """A pattern of the shell for the names; empty where that alone does not say it."""
+    """A glob pattern for the names; empty if one pattern cannot describe them."""
     is_flat: bool = False
-    """Whether it looks in the folders themselves only."""
+    """Whether it searches only the directories themselves, not below."""
     is_empty: bool = False
-    """Whether only what is empty is found."""
+    """Whether it finds only empty files and directories."""
     paths: tuple[str, ...] = ()
-    """Patterns for the paths or names, where there are several or they may be turned round."""
+    """All patterns for paths or names, even if they are combined or negated."""
 
     def files(self, start: Word) -> str:
-        """The files below one of the folders, as a pattern where one can say it."""
+        """Return a path or pattern for the files found below the directory `start`."""
         directory = start.text.rstrip("/") or "/"
         return f"{directory}/{'' if self.is_flat or not self.name else '**/'}{self.name or _ENTRY}"
 
 
 def find(call: Call) -> None:
-    """Rate each predicate that does something."""
+    """Rate `find` by its start directories and by each predicate that acts on files."""
     rest, starts = list(call.words), []
     while rest and (rest[0].text in {"-L", "-P", "-H"} or not rest[0].text.startswith(("-", "(", "!", ","))):
         word = rest.pop(0)
@@ -67,7 +67,7 @@ def _entry(starts: Sequence[Word], words: Sequence[Word]) -> FindQuery:
 
 
 def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
-    """One predicate of find; what is left behind it."""
+    """Rate one predicate of find, and return the words after it."""
     name = rest[0].text
     if name in _RUNS:
         end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
@@ -90,7 +90,7 @@ def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
 
 
 def _deletes(call: Call, found: FindQuery) -> None:
-    """Names that a build makes again, a single name, or those of one folder alone can be had again; others cannot."""
+    """Rate deleting what is found: MEDIUM if builds make it again, or if it is few or empty files, else HIGH."""
     where = ", ".join(start.text for start in found.starts)
     is_temporary = all(is_made_again(start.text) for start in found.starts)
     if found.is_empty:
@@ -112,13 +112,13 @@ def _delete_start(call: Call, found: FindQuery, start: Word) -> None:
 
 
 def _change(call: Call, found: FindQuery) -> None:
-    """What is found is changed: each start must be a place to write below."""
+    """Rate changing what is found as writing below each start directory."""
     for start in found.starts:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
 def runs_on_found(call: Call, found: FindQuery, command: list[Word]) -> None:
-    """A command that runs for what is found, with it in the place of the braces."""
+    """Rate a command that runs for each file found, with the file in place of the braces."""
     if not command:
         return
     if "{}" in command[0].text:
@@ -135,7 +135,7 @@ def runs_on_found(call: Call, found: FindQuery, command: list[Word]) -> None:
 
 
 def _placed(word: Word, found: FindQuery, start: Word) -> Word:
-    """A word of the command with what is found below the start in the place of the braces."""
+    """Return a word of the command with the files found below the start in place of the braces."""
     if "{}" not in word.text:
         return word
     text = word.text.replace("{}", found.files(start))
@@ -148,7 +148,7 @@ _FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
 
 
 def _grep(call: Call) -> None:
-    """`env | grep TOKEN` prints a secret."""
+    """Rate grep: HIGH if it filters variables for a secret, as in `env | grep TOKEN`."""
     if (
         call.piped
         and any(_SECRET.search(word.text) for word in call.words)

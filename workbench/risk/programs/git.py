@@ -1,4 +1,4 @@
-"""Rules for git, one row or function for each verb."""
+"""Rules for git, with a row or function for each verb."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _LISTS = words(
 
 
 def beside(call: Call, verb: str) -> None:
-    """What the rows of the tables do not say: `clone` and `worktree add` make a folder, `branch NAME` a branch."""
+    """Rate what the tables do not cover: `clone` and `worktree add` make a directory, `branch NAME` a branch."""
     words_before, call.words = call.words, call.words[1:]
     if verb == "clone":
         _makes_directory(call, _CLONE, 1)
@@ -109,7 +109,7 @@ def beside(call: Call, verb: str) -> None:
 
 
 def _keeps_secret(call: Call) -> None:
-    """What is added stays in the repository, and goes where it goes."""
+    """Rate secrets that are added as HIGH, because they stay in the repository and are copied along with it."""
     for word in call.words:
         path = None if word.text.startswith("-") else call.scan.absolute(word)
         if path is not None and call.scan.rating(path, "read")[0] == "HIGH":
@@ -224,7 +224,7 @@ _CHECKS_OUT = words(
     "checkout switch restore reset merge rebase pull cherry-pick revert am apply stash read-tree checkout-index bisect "
     "sparse-checkout submodule"
 )
-"""Verbs that write over files of the work tree, or delete them."""
+"""Verbs that overwrite or delete files of the work tree."""
 _SHOWS = words("log show diff blame annotate cat-file whatchanged grep difftool")
 _by_verb = subcommands(_TABLE | MORE, Spec("MEDIUM", "a command of git that is not known here", operands="text"))
 _RECOGNIZED = frozenset(name.partition(" ")[0] for name in _TABLE | MORE)
@@ -266,11 +266,11 @@ def _git(call: Call) -> None:
 
 _OTHER = "works on another repository, whose settings may run programs"
 _WITHOUT = words("version help check-ref-format")
-"""Verbs that look at no repository."""
+"""Verbs that do not use a repository."""
 
 
 def _is_other_repository(call: Call) -> bool:
-    """Whether git may find another repository than that of the workspace: a nested one, or one outside."""
+    """Return whether git may use a repository other than the workspace's: a nested one, or one outside."""
     base = call.base if call.base is not None else literal(".")
     path = call.scan.absolute(base)
     workspace, places = call.scan.places.workspace, call.scan.places
@@ -285,12 +285,12 @@ def _is_other_repository(call: Call) -> bool:
 
 
 def _is_top(folder: str) -> bool:
-    """Whether git takes it for a repository; one without a work tree has its `HEAD` in the folder itself."""
+    """Return whether git sees the directory as a repository; a bare one has its `HEAD` in the directory itself."""
     return facts.exists(f"{folder}/.git") or facts.exists(f"{folder}/HEAD")
 
 
 def _checks_out(call: Call, verb: str) -> None:
-    """What is not committed it may write over, which files is not known here; that is rated elsewhere."""
+    """Record that the verb may overwrite any uncommitted file; its risk is rated elsewhere."""
     flags_given = {word.text for word in call.words}
     is_index_only = (verb == "reset" and not flags_given & {"--hard", "--merge", "--keep"}) or (
         verb == "restore" and flags_given & {"--staged", "-S"} and not flags_given & {"--worktree", "-W"}
@@ -301,7 +301,7 @@ def _checks_out(call: Call, verb: str) -> None:
 
 
 def _displayed(call: Call, verb: str) -> None:
-    """What is shown of a file is a read of it: a path behind `--`, `REV:PATH`, and each name that keeps secrets."""
+    """Rate shown files as read: paths after `--`, `REV:PATH`, and each path whose reading is HIGH."""
     if verb == "symbolic-ref" and sum(not word.text.startswith("-") for word in call.words) > 2:
         call.raise_to("MEDIUM", "changes the branch")
     if verb not in _SHOWS:
@@ -312,14 +312,14 @@ def _displayed(call: Call, verb: str) -> None:
         path = word._replace(text=word.text.rpartition(":")[2])
         full = None if word.text.startswith("-") else call.scan.absolute(path)
         if ":" in word.text and full is not None:
-            # `REV:PATH` begins at the top of the repository, `REV:./PATH` where the command runs
+            # `REV:PATH` starts at the top of the repository, `REV:./PATH` at the working directory
             call.paths += [full, f"{call.scan.places.workspace}/{path.text}"]
         if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
             call.use(path, "read")
 
 
 def _before(call: Call) -> bool:
-    """An option in front of the verb; False when it makes git run what it likes."""
+    """Rate an option before the verb and remove it with its value; always returns True."""
     flag = call.words.pop(0).text
     name, equals, value = flag.partition("=")
     if len(name) > 2 and name.startswith(("-c", "-C")):
@@ -341,7 +341,7 @@ def _before(call: Call) -> bool:
 
 
 def _is_far(call: Call, folder: str) -> bool:
-    """Whether it is known to be outside the workspace."""
+    """Return whether the directory is known to be outside the workspace."""
     path = call.scan.absolute(literal(folder))
     return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
 
@@ -393,7 +393,7 @@ def _restore(call: Call) -> None:
 
 
 def _clean(call: Call) -> None:
-    """Deletes what git does not keep, in the folder it runs in or in the ones that are named."""
+    """Rate `git clean`, which deletes untracked files in the working directory or in the named directories."""
     options, operands = call.options(Spec(values=words("-e --exclude")))
     names = flag_names(options)
     if names & {"-n", "--dry-run"}:

@@ -30,7 +30,7 @@ _LOW_MODULES = {"json.tool", "this", "platform", "site", "sysconfig", "calendar"
 
 
 def run_script(call: Call, script: Word) -> None:
-    """A script file that is run: of the project, or from elsewhere."""
+    """Rate running a script file: MEDIUM in the project, HIGH from elsewhere."""
     call.raise_to("MEDIUM", "runs a script of the project")
     path = call.scan.absolute(script)
     if script.runs or path is None or UNKNOWN in script.text or _anybody_writes(call, path):
@@ -44,7 +44,7 @@ def run_script(call: Call, script: Word) -> None:
 
 
 def _anybody_writes(call: Call, path: str) -> bool:
-    """Whether the script is in a directory that anyone can write; a workspace in /tmp belongs to the user."""
+    """Return whether anyone can write to the script's directory; a workspace in /tmp belongs to the user."""
     places = call.scan.places
     return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
 
@@ -81,7 +81,7 @@ _SERVER = Spec(values=words("-b --bind -p --protocol"), paths=uses("deep", "-d -
 
 
 def _serves(call: Call, rest: list[Word]) -> None:
-    """`python -m http.server`: other machines see the files unless it is bound to this one."""
+    """Rate `python -m http.server`, which serves files to other machines unless bound to this one."""
     before, call.words = call.words, rest
     options, _ = call.options(_SERVER)
     bound = [option.value.text for option in options if option.flag in {"-b", "--bind"} and option.value]
@@ -98,7 +98,7 @@ _THIS_MACHINE = re.compile(r"127(?:\.\d+){3}|localhost|::1")
 
 
 def _module_files(call: Call, name: str, rest: list[Word]) -> None:
-    """Modules of the standard library that write to their operands or run them."""
+    """Rate standard library modules that write to their operands or run them."""
     operands = [word for word in rest if not word.text.startswith("-")]
     if name == "http.server":
         _serves(call, rest)
@@ -145,7 +145,7 @@ _OTHER_SHELL = "runs a line of a shell that is not read here"
 _VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
 """Flags whose value is the next word."""
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
-"""Letters whose value stands in the same word: `-rfileutils`."""
+"""Letters whose value is in the same word: `-rfileutils`."""
 
 
 def _shell(call: Call) -> None:
@@ -181,14 +181,14 @@ def _from_stdin(call: Call) -> None:
 
 
 class _Way(NamedTuple):
-    """How an interpreter takes code: its flags, the letters that hide no such flag, the flags with a value behind."""
+    """How an interpreter takes code: flags for code, letters with an attached value, flags that take the next word."""
 
     flags: frozenset[str]
     takes: str
     values: frozenset[str]
 
     def flag(self, text: str) -> str | None:
-        """Return the part of a word that says that code follows."""
+        """Return the part of a word that says that code follows; None if there is none."""
         return _code_flag(text, self.flags, self.takes)
 
 
@@ -218,11 +218,11 @@ def interpreter(call: Call) -> None:
 
 
 _EDITS = {"perl": re.compile(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": re.compile(r"-[a-zA-DF-HJ-Z0-9]*?i")}
-"""Flags by which the files behind the code are edited in place: `-pi`, `-i.bak`."""
+"""Flags that make the interpreter edit the files after the code in place: `-pi`, `-i.bak`."""
 
 
 def _edits(call: Call, way: _Way) -> None:
-    """Files that a one-liner reads line by line, or edits in place."""
+    """Rate the files that a one-liner reads line by line, or edits in place."""
     code = next((at for at, word in enumerate(call.words) if way.flag(word.text) is not None), None)
     if code is None:
         return
@@ -243,7 +243,7 @@ _LOADS = re.compile(r"-(?:i|r|I|M|-require|-import|-loader|-experimental-loader|
 
 
 def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
-    """Rate the module, or the code, that a flag is followed by; False where the word is no such flag."""
+    """Rate the module or code after a flag; return False if the word is not a flag for code."""
     if word.text == "-m" and rest:
         run_module(call, rest)
         return True
@@ -252,13 +252,13 @@ def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
         return False
     if len(word.text) > len(flag):
         _code(call, Word(word.text[len(flag) :], word.raw, word.is_pattern, word.runs))
-    else:  # the flags of `deno eval`, and their values, stand before its code
+    else:  # the flags of `deno eval` and their values precede its code
         _code(call, rest[-1 if flag == "eval" else 0] if rest else word)
     return True
 
 
 def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behind_flag: bool) -> bool:
-    """Rate a word as a script; False where it may as well be the value of the flag before it, as code follows."""
+    """Rate a word as a script; return False if code follows, so that the word may be the value of a flag."""
     run_script(call, word)
     if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
         return False
@@ -268,7 +268,7 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
 
 
 _MOST_AHEAD = 12
-"""Words behind a script that are looked at for code."""
+"""The number of words after a script that are searched for a flag for code."""
 
 
 def _other_ways(call: Call) -> None:
@@ -284,7 +284,7 @@ def _other_ways(call: Call) -> None:
 
 
 def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
-    """The part of a word that says that code follows: `-c`, `-lne`, `--eval`; None when it does not."""
+    """Return the part of a word that says that code follows (`-c`, `-lne`, `--eval`); None if there is none."""
     for flag in code_flags:
         if text == flag or (flag.startswith("--") and text.startswith(f"{flag}=")):
             return text if text == flag else f"{flag}="
@@ -376,7 +376,7 @@ _SHOWN_BY_TMUX = words(
 
 
 def _gdb(call: Call) -> None:
-    """A debugger is never LOW; with `-batch` and commands that only print it is MEDIUM, as it runs the program."""
+    """Rate gdb: MEDIUM with `-batch` and commands that only print, because it runs the program; else HIGH."""
     strings = [word.text for word in call.words]
     debugger_commands = [text for flag, text in pairwise(strings) if flag in {"-ex", "--ex", "-eval-command"}]
     if (
@@ -391,7 +391,7 @@ def _gdb(call: Call) -> None:
 
 
 def _tmux(call: Call) -> None:
-    """A format may hold `#(command)`, and a lone semicolon begins another of its commands."""
+    """Rate tmux; a format may contain `#(command)`, and a lone semicolon starts another tmux command."""
     if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
     if not call.words or call.words[0].text not in _SHOWN_BY_TMUX:
@@ -399,7 +399,7 @@ def _tmux(call: Call) -> None:
 
 
 def _cmd(call: Call) -> None:
-    """The shell of Windows where it is given its flags; else some program of that name."""
+    """Rate cmd: with `/` flags it is the Windows shell, otherwise an unknown program of that name."""
     is_shell = any(word.text.startswith("/") for word in call.words)
     call.raise_to(*(("HIGH", _OTHER_SHELL) if is_shell else ("MEDIUM", "a command that is not known here")))
 

@@ -1,4 +1,4 @@
-"""Rate a call by the rule of its program; programs without a rule are MEDIUM, and HIGH when their words destroy."""
+"""Rate a call by its program's rule; a program without a rule is MEDIUM, or HIGH if its words say it destroys."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _ASKED = words(
     "bash zsh sh dash fish vault op doppler jest vitest tsx  systemctl uv uvx pip pipx conda mamba pyenv rbenv "
     "nvm fnm apt apt-get brew "
 )
-"""Programs that say their version, or how they are used, without a look at the folder."""
+"""Programs that print their version or help without reading the working directory."""
 _ASKED_SHORT = {
     "--version": _ASKED,
     "--help": _ASKED,
@@ -68,12 +68,12 @@ _PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$H
 
 
 def is_known(name: str) -> bool:
-    """Whether a rule or the shell itself has a meaning for the name."""
+    """Return whether the name has a rule or a meaning in the shell itself."""
     return name in RULES or name in ROWS or name in _MISREAD
 
 
 def judge(call: Call, name: Word) -> None:
-    """Rate a call by the rule of its program; what is not known is MEDIUM, a name that is not literal HIGH."""
+    """Rate a call by its program's rule: MEDIUM for an unknown program, HIGH if its name is not literal."""
     if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
         call.raise_to("HIGH", "the name of the command is not known before it runs")
         call.opaque = "*"
@@ -100,7 +100,7 @@ def judge(call: Call, name: Word) -> None:
 
 
 def _judge_program(call: Call, original: list[Word]) -> None:
-    """By its rule, and by its grammar: without one of these two, nothing is LOW."""
+    """Rate a call by the program's rule and grammar; without either, it is never LOW."""
     rule = RULES.get(call.name) or _versioned(call.name)
     if rule is None and call.name not in ROWS:
         _unknown(call)
@@ -119,7 +119,7 @@ def _judge_program(call: Call, original: list[Word]) -> None:
 
 
 def _only_says(call: Call) -> bool:
-    """Whether a program that publishes or changes a service is told to do nothing, and nothing else that it may run."""
+    """Return whether a program that changes a service gets a dry-run flag, and no word that may run something."""
     if call.name not in _DRY or not all(word.is_literal for word in call.words):
         return False
     strings = [word.text for word in call.words]
@@ -142,18 +142,18 @@ _HAVE_VERBS = words(
     "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
     "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
 )
-"""Programs whose first words say what they do, wherever their flags stand, and whose other words are not HIGH."""
+"""Programs whose first operands say what they do, whatever flags precede them."""
 
 
 def _asks(call: Call) -> bool:
-    """Whether it is only asked for its version, or how it is used."""
+    """Return whether the program is only asked for its version or help."""
     if len(call.words) != 1 or call.risk != "LOW":
         return False
     return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
 
 
 def _task(call: Call, original: list[Word]) -> None:
-    """A task of the project, or a verb of a program that has more of them than its table, by what it is called."""
+    """Rate a task of the project, or a verb that is not in the program's table, by its name."""
     if call.risk == "HIGH":
         return
     stated = original if call.name in _NAMED_TASKS else _script(original) if call.name in _SCRIPTS else []
@@ -168,7 +168,7 @@ def _task(call: Call, original: list[Word]) -> None:
 
 
 def _script(original: list[Word]) -> list[Word]:
-    """Return the script of the project that `npm run` and its kin are given, with its words."""
+    """Return the name of the project's script that `npm run` or a similar command is given."""
     strings = [word.text for word in original]
     at = next((at for at, text in enumerate(strings) if text in {"run", "run-script"}), -1)
     if at >= 0:
@@ -180,7 +180,7 @@ _TASKS = words(
     "rake mix manage.py artisan invoke inv phinx liquibase flyway make gmake just task lerna nx turbo flask alembic "
     "django-admin rails gradle gradlew mvn mvnw ant glab hub"
 )
-"""Programs that run tasks of the project by their names, or have verbs like those."""
+"""Programs that run the project's tasks by name, or have verbs that look like task names."""
 _SCRIPTS = words("npm pnpm yarn bun")
 _CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
 _NAMED_TASKS = _TASKS | _CONTAINERS
@@ -188,7 +188,7 @@ _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "so
 
 
 def _versioned(program: str) -> Rule | None:
-    """The rule of `python3.12` or `mkfs.ext4` is that of the name before the version or kind."""
+    """Return the rule of the name before the version or kind, as for `python3.12` or `mkfs.ext4`."""
     plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
     if program.startswith("mkfs."):
         return RULES.get("mkfs")
@@ -197,7 +197,7 @@ def _versioned(program: str) -> Rule | None:
 
 def _unknown(call: Call) -> None:
     call.raise_to("MEDIUM", "a command that is not known here")
-    if any_holds_command(call.words):  # a function of this command or of one before may reckon with it
+    if any_holds_command(call.words):  # a function of this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)
     if call.name in call.scan.functions:
         called(call.scan, call.name)
@@ -224,8 +224,9 @@ _EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
 
 
 def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
-    """Each word, and what stands in a flag, may be a path or an address; what is said to be an output is written, and
-    with `writes` every file, as the program edits them in place.
+    """Rate a word, or the value in a flag, that may be a path or an address.
+
+    The value of an output flag is written; with `writes`, every file is, because the program edits files in place.
     """
     flag, _, value = word.text.partition("=") if word.text.startswith("-") else (before, "", word.text)
     if not value and len(flag) > 2 and flag[0] == "-" and flag[1] != "-":
@@ -247,7 +248,7 @@ _MOST_WORDS = 30
 
 
 def _may_run(call: Call) -> None:
-    """An unknown program may run its words as a command: that rating counts when it is HIGH."""
+    """Rate the words of an unknown program as a command that it may run; this counts only if it is HIGH."""
     before = ""
     for at, word in enumerate(call.words[:_MOST_WORDS]):
         first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""

@@ -60,7 +60,7 @@ _WGET = Spec(
 
 
 def _hidden_words(call: Call) -> None:
-    """What is put into an address or a header leaves the machine."""
+    """Rate as HIGH command output and secrets in the words, because these leave the machine."""
     if any(METADATA.search(word.text) for word in call.words):
         call.raise_to("HIGH", "an address that gives out keys")
     for word in call.words:
@@ -93,7 +93,7 @@ def _curl(call: Call) -> None:
 
 
 def _asked(call: Call, method: str, *, local: bool) -> None:
-    """Say what the method of a request does: to this machine MEDIUM, but to delete, to another one HIGH."""
+    """Rate a request by its method: a change on this machine is MEDIUM, deleting or another machine HIGH."""
     name = method.upper()
     if name in {"", "GET", "HEAD", "OPTIONS"}:
         return
@@ -122,7 +122,7 @@ def _curl_option(call: Call, option: GivenOption, *, local: bool) -> None:
 
 
 def _curl_sends(call: Call, option: GivenOption, *, local: bool) -> None:
-    """Data, or a file, that goes along: `@FILE` and `NAME@FILE`."""
+    """Rate data or a file that curl sends, as in `@FILE` and `NAME@FILE`."""
     value = option.value.text if option.value else ""
     match = re.search(r"(?:\A|=)[@<](.+)" if option.flag in _CURL_SENDS else r"\A[\w%-]*@(.+)", value)
     if match or option.flag in _CURL_SENDS:
@@ -160,7 +160,7 @@ _HTTPIE = Spec(
 
 
 def _httpie(call: Call) -> None:
-    """httpie and xh: `[METHOD] URL [ITEM…]`; an item that is data makes it a POST."""
+    """Rate httpie and xh, called as `[METHOD] URL [ITEM…]`; an item with data makes it a POST."""
     options, operands = call.options(_HTTPIE)
     method = operands.pop(0).text.upper() if operands and operands[0].text.upper() in _METHODS else ""
     url, *items = operands or [literal("")]
@@ -206,7 +206,7 @@ def _ssh(call: Call) -> None:
 
 
 def _copies_out(call: Call) -> None:
-    """scp, rsync and their kin: another machine, or another program as the way to it, is HIGH."""
+    """Rate scp, rsync and similar programs: HIGH if they use another machine or run another program."""
     spec = Spec(
         values=words("-P -c -o -l --exclude --include --filter -f --chmod --port --bwlimit"),
         paths=uses("read", "-i -F --files-from --exclude-from --password-file")
@@ -250,7 +250,7 @@ _PRINTS = Spec(
 
 
 def _keygen(call: Call) -> None:
-    """`-l` shows a fingerprint and `-F` a known host; all else makes or reads keys."""
+    """Rate ssh-keygen: MEDIUM if it only shows a fingerprint (`-l`), otherwise HIGH."""
     options, operands = call.options(_PRINTS)
     shows = not operands and "-l" in flag_names(options) and flag_names(options) <= words("-l -f -E -v -q")
     call.apply(_PRINTS if shows else _KEYS)
@@ -359,7 +359,7 @@ def _host(call: Call) -> None:
 
 
 def _api(call: Call) -> None:
-    """A GET asks; fields make it a POST."""
+    """Rate `api`: GET and HEAD are MEDIUM, all else HIGH; fields turn a GET into a POST."""
     options, _ = call.options(_API)
     call.raise_to("MEDIUM", "asks the host of the repository")
     method = next((option.value.text for option in options if option.flag in {"-X", "--method"} and option.value), "")
@@ -394,7 +394,7 @@ _OTHER_VCS = subcommands(
 
 
 def _other_vcs(call: Call) -> None:
-    """A setting in its words may be an alias, a hook or an extension, which run what they name."""
+    """Rate other version control; a setting may be an alias, hook or extension, which runs a program."""
     if any(word.text.startswith("--conf") for word in call.words):
         call.raise_to("HIGH", f"changes what {call.name} runs")
     _OTHER_VCS(call)
@@ -424,7 +424,7 @@ _SETS = words("up down add del delete change replace set flush netmask mtu hw pr
 
 
 def _network(call: Call) -> None:
-    """`ip`, `ifconfig`, `route`, `arp`, `ss` show, but for a word that sets."""
+    """Rate `ip`, `ifconfig`, `route`, `arp` and `ss`, which only show unless a word changes something."""
     strings = [word.text for word in call.words]
     if call.name == "ip":
         call.raise_to("MEDIUM", "shows the network")
@@ -441,4 +441,4 @@ _PORTS: dict[str, Rule] = {
 
 RULES: dict[str, Rule] = {**_HOSTS, **_NETWORK, **_PORTS}
 ALARMING = frozenset({*_NETWORK, *_PORTS})
-"""Names that alarm in a line that cannot be read."""
+"""Program names that make a line HIGH if it cannot be parsed."""

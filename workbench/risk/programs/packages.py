@@ -33,7 +33,7 @@ def _make(call: Call) -> None:
     call.raise_to("MEDIUM", "runs the make file of the project")
     if call.has_input and any(option.flag in {"-f", "--file", "--makefile"} for option in options):
         call.writes_anywhere()
-        call.raise_to("HIGH", _MAKE_FILE_FLAGS)  # the parser may have passed over the `-` before a heredoc
+        call.raise_to("HIGH", _MAKE_FILE_FLAGS)  # the parser may have skipped the `-` before a heredoc
     for option in options:
         value = option.value
         if option.flag.startswith("--ev") or option.flag == "-E":
@@ -80,7 +80,7 @@ def _make_file(call: Call, file: Word) -> None:
 
 
 def _cargo(call: Call) -> None:
-    """`+nightly` chooses a compiler; `cargo watch` runs what stands in its flags."""
+    """Rate cargo; `+nightly` chooses a compiler, and `cargo watch` runs commands given in its flags."""
     call.words = [word for word in call.words if not word.text.startswith("+")]
     if [word.text for word in call.words[:1]] == ["watch"]:
         call.raise_to("MEDIUM", "runs a command again and again")
@@ -98,7 +98,7 @@ def _cargo(call: Call) -> None:
 
 
 def _cargo_settings(call: Call) -> None:
-    """What cargo runs may be said in front, and its folder may lie outside."""
+    """Rate flags that change what cargo runs, or where it reads and writes."""
     for flag, value in zip(call.words, call.words[1:], strict=False):
         setting = value.text if flag.text == "--config" else flag.text.removeprefix("--config=")
         if flag.text.startswith("--config") and re.search(
@@ -147,7 +147,7 @@ _GO = subcommands(
 
 
 def _go(call: Call) -> None:
-    """`run` and `install` with a version fetch a program, and run it or install it for this user."""
+    """Rate go; `run` and `install` with a version download a program and run it or install it for the user."""
     verb = call.words[0].text if call.words else ""
     if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
         call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else FOR_PERSON.reason)
@@ -205,7 +205,7 @@ _AWAY = words("deploy publish publishToMavenLocal release upload uploadArchives"
 
 
 def _builds(call: Call) -> None:
-    """A build tool or test runner: its files lie in the workspace, but where a word says otherwise."""
+    """Rate a build tool or test runner, whose files are in the workspace unless a word says otherwise."""
     call.apply(BUILD)
     before = ""
     for word in call.words:
@@ -224,7 +224,7 @@ def _builds(call: Call) -> None:
 
 
 def sources(call: Call) -> None:
-    """bundle, composer: `config` changes where packages come from."""
+    """Rate bundle and composer: HIGH if `config` changes where packages come from."""
     strings = [word.text for word in call.words if not word.text.startswith("-")]
     if strings[:1] == ["config"] and len(strings) > 1 and strings[1] not in {"list", "get"}:
         call.raise_to("HIGH", "changes where packages come from")

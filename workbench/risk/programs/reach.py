@@ -1,6 +1,6 @@
-"""Flags, words and verbs by which any program reaches further: code from elsewhere, other machines, destruction.
+"""Flags, words and verbs that make any call riskier: code from elsewhere, access to other machines, destruction.
 
-Applied to each call after the rule of its program.
+They apply to each call after the rule of its program.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _OPEN_PORT: Final = "opens a port to other machines"
 
 
 class Reach(NamedTuple):
-    """What one flag, or the operands, of a program (with one of these verbs) mean."""
+    """What a flag or operand of these programs means, with any verb or only with the given ones."""
 
     programs: frozenset[str]
     verbs: frozenset[str]
     flags: frozenset[str]
-    """`*` are the operands behind the verb, `1` is the first of them, and so on; with `!` it is always so."""
+    """Flags, or `*` for all operands after the verb, `1` for the first and so on, `!` for the call itself."""
     how: How
     reason: str = ""
 
@@ -147,7 +147,7 @@ _RECOGNIZED: Final = {
 
 
 def look_further(call: Call, original: list[Word]) -> None:
-    """Raise the risk of a call for what its words reach; `given` are all of them, as they were before its rule."""
+    """Raise the risk of a call by its flags and operands; `original` are its words as they were before its rule."""
     if call.name in _SPECIAL:
         _SPECIAL[call.name](call, original)
     if call.name not in _RECOGNIZED:
@@ -164,7 +164,7 @@ def _operands(original: list[Word]) -> Iterator[Word]:
 
 
 def _values(row: Reach, original: list[Word]) -> Iterator[Word]:
-    """The words that a row speaks of."""
+    """Yield the words to which a row applies."""
     operands = list(_operands(original))[1 if row.verbs else 0 :]
     if "!" in row.flags:
         yield literal("")
@@ -201,7 +201,7 @@ def _reached(call: Call, row: Reach, word: Word) -> None:
 
 
 def _runs(call: Call, word: Word) -> None:
-    """What is run is in the workspace, or else it is HIGH."""
+    """Rate a path that is run: HIGH unless it is inside the workspace."""
     text = word.text.rpartition("=")[2]
     if not text.startswith(("/", "~", "..", "$")) and "/../" not in text and UNKNOWN not in text:
         return
@@ -270,7 +270,7 @@ _HARMLESS_TOOLS: Final = words(
 
 
 def _cmake(call: Call, original: list[Word]) -> None:
-    """`cmake -E` brings small tools with it, which are those of the shell."""
+    """Rate cmake; the small tools of `cmake -E` are rated like the equivalent shell commands."""
     strings = [word.text for word in original]
     if "--install" in strings and not any(text.startswith("--prefix") for text in strings):
         call.raise_to("HIGH", "installs, publishes or deploys")
@@ -307,7 +307,7 @@ _DESTROYS = (
     "downgrade|rollback|discard|scrub|trash|evict|clobber|ban|detach|transfer|refunds?|shutdown|disable|abandon|cancel"
 )
 _SENDS = "publish|deploy|upload|down|send"
-"""What others see, or miss, from then on; behind these a verb that only looks makes them a noun."""
+"""Verbs whose effect others see; together with a verb that only looks, they count as nouns."""
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
 _VERB = re.compile(
     rf"(?:\w+:)*(?:{_DESTROYS})(?:[:_-][\w:-]*)?|[\w-]+[.:](?:{_DESTROYS})|{_MIGRATES}|(?:\w+:)*(?:{_SENDS})",
@@ -324,17 +324,18 @@ _CAMEL = re.compile(rf"(?i:{_DESTROYS})[A-Z]\w*")
 _FLAG = re.compile(rf"--?(?:{_DESTROYS}|all|force|hard|accept-data-loss|no-backup)(?:-[\w-]+)?(?:=.*)?", re.IGNORECASE)
 _HARMLESS_FLAGS = words("--dry-run --dryrun --whatif --what-if --check --reset-cache --force-color --all-features")
 _SAYS = words("-m --message -t --title -b --body")
-"""Flags whose value is a text."""
+"""Flags whose value is a message."""
 _NAME = re.compile(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
-"""How many words in front may be the verb."""
+"""The number of leading operands that may be the verb."""
 _PLAIN = re.compile(r"[\w:.-]+", re.ASCII)
 
 
 def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
-    """Return the verb, or with `by_flag` the flag, by which a program that is not known destroys something; empty when
-    there is none.
+    """Return the verb that makes an unknown program destroy something; empty if there is none.
+
+    With `by_flag`, return a flag that does so if there is no such verb.
     """
     strings = [word.text for word in original]
     if not _HARMLESS_FLAGS.isdisjoint(strings):
@@ -353,25 +354,24 @@ def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
 
 
 def destroys_by_name(name: str) -> str:
-    """Return the verb in the name of a program that is not known: `tpm2_clear`, `Remove-Item`, `db-wipe`."""
+    """Return the destructive verb in an unknown program's name: `tpm2_clear`, `Remove-Item`, `db-wipe`."""
     parts = [part for part in re.split(r"[-_]", name) if part]
     match = (part for part in (parts[:1] + parts[-1:] if len(parts) > 1 else ()) if _NAME.fullmatch(part))
     return next(match, "")
 
 
 def _is_verb(text: str) -> bool:
-    """Whether a word is a verb that destroys or sends; one with a capital in front is a name."""
+    """Return whether a word is a verb that destroys or sends; a capitalized word is taken for a name."""
     if text.isalpha() and text.istitle():
         return False
     return bool(_VERB.fullmatch(text) or _CAMEL.fullmatch(text))
 
 
 def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word]]:
-    """Return other orders of the words, in which what may be the verb, of one word or two, stands in front; with
-    `keeps_front` behind the flags that stood there.
+    """Return other orders of the words, with the possible verb, of one word or two, moved to the front.
 
-    A word behind a flag may be its value or the verb; both are tried. Words whose verb stands in front already have no
-    other order.
+    A word after a flag may be its value or the verb; both are tried. Returns no order if the verb is in front already.
+    With `keeps_front`, the flags in front of the verb stay there.
     """
     result = []
     for first in _may_be_next(original, 0):
@@ -384,7 +384,7 @@ def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word
 
 
 def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
-    """Return where the next operand may stand, in order: behind flags, the first of which may take it for a value."""
+    """Return the possible indexes of the next operand, in order; a word after a flag may be that flag's value."""
     result: list[int] = []
     for at in range(start, min(len(original), start + _MOST_AHEAD)):
         if original[at].text.startswith("-"):
@@ -396,18 +396,19 @@ def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
 
 
 _RUNS = words("run exec x")
-"""Verbs that are followed by a command and not by a second word of the verb."""
+"""Verbs that are followed by a command, not by a second word of the verb."""
 _MOST_AHEAD, _MOST_ORDERS = 12, 3
 
 
 def changes_data(original: Sequence[Word]) -> bool:
-    """Return whether a word is a statement that deletes or changes what a data base holds."""
+    """Return whether a word contains a statement that deletes or changes data in a database."""
     return any(" " in word.text and _STATEMENT.search(word.text) for word in original)
 
 
 def asks_help(original: Sequence[Word]) -> bool:
-    """Return whether the words only ask what the program does: its help behind plain words, none of them a flag that
-    could take the question for its value.
+    """Return whether the words only ask for help: `help` first, or after plain words `--help` or a final `-h`.
+
+    No other flag may precede these, because it could take them as its value.
     """
     if [word.text for word in original[:1]] == ["help"]:
         return True

@@ -17,26 +17,29 @@ Rule: TypeAlias = Spec | Callable[[Call], None]
 
 
 def named(spec: Spec, names: str) -> dict[str, Rule]:
-    """The same rule for several programs."""
+    """Return a table that gives several programs the same rule."""
     return dict.fromkeys(names.split(), spec)
 
 
 def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
-    """Programs whose risk does not depend on their words."""
+    """Return rules for programs whose risk does not depend on their words."""
     return named(Spec(risk, reason, operands="text"), names)
 
 
 def flag_names(options: list[GivenOption]) -> set[str]:
-    """The flags that were given."""
+    """Return the names of the flags that were given."""
     return {option.flag for option in options}
 
 
 def subcommands(table: Mapping[str, Spec], unknown: Spec, values: str = "") -> Callable[[Call], None]:
-    """A rule that goes by the first operand (or the first two, as in `remote add`); `values` are flags before it."""
+    """Return a rule that depends on the first operand, or on the first two, as in `remote add`.
+
+    `values` are the flags before it that take the next word as their value.
+    """
     before = Spec(values=words(values))
 
     def rule(call: Call) -> None:
-        """Rate by the subcommand."""
+        """Rate the call by its subcommand."""
         rest = list(call.words)
         while rest and rest[0].text.startswith("-"):
             flag = rest.pop(0).text
@@ -55,7 +58,7 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 @dataclass(frozen=True)
 class Wrap:
-    """The words between a wrapper and the command it runs."""
+    """Describes the words between a wrapper and the command it runs."""
 
     values: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is the next word."""
@@ -66,19 +69,19 @@ class Wrap:
     high: frozenset[str] = field(default_factory=frozenset)
     high_reason: str = "runs what stands in a flag"
     skip: int = 0
-    """Words in front of the command that are something else."""
+    """The number of operands before the command."""
     risk: Risk = "LOW"
     reason: str = ""
     sets: bool = False
     """Whether NAME=VALUE may precede the command."""
     plain: frozenset[str] = field(default_factory=frozenset)
-    """Flags without a value that change nothing of what is run; `-#` is a number."""
+    """Flags without a value that do not change what is run; `-#` stands for a number."""
     dashes: bool = False
-    """Whether the command follows `--` only."""
+    """Whether the command starts only after `--`."""
 
 
 def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
-    """A row of a table; flags are given as words with blanks between."""
+    """Return a `Wrap`; sets of flags are given as texts, separated by blanks."""
     fields = {name: words(value) if isinstance(value, str) and name in _SETS else value for name, value in more.items()}
     return Wrap(words(values), skip=skip, **fields)  # type: ignore[arg-type]
 
@@ -87,7 +90,7 @@ _SETS = frozenset({"writes", "texts", "high", "plain"})
 
 
 def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call], None]:
-    """A rule: flags (`values` take a word), `skip` operands, and then a command."""
+    """Return a rule for flags (`values` take a word), then `skip` operands, and then a command."""
     spec = wrap(values, skip, **more)
 
     def rule(call: Call) -> None:
@@ -98,11 +101,14 @@ def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call],
 
 
 def launcher(verbs: str, spec: Wrap, other: Rule, before: str = "") -> Callable[[Call], None]:
-    """A rule for `PROGRAM run COMMAND`: with one of the verbs as a wrapper, else as the other rule says."""
+    """Return a rule for `PROGRAM run COMMAND`: a wrapper if one of the verbs is given, otherwise `other`.
+
+    `before` are flags before the verb that take a value.
+    """
     launching, taking = words(verbs, "|" if "|" in verbs else None), words(before)
 
     def rule(call: Call) -> None:
-        """Rate what is run, or what else the program does."""
+        """Rate the command that is run, or apply the other rule."""
         rest = list(call.words)
         while rest and rest[0].text.startswith("-"):
             flag = rest.pop(0).text
@@ -138,7 +144,7 @@ def run_wrapped(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def _behind(call: Call, rest: list[Word], spec: Wrap) -> list[Word]:
-    """The words behind what belongs to the wrapper itself."""
+    """Rate the wrapper's own flags and operands, and return the words after them."""
     remaining = spec.skip
     while rest and rest[0].text != "--":
         if rest[0].text.startswith("-") and rest[0].text != "-":
@@ -154,7 +160,7 @@ def _behind(call: Call, rest: list[Word], spec: Wrap) -> list[Word]:
 
 
 def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
-    """Take one flag with its value from the front."""
+    """Rate the first flag, and remove it and its value from `rest`."""
     word = rest.pop(0)
     flag, equals, value = _parted(word.text, spec)
     takes = _takes(flag, spec)
@@ -172,7 +178,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def _parted(text: str, spec: Wrap) -> tuple[str, str, str]:
-    """A flag, a sign that it has a value in its own word, and the value: `--signal=KILL`, `-n19`."""
+    """Split a word into flag, `=` if a value is attached, and that value: `--signal=KILL`, `-n19`."""
     if text[1:2] != "-" and len(text) > 2 and text not in spec.plain and _takes(text[:2], spec):
         return text[:2], "=", text[2:]
     return text.partition("=")
@@ -183,7 +189,7 @@ def _takes(flag: str, spec: Wrap) -> bool:
 
 
 def _plain_flag(call: Call, word: Word, rest: list[Word], spec: Wrap) -> None:
-    """A flag without a value; one that is not known may have one, and then the command is one of the next words."""
+    """Rate a flag without a value; an unknown flag may take one, so the command may start at a later word."""
     letters = {f"-{letter}" for letter in word.text[1:]}
     is_number = "-#" in spec.plain and word.text[1:].isdecimal()
     if word.text in spec.plain or is_number or (word.text[1:2] != "-" and letters <= spec.plain):

@@ -1,7 +1,7 @@
 """Rules for programs that act on the system: processes, disks, users, services, schedulers, message buses.
 
-What a service manager or a bus is asked for runs in a process that no shell of the session started, with its rights
-and environment.
+What a service manager or a message bus is asked to do runs in another process, which no shell of the session started
+and which has its own rights and environment.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ _STEERS = "steers other programs"
 
 
 def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
-    """Return a rule for a program with verbs: those of `looks` (parted by `|` where they have two words) ask, and all
-    others are HIGH; without a verb it asks, if `bare`. `values` are flags with a value in front of the verb.
+    """Return a rule for a program with verbs: those in `looks` are rated as `harmless`, all others HIGH.
+
+    Verbs of two words in `looks` require `|` as the separator. `values` are flags before the verb that take a value.
+    With `bare`, a call without a verb is harmless too.
     """
     asking = words(looks, "|" if "|" in looks else None)
     longer = {verb.partition(" ")[0] for verb in asking if " " in verb}
     before = Spec(values=words(values))
 
     def rule(call: Call) -> None:
-        """Rate by the verb; a question for the help only looks."""
+        """Rate the call by its verb; asking for help is harmless."""
         operands = [word.text for word in call.options(before)[1]]
         verb = " ".join(operands[: 2 if operands[:1] and operands[0] in longer else 1])
         asks = asks_help(call.words) or (verb in asking if verb else bare)
@@ -44,7 +46,7 @@ def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harml
 
 
 def _dbus_send(call: Call) -> None:
-    """One message: a method of the bus itself or of the standard interfaces that only ask, or any other."""
+    """Rate dbus-send: MEDIUM for methods of the bus and standard interfaces that only ask, otherwise HIGH."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) > 1 and bool(_BUS_ASKS.fullmatch(operands[1])) and operands[0].startswith("/")
     call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
@@ -57,7 +59,7 @@ _BUS_ASKS = re.compile(
 
 
 def _qdbus(call: Call) -> None:
-    """A service, a path and a method; with less it lists."""
+    """Rate qdbus, which takes a service, a path and a method; with fewer operands it lists them."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) < 3 or bool(_BUS_ASKS.fullmatch(operands[2]))
     call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
@@ -69,13 +71,13 @@ def _crontab(call: Call) -> None:
 
 
 def _at(call: Call) -> None:
-    """`at -l` and `atq` list the jobs, `-c` shows one."""
+    """Rate at: MEDIUM for `at -l` and `atq`, which list jobs, and `-c`, which shows one; otherwise HIGH."""
     lists = call.name == "atq" or [word.text for word in call.words[:1]] in (["-l"], ["-c"], ["-V"])
     call.raise_to(*(("MEDIUM", "shows what the clock starts") if lists else ("HIGH", "runs a command later, unseen")))
 
 
 def _flagged(reason: str, looks: str) -> Rule:
-    """Return a rule for a program without verbs that only asks where it has flags and all of them are in `looks`."""
+    """Return a rule for a program without verbs: MEDIUM if it has flags and all are in `looks`, otherwise HIGH."""
     asking = words(looks)
 
     def rule(call: Call) -> None:
@@ -88,7 +90,7 @@ def _flagged(reason: str, looks: str) -> Rule:
 
 
 def _changed_by(reason: str, changes: str) -> Rule:
-    """Return a rule for a program that only asks unless one of the flags or words of `changes` is there."""
+    """Return a rule for a program: HIGH if one of the flags or words in `changes` is given, otherwise MEDIUM."""
     changing = words(changes)
 
     def rule(call: Call) -> None:
@@ -135,11 +137,11 @@ _SYSTEMD: dict[str, Rule] = {
         _ASKS, "systemd-cgls systemd-cgtop systemd-detect-virt systemd-path systemd-escape systemd-delta systemd-notify"
     ),
 }
-"""Those whose name begins with `systemd-` and that only look; the others are HIGH."""
+"""Rules for programs named `systemd-…` that can be harmless; all others are HIGH."""
 
 
 def systemd(program: str) -> Rule | None:
-    """Return the rule of a program that belongs to systemd by its name: none known to be harmless is HIGH."""
+    """Return the rule, HIGH, of programs named `systemd-…` without a rule of their own; None for other programs."""
     return _OTHER_OF_SYSTEMD if program.startswith("systemd-") else None
 
 
@@ -250,7 +252,7 @@ _AT_ONCE = frozenset(("-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "--SIGNAL=KI
 _ONE_PROGRAM = re.compile(
     r"""\"?(?:\$!|\$\((?:lsof\s+-t?i?t?\s*-?[ti]*\s*(?:tcp|udp)?:\d+|pgrep\s+(?:-f\s+)?[\w./'"-]+|pidof\s+[\w.-]+)\s*\))\"?\Z"""
 )
-"""What listens on a port, or is called so, as `killall` would end it."""
+"""A word that names the processes listening on one port, those with one name, or the last background job."""
 
 
 def _kill(call: Call) -> None:
@@ -276,7 +278,7 @@ def _kill(call: Call) -> None:
 
 
 def _fuser(call: Call) -> None:
-    """Who uses a file or a port; with `-k` they end, which for a port is what listens there."""
+    """Rate fuser, which lists the processes that use a file or port, or with `-k` ends them."""
     call.raise_to("MEDIUM", "asks who uses a file")
     strings = [word.text for word in call.words]
     if any(text == "--kill" or _FUSER_KILLS.match(text) for text in strings):
@@ -285,7 +287,7 @@ def _fuser(call: Call) -> None:
 
 
 def _is_service(text: str) -> bool:
-    """Whether a port is one where a service of the machine or a data base listens, and no server in development."""
+    """Return whether a system service or database usually listens on the port, rather than a development server."""
     number = int(re.sub(r"\D", "", text) or 0)
     return 0 < number < 1024 or number in _DATA_BASES
 
@@ -312,7 +314,7 @@ _SETS_CLOCK = re.compile(r"\d{8,12}(?:\.\d\d)?\Z")
 
 
 def _date(call: Call) -> None:
-    """Month, day, hour and minute in one word set the clock."""
+    """Rate date: HIGH if a word with month, day, hour and minute sets the clock."""
     for before, word in pairwise([literal(""), *call.words]):
         if _SETS_CLOCK.match(word.text) and before.text not in {"-d", "--date", "-r", "-v", "-f"}:
             call.raise_to("HIGH", "sets the clock")
@@ -343,7 +345,7 @@ _zfs = subcommands(
     _FILE_SYSTEM,
 )
 _BTRFS = re.compile(r"s\w* d|f\w* resize|dev\w* (?:d|rem)|r\w* start|check .*--repair|rescue ")
-"""Its verbs may be cut short: `su de`."""
+"""Verbs of btrfs that change or destroy data; they may be abbreviated, as in `su de`."""
 
 
 def _btrfs(call: Call) -> None:

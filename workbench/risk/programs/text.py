@@ -16,7 +16,7 @@ _SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), 
 
 
 def _split(call: Call) -> None:
-    """The parts are called after the second operand, or a flag's value."""
+    """Rate `split` and `csplit`, which name their output after the second operand or a flag's value."""
     call.apply(_SPLIT)
     options, operands = call.options(_SPLIT)
     chosen = [option.value for option in options if option.flag in {"-f", "--prefix"} and option.value]
@@ -25,7 +25,7 @@ def _split(call: Call) -> None:
 
 
 def _yq(call: Call) -> None:
-    """With `-i` the files that follow the expression are written; its operators read files and variables."""
+    """Rate yq: with `-i` it writes the files after the expression, which may read files and variables."""
     options, operands = call.options(Spec(skip=1))
     if {"-i", "--inplace"} & flag_names(options):
         call.raise_to("MEDIUM", "changes files in place")
@@ -49,7 +49,7 @@ RULES: dict[str, Rule] = {
 
 
 def _dc(call: Call) -> None:
-    """The calculator that also runs commands."""
+    """Rate dc, a calculator that can also run commands."""
     text = " ".join([*(word.text for word in call.words), call.stdin or ""])
     if "!" in text or call.piped or (call.has_input and call.stdin is None):
         call.raise_to("HIGH", "may run a command")
@@ -72,7 +72,7 @@ _JQ_FILE = re.compile(r"-[a-zA-Z]*f|--from-file(?:=.*)?", re.DOTALL)
 
 
 def _jq(call: Call) -> None:
-    """Its program may name a module, which is a file from anywhere, or look at variables."""
+    """Rate jq, whose program may read variables or load a module from any file."""
     for word in call.words:
         if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
             call.raise_to(*shown_variables(word.text))
@@ -83,7 +83,7 @@ def _jq(call: Call) -> None:
 
 
 def _ps(call: Call) -> None:
-    """Without a dash in front, `e` shows the variables of each process."""
+    """Rate `ps`: the letter `e` without a dash shows the environment variables of each process."""
     if any(re.fullmatch(r"[a-zA-Z]*e[a-zA-Z]*", word.text) for word in call.words[:1]):
         call.raise_to("MEDIUM", "prints the variables of processes, secrets among them")
 
@@ -117,7 +117,7 @@ _SED_HARMLESS = re.compile(
     r"([sy])([^\w\s\\;{}])((?:\\.|(?!\2)[^\\\n])*)\2((?:\\.|(?!\2)[^\\])*)\2([gpiIMm\d]*)(?=[;\s}]|\Z))[;\s]*",
     re.DOTALL,
 )
-"""A command of sed that neither runs, reads nor writes anything."""
+"""A sed command that does not run anything and does not read or write files."""
 _BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 _AWK_TOKEN = re.compile(
     r'(?P<string>"(?:\\.|[^"\\])*")|(?P<regex>/(?:\\.|[^/\\\n])+/)|(?P<word>[\w.$]+|\+\+|--)|(?P<blank>[ \t]+|#[^\n]*)|'
@@ -125,7 +125,7 @@ _AWK_TOKEN = re.compile(
     re.DOTALL,
 )
 _AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
-"""Words of awk behind which a slash begins a pattern; behind others it divides."""
+"""Words of awk after which a slash starts a pattern; after any other word it divides."""
 _AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
 _AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
 _AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
@@ -153,7 +153,7 @@ def _sed(call: Call) -> None:
 
 
 def _created_here(call: Call, script: Word) -> None:
-    """`-f <(command)`, `-f -`: what another command prints is the script."""
+    """Rate a script that another command prints as HIGH: `-f <(command)`, `-f -`."""
     if script.text.startswith("/dev/") or script.text == "-" or UNKNOWN in script.text:
         call.raise_to("HIGH", "runs a script that is not known before")
 
@@ -178,11 +178,11 @@ def _sed_script(call: Call, script: Word) -> None:
 
 
 def _is_harmless_sed(script: str) -> bool:
-    """Whether all of it is read, and nothing in it does more than edit what is printed."""
+    """Return whether the whole script is understood and only edits what is printed."""
     at = 0
     while at < len(script.rstrip()):
         result = _SED_HARMLESS.match(script, at)
-        # some find the end of a pattern behind a delimiter in brackets, others before it
+        # some versions of sed end a pattern at a delimiter in brackets, others after it
         if not result or (result[1] and "[" in _BRACKETS.sub("", result[3])):
             return False
         at = result.end()
@@ -235,7 +235,7 @@ def _awk_script(call: Call, script: Word) -> None:
 
 
 def _awk_tokens(script: str) -> list[str]:
-    """The tokens of a script, with `r` for each pattern; a slash behind a value divides."""
+    """Return the tokens of a script, with `r` for each pattern; a slash after a value divides."""
     tokens: list[str] = []
     at, is_value = 0, False
     while result := _AWK_TOKEN.match(script, at):
@@ -252,7 +252,7 @@ def _awk_tokens(script: str) -> list[str]:
 
 
 def _awk_redirects(tokens: list[str]) -> bool:
-    """Whether something may be printed to a file: a `>` outside of brackets behind `print`."""
+    """Return whether the script may print to a file: a `>` after `print`, outside parentheses."""
     depth, prints = 0, False
     for token in tokens:
         depth += (token == "(") - (token == ")")

@@ -73,7 +73,7 @@ def _exec(call: Call) -> None:
     strings = [word.text for word in call.words]
     if not strings or (
         call.redirects and len(strings) == 1 and strings[0].isdecimal()
-    ):  # the parser cuts off its number
+    ):  # the parser separates a redirect's number
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
         if strings in ([], ["0"]) and any(_OF_STDIN.match(redirect) for redirect in call.redirects):
             call.raise_to("HIGH", "gives the shell commands from elsewhere")
@@ -108,7 +108,7 @@ def _flock(call: Call) -> None:
 
 
 def _strings(call: Call) -> None:
-    """Its words together are a command line."""
+    """Rate a program whose words together form a command line."""
     call.run_text(Word(" ".join(word.text for word in call.words), call.text))
 
 
@@ -118,7 +118,7 @@ _ARCHITECTURE = re.compile(r"linux(?:32|64)|i[3-6]86|x86_64|uname26|arm\w*|aarch
 
 
 def _setarch(call: Call) -> None:
-    """The name of a machine in front is not needed."""
+    """Rate setarch, whose first operand may be an architecture or already the command."""
     named = bool(call.words) and bool(_ARCHITECTURE.fullmatch(call.words[0].text))
     wrapper(skip=1 if named else 0, plain="-v -R -F -Z -L -X -B -I -S -T -3 --uname-2.6 --addr-no-randomize")(call)
     if len(call.words) < 2 and not any(word.text.startswith("--") for word in call.words):
@@ -126,7 +126,7 @@ def _setarch(call: Call) -> None:
 
 
 def _arch(call: Call) -> None:
-    """On some systems it runs a program for another machine."""
+    """Rate arch, which on some systems runs a program for another architecture."""
     if call.words:
         wrapper("-arch -e -d", sets=True)(call)
 
@@ -234,7 +234,7 @@ _tools = subcommands(
 
 
 def _conda(call: Call) -> None:
-    """A channel that is an address is another source."""
+    """Rate conda: HIGH if a word is an address, because it installs from another source."""
     if any("://" in word.text for word in call.words):
         call.raise_to("HIGH", "installs from another source, or to another place")
     _conda_verb(call)
@@ -244,12 +244,15 @@ _ENVIRONMENT = wrap("-n --name -p --prefix --cwd -a --attach")
 
 
 def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool = False) -> Rule:
-    """A rule for programs each of whose operands is a command line; with `in_flags` only those in flags are."""
+    """Return a rule for programs whose operands are command lines; with `in_flags`, only values of flags are.
+
+    `values` are flags with any value, `texts` flags with a command line, `writes` flags with a file that is written.
+    """
     spec = Spec(values=words(values) | words(texts) | words(writes))
     runs, written = words(texts), words(writes)
 
     def rule(call: Call) -> None:
-        """Rate each command line."""
+        """Rate each of the command lines."""
         call.raise_to(*_AGAIN)
         options, operands = call.options(spec)
         for option in options:
@@ -265,7 +268,10 @@ def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool =
 
 
 def _watched(values: str, texts: str = "") -> Rule:
-    """A rule for programs that start the rest of their words, as one command line, each time something changes."""
+    """Return a rule for programs that run their remaining words as one command line when something changes.
+
+    `values` are flags that take any value, `texts` flags that take a command line.
+    """
     taking, runs = words(values), words(texts)
 
     def rule(call: Call) -> None:
@@ -289,7 +295,7 @@ def _watched(values: str, texts: str = "") -> Rule:
 
 
 def _entr(call: Call) -> None:
-    """Its words are a command; with `-s` they are a command line."""
+    """Rate entr, whose words are a command, or with `-s` a command line."""
     call.raise_to(*_AGAIN)
     rest = list(call.words)
     is_text = False
@@ -302,7 +308,7 @@ def _entr(call: Call) -> None:
 
 
 def _parallel(call: Call) -> None:
-    """A template, and behind `:::` what is put into it one by one; elsewhere what it reads."""
+    """Rate parallel: a template, filled with each argument after `:::`, or else with unknown input."""
     call.raise_to(*_AGAIN)
     rest = list(call.words)
     taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
@@ -331,7 +337,7 @@ def _filled_in(call: Call, template: list[Word], word: Word) -> None:
 
 
 def _script(call: Call) -> None:
-    """`script` records what a command prints; without one it starts a shell."""
+    """Rate `script`, which records the output of a command, or starts a shell if none is given."""
     options, operands = call.options(Spec(values=words("-c --command -T -O -I -B -E -o -m -t")))
     strings = [option.value for option in options if option.flag in {"-c", "--command"} and option.value]
     for word in operands[:1]:
@@ -346,7 +352,7 @@ def _script(call: Call) -> None:
 
 
 def _nix(call: Call) -> None:
-    """`nix develop -c`, `nix shell … -c`, `nix-shell --run`: a command in a declared environment."""
+    """Rate nix and the commands it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
     strings = [word.text for word in call.words]
     verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
     call.raise_to("MEDIUM", "builds or enters declared surroundings")
@@ -374,7 +380,7 @@ _mise = launcher(
 
 
 def _measured(call: Call) -> None:
-    """coverage, kernprof and their kin: run a script as Python would."""
+    """Rate coverage, kernprof and similar programs, which run a script as Python would."""
     rest = list(call.words)
     if call.name in {"coverage", "memray", "py-spy"}:
         verb = rest.pop(0).text if rest else ""

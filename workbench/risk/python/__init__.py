@@ -1,1 +1,1 @@
-"""What Python code would do when it runs, derived from its syntax tree without running it."""
+"""Find out what Python code would do, from its syntax tree and without running it."""

@@ -35,9 +35,9 @@ _LOOKS: Final = frozenset(
 
 
 def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) -> list[Part]:
-    """What a piece of code does, part by part; empty for code that only reckons. It never raises.
+    """Return a part for each effect of the code; none if it only computes. Never raises.
 
-    `tree` is its syntax tree, where somebody has parsed it already.
+    `tree` is the code's syntax tree, if it is parsed already.
     """
     if around.depth > _DEEPEST:
         return [Part(shortened(code), "HIGH", "too deeply nested to be analysed")]
@@ -59,12 +59,12 @@ def _why(error: Exception) -> str:
 
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
-    """Code that is not analysed may delete anything."""
+    """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
     return Part(shortened(code), "HIGH", why, deletes=(f"{around.places.workspace}{ANY}",))
 
 
 def _by_words(code: str) -> Part:
-    """Code that does not parse here: perhaps of another version of Python."""
+    """Rate by its words code that does not parse, perhaps because it is for another version of Python."""
     risk, reason = rated_code(code)
     return Part(shortened(code.strip()), risk, reason if risk == "HIGH" else "runs code that cannot be read here")
 
@@ -84,7 +84,7 @@ def _read(tree: ast.Module, code: str, around: Surroundings) -> list[Part]:
 
 
 class _References:
-    """Functions and modules of power that are handed on, replaced, or reached by a trick."""
+    """Rates references to powerful functions and modules that are passed on, replaced, or reached by a trick."""
 
     def __init__(self, judge: Judge, every: Nodes) -> None:
         self._judge = judge
@@ -92,7 +92,7 @@ class _References:
         self._fine: set[int] = set(judge.reading.bindings.called)
 
     def rate(self) -> None:
-        """Rate all of them."""
+        """Rate all references in the code."""
         self._allow()
         for node in self._every.either(ast.Attribute, ast.Name):
             self._reference(node)
@@ -100,7 +100,7 @@ class _References:
             self._subscript(item)
 
     def _allow(self) -> None:
-        """What may be named without being handed on."""
+        """Collect the references that are harmless because they are not passed on."""
         every, fine = self._every, self._fine
         fine.update(id(attribute.value) for attribute in every.of(ast.Attribute))
         fine.update(id(item.value) for item in every.of(ast.Subscript))
@@ -115,7 +115,7 @@ class _References:
         for call in every.of(ast.Call):
             if table.TAKES_MODULES.intersection(self._judge.reading.names(call.func)):
                 fine.update(map(id, call.args))
-        for held in every.of(ast.ClassDef):  # what a class holds is called by signs that name nothing
+        for held in every.of(ast.ClassDef):  # operators call the attributes of a class without naming them
             fine.difference_update(id(each.value) for each in held.body if isinstance(each, ast.Assign))
 
     def _reference(self, node: ast.Name | ast.Attribute) -> None:
@@ -150,7 +150,7 @@ class _References:
 
 
 def _secrets(judge: Judge, every: Nodes) -> None:
-    """Texts that are the path of something secret or protected, where it is not known what is done with them."""
+    """Rate string literals that are secret or protected paths, if it is unknown what the code does with them."""
     visited = set(_only_printed(judge, every))
     for node in every.of(ast.Constant):
         text = node.value
@@ -167,7 +167,7 @@ def _secrets(judge: Judge, every: Nodes) -> None:
 
 
 def _only_printed(judge: Judge, every: Nodes) -> Iterator[int]:
-    """Constants that are only printed or compared."""
+    """Yield the ids of expressions that are only printed, compared or left unused."""
     yield from (id(node.value) for node in every.of(ast.Expr))
     for compared in every.of(ast.Compare):
         yield from map(id, (compared.left, *compared.comparators))

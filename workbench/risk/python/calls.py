@@ -1,4 +1,4 @@
-"""Rate one call in Python by the full name of the function or, where that is not known, by the method."""
+"""Rate a Python call by the function's full name or, if that is unknown, by the method's name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRET: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|C
 
 
 def judge_call(judge: Judge, call: ast.Call) -> None:
-    """Rate a call; one of which nothing is known adds nothing."""
+    """Rate a call; an unknown one adds no part."""
     verdicts = [_by_name(judge, call, name) for name in judge.reading.names(call.func)]
     if not any(verdicts) and isinstance(call.func, ast.Attribute):
         rate = METHODS.get(call.func.attr)
@@ -29,7 +29,7 @@ def judge_call(judge: Judge, call: ast.Call) -> None:
 
 
 def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
-    """Whether the function is known by its name; then it is rated."""
+    """Rate a call if the function's name is known, and return whether it is."""
     special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
     if UNKNOWN in name:
         judge.found(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
@@ -66,13 +66,13 @@ def _uses(judge: Judge, call: ast.Call, uses: tuple[Use, ...]) -> None:
 
 
 def _visits(judge: Judge, call: ast.Call, address: Values) -> None:
-    """An address is read, unless something goes along with the question."""
+    """Rate reading an address, or sending to it if data goes along with the request."""
     names = judge.reading.names(call.func)
     posts = len(call.args) > 1 and any(name.startswith("urllib.") and "urlretrieve" not in name for name in names)
     carries = any(keyword.arg in {"data", "json", "files", "method"} for keyword in call.keywords)
     request = call.args[0] if call.args else None
     if isinstance(request, ast.Call) and "urllib.request.Request" in judge.reading.names(request.func):
-        return  # that one is rated itself
+        return  # the `Request` call is rated itself
     (sends if posts or carries else asks)(judge, call, address)
 
 
@@ -81,7 +81,7 @@ def _opens(judge: Judge, call: ast.Call, file: Use, mode: Use) -> None:
     writes = any(UNKNOWN in text or WRITING.search(text) for text in texts(how))
     path = given(judge, call, file) or given(judge, call, file._replace(name="name")) or NOTHING_KNOWN
     if all(text.isdigit() for text in texts(path)):
-        return  # a file that is open already
+        return  # a number is a descriptor that is already open
     judge.uses(call, path, "write" if writes else "read")
 
 
@@ -92,12 +92,12 @@ def _os_open(judge: Judge, call: ast.Call) -> None:
 
 
 def _code(judge: Judge, call: ast.Call) -> None:
-    """eval, exec and compile."""
+    """Rate eval, exec and compile."""
     from workbench.risk.python.analysis import parts_of
 
     first = call.args[0] if call.args else None
     if isinstance(first, ast.Call) and judge.reading.names(first.func) in (("compile",), ("ast.parse",)):
-        return  # that call is rated itself
+        return  # the inner call is rated itself
     script = _source(judge, first)
     if script is not None:
         judge.loads(call, script)
@@ -112,7 +112,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
 
 
 def _source(judge: Judge, node: ast.expr | None) -> Values | None:
-    """The paths of the file whose content an expression is: `open("a.py").read()`; None when it is something else."""
+    """Return the paths of the file that an expression reads, as in `open("a.py").read()`; None for all else."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"read", "read_text"}:
         opened = node.func.value
         if (
@@ -164,7 +164,7 @@ def _adds_code_path(judge: Judge, call: ast.Call) -> None:
 
 
 def _is_own_directory(node: ast.expr) -> bool:
-    """Whether a directory is derived from the location of the code itself."""
+    """Return whether a directory is derived from the location of the code itself."""
     return any(isinstance(each, ast.Name) and each.id == "__file__" for each in ast.walk(node))
 
 
@@ -176,7 +176,7 @@ def _edits_in_place(judge: Judge, call: ast.Call) -> None:
 
 
 def _fetches(judge: Judge, call: ast.Call) -> None:
-    """getattr with a name that is made: of a module of the system that is a disguise."""
+    """Rate getattr: HIGH if it gets a computed name from a powerful module, because that disguises the name."""
     if len(call.args) > 1 and not isinstance(call.args[1], ast.Constant):
         for base in judge.reading.names(call.args[0]):
             if base in POWERS:
@@ -207,7 +207,7 @@ def _ends(judge: Judge, call: ast.Call) -> None:
 
 
 def _unpickles(judge: Judge, call: ast.Call) -> None:
-    """From a file of the project it is as its code; of what else it holds nothing is known."""
+    """Rate unpickling like running code from the same file, or unknown code if the source is unknown."""
     if "numpy.load" in judge.reading.names(call.func):
         judge.uses(call, given(judge, call, Use("read", 0, "file")) or NOTHING_KNOWN, "read")
         if given(judge, call, Use("read", 2, "allow_pickle")) in ((), ("False",)):

@@ -50,41 +50,41 @@ RunsCommand: TypeAlias = Callable[[str], Sequence[Part]]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where code would run, and how a command that it starts is rated."""
+    """The circumstances in which code would run, and the function that rates the commands it starts."""
 
     places: Places
     folder: str | None
     rate: RunsCommand
     depth: int = 0
-    """How deeply it is nested in other code."""
+    """How deeply the code is nested in other code."""
     magic: Callable[[str, str], Sequence[Part]] | None = None
-    """How `get_ipython().NAME(text)` is rated, where there is such a thing."""
+    """Rates `get_ipython().NAME(text)`; None outside IPython."""
 
 
 class Judge:
-    """What was found in one piece of code."""
+    """Collects the parts found in one piece of code."""
 
     def __init__(self, reading: Reading, lines: Lines, around: Surroundings) -> None:
         self.reading = reading
         self.around = around
         self.parts: list[Part] = []
         self.used: set[str] = set()
-        """Texts that were rated where they are used."""
+        """Texts that are already rated by their use."""
         self._commands: dict[str, Sequence[Part]] = {}
         self._lines = lines
         self._folders: list[str | None] = [around.folder]
 
     def enters(self, folders: Sequence[str]) -> None:
-        """The code changes to one of these folders somewhere."""
+        """Record that the code changes to one of these directories somewhere."""
         self._folders += [path for text in folders for path in self.places_of(text)]
 
     def found(self, node: ast.expr | ast.stmt, risk: Risk, reason: str, **more: tuple[str, ...]) -> None:
-        """A part of the code with its own risk."""
+        """Add a part for a node of the code; beyond _MOST_PARTS only HIGH ones are added."""
         if len(self.parts) < _MOST_PARTS or risk == "HIGH":
             self.parts.append(Part(shortened(self._lines.of(node)), risk, reason, **more))  # type: ignore[arg-type]
 
     def places_of(self, text: str) -> list[str | None]:
-        """The absolute paths that a text stands for, one for each folder it may be looked at from; None: not known."""
+        """Return the absolute paths that a text may name, one for each possible directory; None if unknown."""
         if text.startswith((UNKNOWN, CONTENT)):
             return [None]
         text = home_of(self.reading, _telling(text))
@@ -95,7 +95,7 @@ class Judge:
         return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._folders]
 
     def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:
-        """A call reads, writes or deletes a file."""
+        """Rate reading, writing, moving or deleting the files that the values name."""
         for text in texts(values):
             self.used.add(text)
             for path in self.places_of(text):
@@ -147,7 +147,7 @@ class Judge:
         )
 
     def runs(self, node: ast.expr, text: str, reason: str = "runs a shell command") -> None:
-        """A command line is run; `text` may have signs of what is not known in it."""
+        """Rate running a command line; `text` may contain placeholders for unknown content."""
         self.used.add(text)
         text = text.replace(PLAIN, "1")
         if _OPEN.search(text):
@@ -173,12 +173,12 @@ class Judge:
         return result
 
     def runs_words(self, node: ast.expr, words: Sequence[Values]) -> None:
-        """A command is run that is given word by word."""
+        """Rate running a command that is given word by word."""
         self.used.update(text for word in words for text in texts(word))
         self.runs(node, line_of(words[:60]) or UNKNOWN, "runs a program")
 
     def runs_any(self, node: ast.expr, values: Values, *, is_line: bool) -> None:
-        """A command is run that is given as a list, or as a line."""
+        """Rate running a command that is given as a list of words or, with `is_line`, as a command line."""
         for value in values:
             if isinstance(value, Items):
                 self.runs_words(node, value.items)
@@ -188,7 +188,7 @@ class Judge:
                 self.runs(node, UNKNOWN)
 
     def loads(self, node: ast.expr, values: Values) -> None:
-        """Code in a file is run: of the project, or from elsewhere."""
+        """Rate running the code in a file: MEDIUM in the project, HIGH from elsewhere."""
         for text in texts(values):
             self.used.add(text)
             for path in self.places_of(text):
@@ -205,17 +205,17 @@ class Judge:
 
 
 def _tidy(path: str) -> str:
-    """The path without `.` in it; what `..` leads to only the disk knows."""
+    """Return the path without `.` components; one with `..` is unchanged, because it depends on links."""
     return path if "/../" in path else os.path.normpath(path)
 
 
 def line_of(words: Sequence[Values]) -> str:
-    """The command line of a command that is given word by word."""
+    """Return the command line of a command that is given word by word."""
     return " ".join(_word(each[0]) if len(each := texts(word)) == 1 else _word(UNKNOWN) for word in words)
 
 
 def _word(text: str) -> str:
-    """A word of a command for the shell's reading; what is not known is a variable there."""
+    """Return a word quoted for the shell, with a variable in place of unknown content."""
     text = text.replace(PLAIN, "1")
     if not _OPEN.search(text):
         return shlex.quote(text)
@@ -223,7 +223,7 @@ def _word(text: str) -> str:
 
 
 def _telling(text: str) -> str:
-    """A path whose pattern may stand for a name with secrets or power, with that name."""
+    """Return the path with a secret or protected name in place of a pattern that may match it."""
     directory, slash, name = text.rpartition("/")
     if PLAIN not in name or not name.strip(PLAIN) or name.startswith(f"{PLAIN}."):
         return text
@@ -232,7 +232,7 @@ def _telling(text: str) -> str:
 
 
 def names_secret(text: str) -> bool:
-    """Whether a bare string in code is the path of a secret."""
+    """Return whether a string in code is the path of a secret."""
     return ("/" in text or text.startswith((".", "~", "id_"))) and " " not in text and is_secret(text)
 
 
@@ -241,7 +241,7 @@ _CARRIES: Final = frozenset({"params", "headers", "cookies", "auth", "json", "da
 
 
 def asks(judge: Judge, call: ast.Call, address: Values) -> None:
-    """An address is read."""
+    """Rate reading an address."""
     for text in texts(address) or [UNKNOWN]:
         judge.used.add(text)
         if CONTENT in text or _carries_content(judge, call):
@@ -261,7 +261,7 @@ def asks(judge: Judge, call: ast.Call, address: Values) -> None:
 
 
 def _carries_content(judge: Judge, call: ast.Call) -> bool:
-    """Whether something that was read goes along with the question."""
+    """Return whether the request carries something that the code has read."""
     bodies = [each.value for each in call.keywords if each.arg in _CARRIES]
     return any(_holds_content(judge.reading.values(value)) for value in bodies)
 
@@ -271,7 +271,7 @@ def _holds_content(found: object) -> bool:
 
 
 def sends(judge: Judge, call: ast.Call, address: Values) -> None:
-    """Something is sent to an address."""
+    """Rate sending data to an address."""
     for text in texts(address) or [UNKNOWN]:
         judge.used.add(text)
         if _HERE.match(text):

@@ -19,7 +19,7 @@ _LOSES_DATA: Final = re.compile(r"\b(?:drop|delete|truncate|update|alter|grant|r
 
 
 def given(judge: Judge, call: ast.Call, use: Use) -> Values:
-    """What an argument may be; empty when it is not given at all."""
+    """Return the possible values of an argument; empty if it is not given."""
     for keyword in call.keywords:
         if keyword.arg == use.name:
             return judge.reading.values(keyword.value)
@@ -48,7 +48,7 @@ def _open_method(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    """`rename` and `replace` of a path; of a text or a table of data they are something else."""
+    """Rate `rename` and `replace` of a path; these methods do something else for strings and data tables."""
     if len(call.args) != 1 or call.keywords:
         return
     here, there = judge.reading.values(of), judge.reading.values(call.args[0])
@@ -66,7 +66,7 @@ def _linked_paths(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _saves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    """Methods of pictures and tables whose first argument usually is the file."""
+    """Rate methods of images and tables whose first argument is usually the file to write."""
     for text in texts(judge.reading.values(call.args[0])) if call.args else []:
         if text != UNKNOWN:
             judge.uses(call, (text,), "write")
@@ -154,7 +154,7 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
 
 
 def starts(judge: Judge, call: ast.Call, name: str) -> bool:
-    """Whether it starts a program."""
+    """Rate a call that starts a program or sends a request, and return whether it is one."""
     first = given(judge, call, Use("read", 0, "args")) or given(judge, call, Use("read", 0, "cmd")) or NOTHING_KNOWN
     if name in table.SHELLS:
         judge.runs_any(call, first, is_line=True)
@@ -191,13 +191,13 @@ def _runs(judge: Judge, call: ast.Call, command: Values) -> None:
 
 
 def _moved(folder: Values, command: Values) -> Values:
-    """A command with the change of folder before it; as a list it stays one word each."""
+    """Return the command line with a change of directory before it; a list is quoted word by word."""
     lines = tuple(line_of(value.items) if isinstance(value, Items) else value for value in command)
     return joined([("cd ",), tuple(map(line_of, (((text,),) for text in texts(folder)))), (" && ",), lines])
 
 
 def sets_variables(judge: Judge, node: ast.expr, variables: Fields) -> None:
-    """Several are set."""
+    """Rate several environment variables that are set for started programs."""
     for name, values in variables.items.items():
         sets_variable(judge, node, name, texts(values)[0])
 

@@ -1,4 +1,4 @@
-"""Return values of known Python functions and methods: paths, lists of files, file contents."""
+"""The return values of known Python functions and methods: paths, lists of files, file contents."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _SAME_TEXT = words(
 
 
 def home_of(reading: Reading, text: str) -> str:
-    """A path with the home folder in the place of `~`."""
+    """Return a path with the home directory in place of `~`."""
     return f"{reading.home}{text[1:]}" if text == "~" or text.startswith("~/") else text
 
 
 def of_method(reading: Reading, func: ast.Attribute, call: ast.Call) -> Values:
-    """What a method of something gives back: of a text, a path, a dict, a file."""
+    """Return the possible results of calling a method of a string, path, dict or file."""
     verb = func.attr
     created = _METHODS.get(verb)
     if created is not None:
@@ -58,7 +58,7 @@ def _joined(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
 
 
 def _formatted(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
-    """A text with `{}` filled in, as far as each is given one text."""
+    """Return the texts with `{}` filled in; UNKNOWN for each value that is not exactly one text."""
     arguments = [reading.text(each) for each in call.args]
     named = {each.arg: reading.text(each.value) for each in call.keywords if each.arg}
     rest = iter(arguments)
@@ -73,7 +73,7 @@ def _formatted(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
 
 
 def _replaced(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
-    if len(call.args) < 2:  # a file that is put in the place of another
+    if len(call.args) < 2:  # `Path.replace`, which returns the target
         return reading.values(call.args[0]) if call.args else NOTHING_KNOWN
     old, new = reading.text(call.args[0]), reading.text(call.args[1])
     is_literal = UNKNOWN not in old + new and old != ""
@@ -189,7 +189,7 @@ _TEMPORARIES = words(
 
 
 def result(reading: Reading, call: ast.Call) -> Values:
-    """What a call gives back."""
+    """Return the possible results of a call."""
     for name in reading.names(call.func):
         results = _of_function(reading, name, call)
         if results:
@@ -214,7 +214,7 @@ def _of_function(reading: Reading, name: str, call: ast.Call) -> Values:
 
 
 def _listing(reading: Reading, folder: ast.expr | None, *, below: bool = False) -> Values:
-    """Names in a folder; `below` the folder with a name in it."""
+    """Return a list of the names in a directory; with `below`, each name follows the directory's path."""
     recognized = texts(reading.values(folder)) if below and folder is not None else [""]
     return (Items((tuple(f"{each.rstrip('/')}/{PLAIN}" if below else PLAIN for each in recognized),)),)
 
@@ -254,7 +254,7 @@ def _variable(reading: Reading, call: ast.Call) -> Values:
 
 
 def variable(reading: Reading, name: str) -> Values:
-    """Return the value of an environment variable."""
+    """Return the value of an environment variable, as far as known."""
     return (reading.home,) if name == "HOME" else (PLAIN,) if name in {"USER", "LOGNAME", "LANG"} else NOTHING_KNOWN
 
 
@@ -304,7 +304,7 @@ _FUNCTIONS: dict[str, Callable[[Reading, ast.Call], Values]] = {
 
 
 def fetched(reading: Reading, name: str, call: ast.Call) -> list[str]:
-    """What a call fetches by its name: `getattr(os, "system")`, `importlib.import_module("os")`."""
+    """Return the names of what a call gets by name: `getattr(os, "system")`, `importlib.import_module("os")`."""
     if name == "getattr" and len(call.args) > 1:
         return [
             f"{base}.{text}" for base in reading.names(call.args[0]) for text in texts(reading.values(call.args[1]))
@@ -317,7 +317,7 @@ def fetched(reading: Reading, name: str, call: ast.Call) -> list[str]:
 
 
 def looked_up(reading: Reading, node: ast.Subscript) -> list[str]:
-    """What is fetched out of a table of names: `sys.modules["os"]`, `vars(os)["system"]`, `os.__dict__["system"]`."""
+    """Return the names of what a subscript gets from a namespace: `sys.modules["os"]`, `vars(os)["system"]`."""
     results: list[str] = []
     for name in reading.names(node.value):
         key = reading.text(node.slice)

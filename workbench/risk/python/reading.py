@@ -27,11 +27,11 @@ _POWERFUL = frozenset(
         "posixpath",
     }
 )
-"""Modules by which others reach far: `shutil.os.system` is `os.system`."""
+"""Powerful modules that are also reached through other modules: `shutil.os.system` is `os.system`."""
 
 
 class Reading:
-    """The names and values of one piece of code."""
+    """Resolves the names and values in one piece of code."""
 
     def __init__(self, nodes: Nodes, home: str) -> None:
         self.bindings = Bindings(nodes)
@@ -41,18 +41,18 @@ class Reading:
         self._called: dict[str, list[str]] = {}
         self._held: dict[str, Values] = {}
         self._kept: list[ast.expr] = []
-        """Expressions that were looked at: as long as they are kept no other one has their identity."""
+        """The expressions evaluated so far, kept alive so that no other expression gets the same id."""
         self._depth = 0
 
     def values(self, node: ast.expr) -> Values:
-        """All that an expression may come to; UNKNOWN in it for what the code alone does not say."""
+        """Return the possible values of an expression, with UNKNOWN for what the code alone does not tell."""
         result = self._values.get(id(node))
         if result is not None:
             return result
         if self._depth > _DEEPEST:
             return NOTHING_KNOWN
         self._kept.append(node)
-        self._values[id(node)] = NOTHING_KNOWN  # what goes round in a circle
+        self._values[id(node)] = NOTHING_KNOWN  # the value within a cycle
         self._depth += 1
         try:
             result = self._values[id(node)] = values.evaluated(self, node)
@@ -61,12 +61,12 @@ class Reading:
         return result
 
     def text(self, node: ast.expr | None) -> str:
-        """The one text that an expression comes to, or UNKNOWN."""
+        """Return the text of an expression with exactly one possible value, otherwise UNKNOWN."""
         result = values.texts(self.values(node)) if node is not None else [UNKNOWN]
         return result[0] if len(result) == 1 else UNKNOWN
 
     def of_name(self, name: str) -> Values:
-        """All that a name is given."""
+        """Return all values that a name may be bound to."""
         result = self._held.get(name)
         if result is None:
             self._held[name] = NOTHING_KNOWN
@@ -85,9 +85,9 @@ class Reading:
         return result
 
     def names(self, node: ast.expr) -> tuple[str, ...]:
-        """What a function or module is really called, by imports and other names for it: `os.path.join`.
+        """Return the full names of a function or module, such as `os.path.join`, with imports and aliases resolved.
 
-        What a call makes has its name with brackets behind: `requests.Session().post`. Empty where it is not known.
+        The result of a call is named by the call: `requests.Session().post`. Empty if no name is known.
         """
         result = self._names.get(id(node))
         if result is not None:
@@ -133,14 +133,14 @@ class Reading:
         return self.names(source.value) if source.value is not None and not source.is_element and not source.at else ()
 
     def _made(self, call: ast.Call) -> list[str]:
-        """What the result of a call is called: what `getattr` and imports by name fetch is what they name."""
+        """Return the names of a call's result; for `getattr` and imports by name, the names of what they get."""
         result: list[str] = []
         for name in self.names(call.func):
             result += known.fetched(self, name, call) or [f"{name}()"]
         return result
 
     def opened(self, node: ast.expr) -> Values:
-        """The paths of the file that an expression is, where the code opens it; empty where it is none."""
+        """Return the possible paths of a file that the code opens; empty if the expression is not such a file."""
         if isinstance(node, ast.Name):
             source = [each.value for each in self.bindings.given.get(node.id, ()) if each.value is not None]
             result = [self.opened(each) for each in source if not isinstance(each, ast.Name)]
@@ -153,20 +153,20 @@ class Reading:
         return self.values(node.func.value) if is_method and isinstance(node.func, ast.Attribute) else ()
 
     def called(self, call: ast.Call) -> Values:
-        """What a call comes to."""
+        """Return the possible results of a call."""
         return known.result(self, call)
 
     def known_item(self, node: ast.Subscript, key: str) -> Values:
-        """Return the value under a key of an object from outside the code, such as `os.environ`."""
+        """Return the value of a key of `os.environ`, or NOTHING_KNOWN for other objects."""
         return known.variable(self, key) if "os.environ" in self.names(node.value) else NOTHING_KNOWN
 
     def known_attribute(self, node: ast.Attribute) -> Values:
-        """What an attribute of a module is known to be."""
+        """Return the known values of a module's attribute; empty if unknown."""
         return next((known.ATTRIBUTES[name] for name in self.names(node) if name in known.ATTRIBUTES), ())
 
 
 def _inside(node: ast.expr) -> list[ast.expr]:
-    """What an expression may come to, where that is one of its parts."""
+    """Return the parts of an expression that may become its value, as in a conditional expression."""
     if isinstance(node, ast.NamedExpr | ast.Await):
         return [node.value]
     if isinstance(node, ast.IfExp):
@@ -175,7 +175,7 @@ def _inside(node: ast.expr) -> list[ast.expr]:
 
 
 def plain(name: str) -> str:
-    """A dotted name without detours: `shutil.os.system` and `posix.system` are `os.system`."""
+    """Return the direct form of a dotted name: `shutil.os.system` and `posix.system` become `os.system`."""
     parts = name.split(".")
     for at in range(len(parts) - 1, 0, -1):
         if parts[at].lstrip("_") in _POWERFUL and "(" not in name:

@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 LONGEST = 20_000
-"""Characters of code beyond which it is not analysed."""
+"""The maximum number of characters of code that is analyzed."""
 _QUIETLY = threading.Lock()
 _Node = TypeVar("_Node", bound=ast.AST)
 _Other = TypeVar("_Other", bound=ast.AST)
 
 
 class TooMuchCode(Exception):
-    """Longer or deeper than what is looked at."""
+    """The code is too long or too deeply nested to be analyzed."""
 
 
 def parsed(code: str) -> ast.Module:
-    """Return the syntax tree; raise SyntaxError, or TooMuchCode where parsing would take too long."""
+    """Return the syntax tree; raises SyntaxError, or TooMuchCode if the code is too long or too deeply nested."""
     if len(code) > LONGEST:
         raise TooMuchCode(f"longer than {LONGEST:,} characters, so it was not analysed")
     try:
-        with _QUIETLY, warnings.catch_warnings():  # a stray backslash in a text is the code's own affair
+        with _QUIETLY, warnings.catch_warnings():  # the user need not see warnings about the code
             warnings.simplefilter("ignore")
             return ast.parse(code)
     except (RecursionError, MemoryError):
@@ -35,7 +35,7 @@ def parsed(code: str) -> ast.Module:
 
 
 class Nodes:
-    """All nodes of a tree by their kind, but for the signs between them; those of a kind stand behind their parents."""
+    """All nodes of a tree by type, except operators and contexts; within a type, parents come before children."""
 
     def __init__(self, tree: ast.AST) -> None:
         self._of: dict[type[ast.AST], list[Any]] = defaultdict(list)
@@ -50,16 +50,16 @@ class Nodes:
                     todo.append(value)
 
     def of(self, kind: type[_Node]) -> list[_Node]:
-        """The nodes of this kind."""
+        """Return the nodes of this type."""
         return self._of[kind]
 
     def either(self, kind: type[_Node], other: type[_Other]) -> list[_Node | _Other]:
-        """The nodes of both kinds, those of the first before those of the other."""
+        """Return the nodes of both types, those of `kind` before those of `other`."""
         return [*self._of[kind], *self._of[other]]
 
 
 def _characters() -> set[type]:
-    """Classes of node fields that hold no nodes."""
+    """Return the classes of node fields that contain no nodes to index."""
     bases = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
     plain = {str, bytes, int, float, complex, bool, type(None), type(Ellipsis)}
     return plain | {kind for base in bases for kind in base.__subclasses__()}
@@ -69,13 +69,13 @@ _NO_NODES = _characters()
 
 
 class Lines:
-    """The code by its lines, to quote a node of it."""
+    """The lines of the code, to quote its nodes."""
 
     def __init__(self, code: str) -> None:
         self._lines = code.split("\n")
 
     def of(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node; of one over several lines the first, marked."""
+        """Return the source text of a node; if it has several lines, the first one followed by `…`."""
         line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
         if node.end_lineno != node.lineno:
             return f"{line.encode()[node.col_offset :].decode(errors='replace').strip()} …"
@@ -83,37 +83,37 @@ class Lines:
 
 
 _MOST = 12
-"""Values of a name that are looked at."""
+"""The maximum number of values that are considered for a name."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Given(NamedTuple):
-    """One thing that a name is given: an expression, or an element of what it goes over; None is not known."""
+    """A value bound to a name: an expression, or an element of one that is iterated over; None if unknown."""
 
     value: ast.expr | None
     is_element: bool = False
     at: tuple[int, ...] = ()
-    """Which item of it, and of that, where it is taken apart."""
+    """The index of the item at each level, if the value is unpacked."""
 
 
 NOT_KNOWN = Given(None)
 
 
 class Bindings:
-    """The names of a piece of code."""
+    """The names bound in a piece of code, and what they are bound to."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.imported: dict[str, list[str]] = defaultdict(list)
         self.stars: list[str] = []
-        """Modules of which all is imported."""
+        """Modules from which everything is imported."""
         self.given: dict[str, list[Given]] = defaultdict(list)
         self.defined: dict[str, ast.arguments] = {}
         self.called: set[int] = set()
-        """Expressions that are called where they are written, by identity."""
+        """The ids of expressions that are called directly."""
         self._loose: set[str] = set()
-        """Names that are handed on, so that others may call them."""
+        """Functions that are passed on, so that other code may call them."""
         self._reached: set[str] = set()
-        """Functions of the code that are called in it."""
+        """Functions that are both defined and called in the code."""
         for call in nodes.of(ast.Call):
             self.called.add(id(call.func))
             self._grow(call)
@@ -152,7 +152,7 @@ class Bindings:
         for function in nodes.either(ast.FunctionDef, ast.AsyncFunctionDef):
             if function.name != "__init__":
                 self.defined[function.name] = function.args
-        for held in nodes.of(ast.ClassDef):  # it is called as its `__init__`
+        for held in nodes.of(ast.ClassDef):  # calling a class calls its `__init__`
             created = next(
                 (each for each in held.body if isinstance(each, FUNCTIONS) and each.name == "__init__"), None
             )
@@ -201,7 +201,7 @@ class Bindings:
             bound.append(NOT_KNOWN)
 
     def _grow(self, call: ast.Call) -> None:
-        """A list that something is put into holds that too."""
+        """Add to a collection's bindings the values that a method such as `append` puts into it."""
         if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name) or not call.args:
             return
         name, verb, value = call.func.value.id, call.func.attr, call.args[-1]
@@ -211,7 +211,7 @@ class Bindings:
             self._give(name, Given(value))
 
     def _hand_over(self, call: ast.Call) -> None:
-        """The parameters of a function of the code are given what it is called with."""
+        """Bind the parameters of a function that the code defines to the arguments of a call."""
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         arguments = self.defined.get(name)
         if arguments is None:
@@ -242,13 +242,13 @@ class Bindings:
 
 
 def _fields(held: ast.ClassDef) -> ast.arguments:
-    """The fields of a class without `__init__`, as what it is called with."""
+    """Return the annotated fields of a class without `__init__` as the parameters of its constructor."""
     fields = [each for each in held.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
     names = [ast.arg(each.target.id) for each in fields if isinstance(each.target, ast.Name)]
     return ast.arguments([], names, None, [], [], None, [])
 
 
 def _names(arguments: ast.arguments) -> list[str]:
-    """The parameters that are given by their place, but the one that is the object itself."""
+    """Return the names of the positional parameters, without `self` or `cls`."""
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     return names[1:] if names[:1] in (["self"], ["cls"]) else names

@@ -1,4 +1,4 @@
-"""What Python functions do with their arguments, by full name."""
+"""Tables of what Python functions do with their arguments, by full name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Kind: TypeAlias = Literal["read", "deep", "write", "keep", "move", "delete", "rm
 
 
 class Use(NamedTuple):
-    """What becomes of one argument, by its place and its name."""
+    """How a function uses one argument, identified by position and name."""
 
     kind: Kind
     at: int
     name: str
     default: str = ""
-    """What is used where the argument is not given."""
+    """The value used if the argument is not given."""
 
 
 def _rows() -> Iterator[tuple[str, tuple[Use, ...]]]:
@@ -80,7 +80,7 @@ OPENS: Final = {
     **dict.fromkeys(words("zipfile.ZipFile tarfile.open tarfile.TarFile h5py.File wave.open zipfile.PyZipFile"), 1),
     **dict.fromkeys(words("gzip.GzipFile bz2.BZ2File lzma.LZMAFile io.FileIO os.fdopen"), 1),
 }
-"""Functions that open a file, and the place of the mode behind it."""
+"""Functions that open a file, with the position of the mode argument."""
 
 SHELLS: Final = words(
     "os.system os.popen subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell "
@@ -92,7 +92,7 @@ RUNS: Final = words(
     "subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen trio.run_process "
     "anyio.run_process pty.spawn"
 )
-"""Functions whose first argument is a command, as a list or a text."""
+"""Functions whose first argument is a command, as a list or a string."""
 RUNS_WORDS: Final = words(
     "os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp "
     "asyncio.create_subprocess_exec asyncio.subprocess.create_subprocess_exec os.startfile"
@@ -108,7 +108,7 @@ ASKS_BY_METHOD: Final = words(
     "aiohttp.ClientSession().request urllib3.PoolManager().request urllib3.request aiohttp.request "
     "http.client.HTTPConnection().request http.client.HTTPSConnection().request httpx.AsyncClient().request"
 )
-"""Functions that are told the method first, and then the address."""
+"""Functions whose arguments are the HTTP method and then the address."""
 
 _CONNECTS = "opens a connection to anywhere"
 _RAW = "reaches below Python, where nothing is read here"
@@ -152,7 +152,7 @@ ALWAYS_HIGH_BELOW: Final[dict[str, str]] = {
     **dict.fromkeys(words("pynput pyautogui keyboard crontab"), "acts in the place of the person"),
     **dict.fromkeys(words("pty"), "starts a shell"),
 }
-"""Modules of which each call is HIGH."""
+"""Modules whose functions are always HIGH, with the reason."""
 HARMLESS: Final = words(
     "socket.gethostname socket.getfqdn socket.inet_aton socket.inet_ntoa socket.inet_pton socket.htons socket.ntohs "
     "ctypes.sizeof ctypes.Structure ctypes.c_int ctypes.c_char_p ctypes.c_double ctypes.c_void_p ctypes.byref "
@@ -164,7 +164,7 @@ TAKES_MODULES: Final = words(
     "inspect.getfile inspect.getmembers inspect.signature inspect.getdoc callable inspect.ismodule inspect.isbuiltin "
     "inspect.getsourcefile"
 )
-"""Functions that only look at a module or a function they are given."""
+"""Functions that only inspect a module or function given as an argument."""
 LOADS_FILE: Final = words(
     "pickle.load joblib.load torch.load pandas.read_pickle dill.load cloudpickle.load marshal.load"
 )
@@ -172,4 +172,4 @@ TRICKS: Final = words(
     "__globals__ __builtins__ __subclasses__ __loader__ f_globals f_builtins f_locals gi_frame cr_frame "
     "__getattribute__ __reduce_ex__ __code__ __closure__ tb_frame"
 )
-"""Attributes by which code reaches what it does not name."""
+"""Attributes through which code reaches objects without naming them."""

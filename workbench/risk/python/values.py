@@ -1,4 +1,4 @@
-"""Evaluate Python expressions as far as their values stand in the code: strings, paths, lists."""
+"""Evaluate Python expressions as far as the code itself tells their values: strings, paths, lists."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from workbench.risk.python.reading import Reading
 
 UNKNOWN = "\0"
-"""Stands in a text for what only the running code will know."""
+"""Stands in a text for content that is known only when the code runs."""
 CONTENT = "\1"
-"""Stands for what was read from a file or printed by a program."""
+"""Stands for content that was read from a file or printed by a program."""
 PLAIN = "\2"
-"""Stands for a number, or a name that a folder lists: there is no way out of a folder in it."""
+"""Stands for a number or a listed file name, which cannot lead out of a directory."""
 _MOST = 8
 _LONGEST = 12_000
 
 
 class Items(NamedTuple):
-    """A list or tuple; each item with all it may be."""
+    """A list or tuple, with the possible values of each item."""
 
     items: tuple[Values, ...]
 
 
 class Fields(NamedTuple):
-    """A dict whose keys are written out."""
+    """A dict with literal keys, and the possible values of each key."""
 
     items: Mapping[str, Values]
 
@@ -40,12 +40,12 @@ NOTHING_KNOWN: Values = (UNKNOWN,)
 
 
 def texts(values: Values) -> list[str]:
-    """Those of the values that are texts; what is none is not known."""
+    """Return the values as texts without duplicates, with UNKNOWN for a value that is not a text."""
     return list(dict.fromkeys(value if isinstance(value, str) else UNKNOWN for value in values))
 
 
 def elements(values: Values) -> Values:
-    """What one gets by going over the values."""
+    """Return the possible elements when one of the values is iterated over."""
     result: list[Value] = []
     for value in values:
         if isinstance(value, Items):
@@ -58,7 +58,7 @@ def elements(values: Values) -> Values:
 
 
 def item(values: Values, at: int) -> Values:
-    """The item of that number."""
+    """Return the possible values of the item with index `at`."""
     result: list[Value] = []
     for value in values:
         if isinstance(value, Items) and -len(value.items) <= at < len(value.items):
@@ -69,7 +69,7 @@ def item(values: Values, at: int) -> Values:
 
 
 def limited(values: Iterable[Value]) -> Values:
-    """At most _MOST values; where there are more the rest is not known."""
+    """Return at most _MOST distinct values, with UNKNOWN for the rest; NOTHING_KNOWN if there are none."""
     selected: list[Value] = []
     for value in values:
         if value not in selected:
@@ -80,7 +80,7 @@ def limited(values: Iterable[Value]) -> Values:
 
 
 def joined(parts: Iterable[Values], between: str = "") -> Values:
-    """All texts that the parts make one behind the other."""
+    """Return all texts made by joining one value of each part; NOTHING_KNOWN if there are too many."""
     every = [texts(part)[:_MOST] for part in parts]
     size = 1
     for part in every:
@@ -89,7 +89,7 @@ def joined(parts: Iterable[Values], between: str = "") -> Values:
 
 
 def path(parts: Iterable[Values]) -> Values:
-    """All paths that the parts make, the later ones below the earlier."""
+    """Return all paths made from the parts, later parts below earlier ones; NOTHING_KNOWN if too many parts."""
     every = [texts(part)[:4] for part in parts]
     return limited(_under(each) for each in product(*every[:6])) if len(every) <= 6 else NOTHING_KNOWN
 
@@ -102,7 +102,7 @@ def _under(parts: Iterable[str]) -> str:
 
 
 def evaluated(reading: Reading, node: ast.expr) -> Values:
-    """All that an expression may come to."""
+    """Return the possible values of an expression."""
     evaluate = _KINDS.get(node.__class__)
     return NOTHING_KNOWN if evaluate is None else evaluate(reading, node)
 
@@ -141,7 +141,7 @@ _POSITION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
 
 
 def filled(text: str, values: Values) -> str:
-    """A text with the values put where `%` says, as far as that is simple."""
+    """Return a text with values in place of simple `%` conversions, UNKNOWN for those not known."""
     items = values[0].items if values and isinstance(values[0], Items) else (values,)
     rest = list(items)
 
@@ -188,7 +188,7 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Values:
 
 
 def _sliced(value: Value, part: ast.Slice) -> Value:
-    """A part of a text or list whose bounds are written out."""
+    """Return a slice of a text or list if its bounds are literal, otherwise UNKNOWN."""
     try:
         limits = [None if each is None else ast.literal_eval(each) for each in (part.lower, part.upper, part.step)]
         cut = slice(*limits)
@@ -235,7 +235,7 @@ def _attribute(reading: Reading, node: ast.Attribute) -> Values:
 
 
 def parent(text: str) -> str:
-    """The folder of a path."""
+    """Return the parent directory of a path."""
     directory, slash, _ = text.rpartition("/")
     return directory or slash or (UNKNOWN if text in {UNKNOWN, CONTENT} else ".")
 
@@ -272,7 +272,7 @@ _KINDS: dict[type, Callable[..., Values]] = {
 
 
 def split(text: str) -> Values:
-    """A text split into words as a shell does."""
+    """Return the words of a text, split as a shell does; NOTHING_KNOWN if quotes are unbalanced."""
     try:
         return (Items(tuple((word,) for word in shlex.split(text))),)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The shell: parser, variables and control flow of bash, as far as a command line can be known before it runs.
+"""Interpret bash command lines (syntax, variables, control flow) as far as they can be known before they run.
 
-`scan` interprets a line and hands each command to the rules of programs that it was given.
+`scan` interprets a line and rates each command by the rules for programs that its caller passes to it.
 """

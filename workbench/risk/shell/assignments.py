@@ -1,4 +1,4 @@
-"""Variables set by assignments, declarations, arithmetic and loops."""
+"""Rate variables that are set by assignments, declarations, arithmetic and loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]
 
 
 def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
-    """A variable is set: for all that follows, or for one command; `exported` when all programs see it."""
+    """Rate an assignment for the rest of the line, or for one `command`; `exported` if all programs see it."""
     name, _, value = scan.reader.raw(node).partition("=")
     value_node = node.child_by_field_name("value")
     word = scan.reader.word(value_node) if value_node else Word("", "")
@@ -45,7 +45,7 @@ def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = Fals
 
 
 def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *, lasts: bool) -> None:
-    """Where the value comes from: files that fit a pattern are named from outside."""
+    """Record where the value comes from; the names of files that match a pattern come from outside."""
     if node.parent is not None and node.parent.type == "c_style_for_statement":
         scan.origins.number(name)
         return
@@ -58,7 +58,7 @@ def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *,
 
 
 def declared(scan: Scan, node: Node) -> None:
-    """`export`, `declare`, `local` and `unset` with their words."""
+    """Rate `export`, `declare`, `local` or `unset` with its words."""
     _declaration(scan, node)
     marks = _attributes(scan, node)
     flags = (child for child in node.children[1:] if child.type not in _NAMES)
@@ -126,12 +126,12 @@ def _values_in(node: Node) -> Iterator[Node]:
 
 
 def says(scan: Scan, raw: str, reason: str) -> None:
-    """A piece of the line is HIGH."""
+    """Add a HIGH part for a piece of the line."""
     scan.parts.append(Part(shortened(raw), "HIGH", reason))
 
 
 def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "", *, exported: bool = False) -> None:
-    """What it means that a variable gets a value, and the value where it is known; `exported` when programs see it."""
+    """Rate setting a variable, and remember its value if it is known; `exported` if programs see it."""
     here = scan.directory is not None and within(scan.places.resolved(scan.directory), scan.places.workspace)
     text = raw.strip("\"'") if UNKNOWN in word.text else word.text
     result = poisons(name, text, command, here=here)
@@ -160,7 +160,7 @@ _SUM = re.compile(r"(?:\+\+|--)\s*([A-Za-z_]\w*)|([A-Za-z_]\w*)\s*(?:\+\+|--|(?:
 
 
 def expanded(scan: Scan, node: Node) -> None:
-    """`${NAME:=value}` sets the variable where it has none; a subscript and a part of a text are reckoned."""
+    """Rate an expansion: `${NAME:=value}` may set the variable; subscripts and substrings are arithmetic."""
     raw = scan.reader.raw(node)
     if _PROMPT.search(raw):
         says(scan, raw, "runs what a variable holds")
@@ -189,7 +189,7 @@ def _inside(scan: Scan, node: Node) -> None:
 
 
 def reckoned(scan: Scan, node: Node) -> None:
-    """A sum may set variables too: `((NAME=1))`, `$((NAME++))`, `${x[NAME=1]}`."""
+    """Rate arithmetic, which may also set variables: `((NAME=1))`, `$((NAME++))`, `${x[NAME=1]}`."""
     raw = scan.reader.raw(node)
     if node.type == "subscript":
         _element(scan, raw)
@@ -201,7 +201,7 @@ def reckoned(scan: Scan, node: Node) -> None:
 
 
 def _element(scan: Scan, raw: str) -> None:
-    """Evaluate the subscript of an element unless it is a word or means all elements."""
+    """Record the subscript as arithmetic, unless it is the key of an associative array or means all elements."""
     result = _ELEMENT.match(raw)
     if result and result[1] not in scan.origins.maps and not _ALL.fullmatch(result[2]):
         scan.origins.reckon(result[2])
@@ -219,7 +219,7 @@ def _set_in(raw: str) -> Iterator[str]:
 
 
 def names_of_loop(scan: Scan, node: Node) -> None:
-    """The variables that `for` and `select` set."""
+    """Rate the variables that `for` and `select` set."""
     body = next((child.start_byte for child in node.children if child.type in _BODIES), node.end_byte)
     head = scan.reader.source[node.start_byte : body].decode(errors="replace")
     if quotes_command(head):
@@ -240,7 +240,7 @@ def names_of_loop(scan: Scan, node: Node) -> None:
 
 
 def _takes(scan: Scan, name: str, values: list[Word], *, is_asked: bool) -> None:
-    """The variable of a loop gets one value after the other; names of files are from outside."""
+    """Record the values that the variable of a loop may have; file names come from outside."""
     for word in values:
         if holds_command(word.text):
             says(scan, word.raw, RUNS)

@@ -39,7 +39,7 @@ OUTPUTS = frozenset(
         ),
     }
 )
-"""Flags that name what is written, in most programs."""
+"""Flags that in most programs name an output file or directory."""
 _CODE = frozenset({"perl", "ruby", "node", "php", "lua"})
 _STRING = re.compile(r"""["']\s*[<>+|]*\s*([^"'\n]{2,200})["']""")
 _HOOK_INSTALLERS = {"pre-commit": {"install", "uninstall"}, "lefthook": {"install", "uninstall"}, "git": {"lfs"}}
@@ -48,7 +48,7 @@ _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
 
 
 def guard_words(call: Call) -> None:
-    """A call that is not LOW may write each path in its words: a protected one is asked about."""
+    """Rate the paths in the words: a call that is not LOW may write to each; if one is protected, it is HIGH."""
     if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
         _read_words(call)
     _written_words(call)
@@ -70,7 +70,7 @@ def guard_words(call: Call) -> None:
 
 
 def _installs_hooks(call: Call) -> bool:
-    """Whether it writes hooks of git that it names nowhere."""
+    """Return whether the call writes git hooks without naming them."""
     if call.name == "git" and _verb(call) in {"init", "clone"}:
         return any(word.startswith("--templ") for word in call.argv)
     if call.name == "husky":
@@ -80,7 +80,7 @@ def _installs_hooks(call: Call) -> bool:
 
 
 def _written_words(call: Call) -> None:
-    """What a flag calls an output is written, whatever the program; that matters where it lies outside."""
+    """Rate the values of output flags as written, whatever the program."""
     for flag, value in zip(call.words, call.words[1:], strict=False):
         if flag.text in OUTPUTS and value.text[:1] in {"/", "~", "."} and call.risk != "HIGH":
             _written(call, value.text)
@@ -97,7 +97,7 @@ def _written(call: Call, text: str) -> None:
 
 
 def _read_words(call: Call) -> None:
-    """Treat paths among the words as read where the rule says nothing about them."""
+    """Rate paths among the words as read if the program's rule does not rate its words."""
     for text in _values(call):
         if ("/" in text or text.startswith("~")) and "://" not in text:
             path = _path(call, text)
@@ -145,12 +145,12 @@ def _values_of(call: Call, word: Word) -> Iterator[str]:
 
 
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
-"""Signs in code that stands in a command line; more take longer to look at than a line may."""
+"""The maximum number of certain characters in code within a command line; more would take too long to analyze."""
 _TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
 def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Findings:
-    """What is found in the code; it itself is among the parts where no other one shows it."""
+    """Return the rating of Python code; unless `is_shown`, the code itself is one of the parts."""
     from workbench.risk.python.analysis import Surroundings, parts_of  # it is loaded when there is Python to read
 
     def rate(command: str) -> list[Part]:
@@ -175,7 +175,7 @@ _SECRET_OUT = "hands out a secret"
 
 
 class GivenOption(NamedTuple):
-    """A flag that was given, and its value."""
+    """A flag that was given, and its value if it has one."""
 
     flag: str
     value: Word | None = None
@@ -183,41 +183,41 @@ class GivenOption(NamedTuple):
 
 @dataclass(frozen=True)
 class Spec:
-    """What is known of a program (or a subcommand): its own risk, its flags and what its operands are."""
+    """The rule of a program or subcommand: its own risk, its flags and how it uses its operands."""
 
     risk: Risk = "LOW"
     reason: str = ""
     operands: Use = "read"
     skip: int = 0
-    """How many operands in front are no paths: a pattern, a script."""
+    """The number of leading operands that are not paths, such as a pattern or a script."""
     values: frozenset[str] = frozenset()
     """Flags whose value is the next word."""
     flags: Mapping[str, tuple[Risk, str]] = field(default_factory=dict)
-    """Flags that make it worse; a long one also counts when it is shortened."""
+    """Flags that raise the risk, with the reason; long ones may be abbreviated."""
     paths: Mapping[str, Use] = field(default_factory=dict)
-    """Flags with a value that is read, written or run."""
+    """Flags whose value is read, written or run."""
     keeps: bool = False
-    """Whether files that it writes hold afterwards what they held."""
+    """Whether the files that it writes keep their content."""
     unskip: frozenset[str] = frozenset()
-    """Flags that bring the pattern themselves, so that nothing is skipped."""
+    """Flags that supply the pattern themselves, so that no operand is skipped."""
 
 
 class Programs(Protocol):
-    """What the shell asks of those who know programs; `programs.judge` is one."""
+    """What the shell needs from the rules for programs; `programs.judge` implements it."""
 
     @property
     def ALARMING(self) -> Set[str]:
-        """Names that make a command line HIGH when it cannot be read with certainty."""
+        """Names that make a command line HIGH if it cannot be read with certainty."""
 
     def judge(self, call: Call, name: Word) -> None:
         """Rate a call by the rule of its program."""
 
     def is_known(self, name: str) -> bool:
-        """Whether a rule, or the shell itself, has a meaning for the name."""
+        """Return whether the name has a rule or a meaning in the shell itself."""
 
 
 class Call:
-    """A program with its words while it is rated; rules raise its risk."""
+    """A call of a program while it is being rated; rules raise its risk and record what it does."""
 
     def __init__(self, scan: Scan, name: str, words: Sequence[Word], text: str) -> None:
         self.scan = scan
@@ -228,51 +228,51 @@ class Call:
         self._original = words
         self.plain = False
         self.is_unknown = False
-        """Whether it has no rule."""
+        """Whether the program has no rule."""
         self.unread = False
-        """Whether its rule treats its words as plain text."""
+        """Whether the rule treats the words as plain text."""
         self.is_proven = False
-        """Whether its rule has proven each of its words harmless."""
+        """Whether the rule has proven each word harmless."""
         self.in_usual_form: list[Word] = []
-        """Its words as its grammar knows them, where it may be written otherwise."""
+        """The words in the form that the grammar requires, if they were written in another form."""
         self.piped = self.has_input = False
-        """Whether it reads from a pipe, and whether from a file, a heredoc or a here string."""
+        """Whether it reads from a pipe, and whether it reads from a file, a heredoc or a here string."""
         self.stdin: str | None = None
-        """The known content of its heredoc or here string."""
+        """The content of its heredoc or here string, if known."""
         self.redirects: tuple[str, ...] = ()
-        """Its redirects as they are written."""
+        """The source of its redirects."""
         self.risk: Risk = "LOW"
         self.reason = ""
         self.inner: list[Part] = []
-        """What was found in the commands and the code that it runs."""
+        """The parts found in the commands and code that it runs."""
         self.paths: list[str] = []
         self.deletes: list[str] = []
         self.changes: list[str] = []
         self.protected: list[str] = []
         self.spared: set[str] = set()
-        """Protected paths that may be changed like others, as their content is worthless."""
+        """Protected paths that may be changed like others, because their content is worthless."""
         self.spares: Spares = ""
         self.unplaced = False
         self.opaque = self.program = ""
-        """As in Part."""
+        """The same as in Part."""
         self.base: Word | None = None
-        """The folder it works in, where a flag says so."""
+        """The working directory, if a flag sets it."""
         self.keeps = False
-        """Whether files that it writes hold afterwards what they held: only their names, dates or rights change."""
+        """Whether the files that it writes keep their content: only names, dates or permissions change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
-        """Raise the risk to at least this one; the reason of the highest risk stays."""
+        """Raise the risk to at least `risk`, keeping the reason of the highest risk."""
         if not self.reason or higher(self.risk, risk) != self.risk:
             self.reason = reason if risk != "LOW" else self.reason
         self.risk = higher(self.risk, risk)
 
     def includes(self, findings: Findings) -> None:
-        """Include the findings of something that it runs."""
+        """Include the rating of something that the call runs."""
         self.raise_to(findings.risk, findings.reason)
         self.inner += findings.parts
 
     def part(self) -> Part:
-        """Return the part of this call."""
+        """Return the finished rating of this call as a part."""
         guard_words(self)
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
@@ -299,7 +299,7 @@ class Call:
         )
 
     def use(self, word: Word, use: Use) -> None:
-        """Use a word as a path to read, write or delete, or as a command to run."""
+        """Rate the use of a word as a path to read, write or delete, or as a command to run."""
         if word.names_secret and use != "command":
             self.raise_to("HIGH", _SECRET_OUT)
         if use == "text":
@@ -328,7 +328,7 @@ class Call:
             self.raise_to(risk, reason)
 
     def guard(self, path: str, *, deep: bool = False) -> None:
-        """Record the path as protected, if it is, as the call changes or deletes it."""
+        """Record that the call changes or deletes the path, if the path is protected."""
         if self.scan.places.protects(path, deep=deep):
             self.protected.append(path)
 
@@ -337,13 +337,16 @@ class Call:
             (self.deletes if use == "delete" else self.changes).append(path)
 
     def takes_away(self, word: Word, *, all_of_it: bool = False) -> None:
-        """What is at this path, or some or all of what is below it, is deleted; that is rated elsewhere."""
+        """Record that the call deletes what a word names: files below a known path, or with `all_of_it` all of it.
+
+        The risk is rated elsewhere.
+        """
         path = self.scan.absolute(word)
         path_known = self.scan.below(word) if path is None else os.path.normpath(path)
         self.deletes.append(path_known if all_of_it or path is None else f"{path_known}{ANY}")
 
     def runs_code(self, code: str) -> None:
-        """Record that code in any language may delete or overwrite files; its risk is rated elsewhere."""
+        """Record what code in any language may delete or overwrite; the risk is rated elsewhere."""
         use = loss_by(code)
         if use:
             self._may_touch(f"{self.scan.places.workspace}{ANY}", use)
@@ -354,7 +357,7 @@ class Call:
         self.includes(rated_python(self.scan, code, is_shown=code in self.text))
 
     def writes_below(self, word: Word) -> None:
-        """Files below this folder may be written over, which ones is not known here; that is rated elsewhere."""
+        """Record that any file below the directory `word` may be overwritten; the risk is rated elsewhere."""
         path = self.scan.absolute(word)
         self.changes.append(self.scan.below(word) if path is None else f"{os.path.normpath(path)}{ANY}")
 
@@ -377,7 +380,7 @@ class Call:
             self.includes(self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
 
     def options(self, spec: Spec) -> tuple[list[GivenOption], list[Word]]:
-        """Split the words into flags with values, and operands."""
+        """Split the words into flags with their values, and operands."""
         options: list[GivenOption] = []
         operands: list[Word] = []
         words = iter(self.words)
@@ -418,7 +421,7 @@ class Call:
 
 
 def full_flag(flag: str, spec: Spec) -> str:
-    """The flag that a shortened long flag stands for, the most dangerous where it could be several."""
+    """Return the full form of an abbreviated long flag, preferring a flag that raises the risk."""
     if not flag.startswith("--") or len(flag) < 4:
         return flag
     for listed in (*spec.flags, *spec.paths):
@@ -452,15 +455,15 @@ def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[GivenOptio
 
 
 def basename(text: str) -> str:
-    """The name of a program without its folder."""
+    """Return the name of a program without its directory."""
     return text.rpartition("/")[2]
 
 
 def flags(risk: Risk, reason: str, names: str) -> dict[str, tuple[Risk, str]]:
-    """A row of a table: flags that share a risk and a reason."""
+    """Return a table of flags that share a risk and a reason."""
     return dict.fromkeys(names.split(), (risk, reason))
 
 
 def uses(use: Use, names: str) -> dict[str, Use]:
-    """A row of a table: flags whose value is used in one way."""
+    """Return a table of flags whose values are used in the same way."""
     return dict.fromkeys(names.split(), use)

@@ -1,4 +1,4 @@
-"""Control flow: `&&` and `||`, conditions, and changes of the working directory."""
+"""Rate control flow: `&&` and `||`, conditions, and changes of the working directory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IF_NOT = "if the change of folder before it fails"
 
 
 def chain(scan: Scan, node: Node) -> None:
-    """After `cd X &&` commands run only if it succeeded; after `cd X || exit` so does the rest of the line."""
+    """Rate a list: `cd X && …` goes on only if `cd` succeeds, and so does the line after `cd X || exit`."""
     remaining, right = node.children[0], node.children[-1]
     joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
     before = dict(scan.origins.certain)
@@ -48,7 +48,7 @@ def chain(scan: Scan, node: Node) -> None:
 
 
 def _held(scan: Scan) -> _State:
-    """What comes now runs only where the changes of folder worked."""
+    """Assume that all changes of directory so far succeeded, and return the state before, for `_behind`."""
     state = (scan.directory, scan.gone, scan.unsure)
     scan.directory, scan.unsure = scan.directory if scan.gone is None else scan.gone, False
     return state
@@ -62,7 +62,7 @@ def _behind(scan: Scan, state: _State) -> None:
 
 
 def branches(scan: Scan, node: Node) -> None:
-    """`if cd X; then …` runs the first branch only where it worked; no branch knows what another one sets."""
+    """Rate `if`: `if cd X; then …` runs the branch only if `cd` succeeds; no branch uses another's variables."""
     conditions = [child for child in node.children[1:] if child.is_named][:1]
     then = next((at for at, child in enumerate(node.children) if child.type == "then"), 0)
     single = sum(child.is_named for child in node.children[:then]) == 1
@@ -83,13 +83,13 @@ def branches(scan: Scan, node: Node) -> None:
 
 
 def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
-    """Behind a whole chain only what was set before it, or by its first part, is set for certain."""
+    """After a whole list, keep as certain only variables that were set before it or by its first command."""
     if node.parent is None or node.parent.type != "list":
         scan.origins.keep_only(before)
 
 
 def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
-    """Rate all again for changes of folder that fail: one of them, or all."""
+    """Rate the line again for the case that one or all of its changes of directory fail."""
     single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
     for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
         other = scan.child()
@@ -102,7 +102,7 @@ def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, st
 
 
 def both_ways(parts: list[Part], other: list[Part]) -> list[Part]:
-    """The parts as they are when each change of folder works, raised to what they are when it does not."""
+    """Return `parts`, rated for successful changes of directory, raised to the ratings of the failing case."""
     if len(parts) != len(other):
         return parts + [_doubted(part) for part in other if part.risk == "HIGH"][:MOST_REASONS]
     return [_higher(one, another) for one, another in zip(parts, other, strict=True)]
@@ -129,7 +129,7 @@ _COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 def tested(scan: Scan, node: Node) -> None:
-    """`[ … ]` and `[[ … ]]`."""
+    """Rate `[ … ]` and `[[ … ]]`."""
     text = scan.reader.raw(node)
     trick = quotes_command(text) or re.search(r"\s-[vR]\s+[^\s]*\$", text)
     scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
@@ -137,12 +137,12 @@ def tested(scan: Scan, node: Node) -> None:
         scan.visit(child)
     if text.startswith("[["):
         _compared(scan, node)
-    elif "\n" in text and _over_lines(scan, node):  # bash ends it with the line, and runs the next one
+    elif "\n" in text and _over_lines(scan, node):  # bash ends `[` with the line and runs the next one
         scan.parts.append(Part(shortened(text), "HIGH", "cannot be read with certainty"))
 
 
 def _over_lines(scan: Scan, node: Node) -> bool:
-    """Whether it goes on in another line outside of quotes and substitutions."""
+    """Return whether the test continues on another line outside quotes and substitutions."""
     at = node.start_byte
     for child in node.children:
         if b"\n" in scan.reader.source[at : child.start_byte]:
@@ -154,7 +154,7 @@ def _over_lines(scan: Scan, node: Node) -> bool:
 
 
 def _compared(scan: Scan, node: Node) -> None:
-    """`[[ x -eq y ]]` evaluates both sides as arithmetic."""
+    """Record both sides of `[[ x -eq y ]]` as arithmetic."""
     for child in node.children:
         if child.type == "binary_expression":
             if any(each.type == "test_operator" and scan.reader.raw(each) in _COMPARES for each in child.children):
@@ -177,14 +177,12 @@ _DOWN = re.compile(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
 
 
 def change(scan: Scan, word: Word | None) -> None:
-    """Apply `cd WORD`; None is the home directory, which is not known where the line sets HOME."""
+    """Apply `cd WORD`; None is the home directory, which is unknown if the line sets HOME."""
     _go(scan, _target(scan, scan.reader.home()) if word is None else _target(scan, word))
 
 
 def push(scan: Scan, word: Word | None) -> None:
-    """Apply `pushd`; None stands for all of its forms but a directory, which rotate or change a stack that is not known
-    as a whole.
-    """
+    """Apply `pushd`; unless `word` names a directory, the result is unknown, as it depends on the whole stack."""
     if word is None or word.text.startswith("+"):
         scan.stack.clear()
         _go(scan, None)
@@ -194,7 +192,7 @@ def push(scan: Scan, word: Word | None) -> None:
 
 
 def pop(scan: Scan, *, plain: bool) -> None:
-    """Apply `popd`: back to where the last `pushd` of this line was; unknown with arguments or without one."""
+    """Apply `popd`: return to the directory before the line's last `pushd`; unknown without one or if not `plain`."""
     back = scan.stack.pop() if scan.stack and plain else None
     if back is None:
         scan.stack.clear()
@@ -209,15 +207,13 @@ def taken_over(scan: Scan, child: Scan) -> None:
 
 
 def called(scan: Scan, name: str) -> None:
-    """Apply the call of a function that changes the directory: to where is not known."""
+    """Apply the call of a function that changes the directory, which is unknown afterwards."""
     if name in scan.movers:
         _go(scan, None)
 
 
 def moves_caller(body: Node) -> str:
-    """Return how a function's body changes the directory of the shell that calls it: "" not, "down" below where it is,
-    "away" to anywhere.
-    """
+    """Return how a function's body changes its caller's directory: "" not, "down" below it, "away" anywhere."""
     text = body.text or b""
     if body.type in _OWN_SHELL or not _MOVE.search(text):
         return ""
@@ -228,10 +224,10 @@ def moves_caller(body: Node) -> str:
 
 
 def _target(scan: Scan, word: Word) -> str | None:
-    """Where `cd` leads; None where that is not known.
+    """Return the directory to which `cd` leads; None if unknown.
 
-    Bash goes up from the name it came by, the kernel from the real directory; where these differ it depends on
-    `set -P`, which other shells do not have.
+    For `..`, bash shortens the path by which it came, the kernel goes up from the real directory. If these differ, the
+    result depends on `set -P`, which other shells do not have, and counts as unknown.
     """
     if word.text == "-" or word.text[:1] == "+" or (word.is_pattern and not _is_new(word)):
         return None
@@ -253,5 +249,5 @@ def _go(scan: Scan, path: str | None) -> None:
 
 
 def _is_new(word: Word) -> bool:
-    """Whether it is a variable that holds the name of a new temporary directory."""
+    """Return whether the word is a variable that holds the name of a new temporary directory."""
     return word.text == TEMPORARY and word.raw.lstrip('"').startswith("$")

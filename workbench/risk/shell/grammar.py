@@ -1,16 +1,16 @@
-"""Grammars of programs: which options and operands are harmless. What a grammar does not allow is MEDIUM at least.
+"""Grammars of programs: which options and operands are harmless. All else is rated at least MEDIUM.
 
-A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that begin with a blank continue the row before.
+A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a blank continue the previous row.
 
-NAMES: programs parted by commas, `a/b` for several, a verb behind a blank (`git log/show`).
-OPTIONS, parted by blanks: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
-  Behind the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only;
-  then `!` it is HIGH, `^` it takes the place of the first operand, `~` folders are read with all that is below them.
-OPERANDS: one kind for each place; `*` repeats the last.
-  Kinds: t text, a anything (even an option that is not known before), r file that is read, d also what is below it,
+NAMES: programs separated by commas, `a/b` for alternatives, a verb after a blank (`git log/show`).
+OPTIONS, separated by blanks: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
+  After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only;
+  then `!` it is HIGH, `^` it replaces the first operand, `~` directories are read with everything below them.
+OPERANDS: one kind for each position; `*` repeats the last.
+  Kinds: t text, a anything (even an unknown option), r file that is read, d the same with everything below it,
   o file that is read, or `@FILE` with options in it, w file that is written, l file that names files to read, `;` words
-  up to `;` or `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` what fits it.
-REASON: why an option or operand with `!` is HIGH; without it, that another program is run.
+  up to `;` or `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
+REASON: why an option or operand with `!` is HIGH; if empty, because another program is run.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be 
 
 
 class OptionRule(NamedTuple):
-    """What a grammar says of one option."""
+    """What a grammar says about one option."""
 
     kinds: str = ""
-    """A letter for each value that it takes from the words."""
+    """The kinds of the values that it takes, one letter for each."""
     attached: bool = False
-    """Whether it may have a value in its own word."""
+    """Whether its value may be in the same word."""
     high: bool = False
     unskips: bool = False
     deep: bool = False
 
     @property
     def powerful(self) -> bool:
-        """Whether to slip it in would do harm."""
+        """Whether the option would do harm if the value of a variable or a file name added it."""
         return self.high or not {*self.kinds} <= {"t"}
 
 
@@ -67,16 +67,16 @@ class Grammar:
 
     @property
     def powerful(self) -> bool:
-        """Whether it has an option that must not be slipped in by a variable."""
+        """Whether there is an option that would do harm if a variable's value added it."""
         return any(option.powerful for option in self.options.values())
 
     @property
     def acts(self) -> bool:
-        """Whether it has an option that runs or writes something, which the name of a file must not slip in."""
+        """Whether there is an option that is HIGH or writes a file, and would do harm if a file name added it."""
         return any(option.high or "w" in option.kinds for option in self.options.values())
 
     def kind(self, position: int) -> str:
-        """The kind of an operand; empty where there may be none."""
+        """Return the kind of the operand at a position; empty if no operand is allowed there."""
         if position < len(self.operands):
             return self.operands[position].removesuffix("*")
         last = self.operands[-1] if self.operands else ""
@@ -84,7 +84,7 @@ class Grammar:
 
 
 def rows(table: str) -> dict[str, str]:
-    """The rows of a table by program and verb; they are parsed when they are needed."""
+    """Return the rows of a table by program and verb, for `parsed_row`."""
     result: dict[str, str] = {}
     for line in table.strip().replace("\n ", " ").splitlines():
         names, _, rest = line.partition("|")
@@ -96,7 +96,7 @@ def rows(table: str) -> dict[str, str]:
 
 @cache
 def parsed_row(row: str) -> Grammar:
-    """The grammar that a row states; raises ValueError for one that is wrong."""
+    """Return the grammar that a row describes; raises ValueError if the row is invalid."""
     options, operands, reason = (*(part.strip() for part in _COLUMNS.split(row)), "", "")[:3]
     names = options.split()
     options_by_flag = {flag: option for name in names if name != "*" for flag, option in _options(name)}
@@ -118,7 +118,7 @@ def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
 
 
 def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
-    """Rate all words of a call by the grammar of its program: what it does not allow is MEDIUM at least."""
+    """Rate all words of a call by the program's grammar; what the grammar does not allow is at least MEDIUM."""
     row = table.get(call.name)
     if row is None:
         call.raise_to("MEDIUM", "nothing says that these words of it are harmless")
@@ -127,7 +127,7 @@ def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
 
 
 class _Proof:
-    """The words of one call held against a grammar."""
+    """Checks the words of one call against a grammar."""
 
     def __init__(self, call: Call, table: Mapping[str, str], grammar: Grammar) -> None:
         self._call = call
@@ -153,7 +153,7 @@ class _Proof:
         self._rate_operands()
 
     def _verb(self, word: Word) -> bool:
-        """Go on with the grammar of the verb; False when there is none."""
+        """Continue with the grammar of the verb; return False if there is none."""
         self._name = f"{self._name} {word.text}"
         row = self._table.get(self._name)
         if row is None or not word.is_literal:
@@ -185,7 +185,7 @@ class _Proof:
             self._apply(option, attached, rest)
 
     def _not_listed(self, flag: str, attached: Word | None, rest: Iterator[Word]) -> None:
-        """A long option that is not in the table; cut short it may be one that is, the worst of which counts."""
+        """Rate an option that is not in the table; if it may abbreviate listed ones, the most dangerous one counts."""
         if self._grammar.any_option:
             return
         self._not_allowed(flag)
@@ -195,7 +195,7 @@ class _Proof:
             self._apply(option, attached, rest)
 
     def _short(self, word: Word, rest: Iterator[Word]) -> None:
-        """Letters behind one dash; what follows a letter that takes a value is its value."""
+        """Rate letters after one dash; the text after a letter that takes a value is its value."""
         for at, letter in enumerate(word.text[1:], 2):
             option = self._grammar.options.get(f"-{letter}")
             if option is None:
@@ -224,7 +224,7 @@ class _Proof:
             call.use(attached, "text")
 
     def _value(self, kind: str, word: Word, *, is_own: bool) -> None:
-        """The value of an option; `is_own` when it is a word of its own, which a dash makes doubtful."""
+        """Rate the value of an option; `is_own` if it is a separate word, which a leading dash makes doubtful."""
         if is_own and word.text.startswith("-") and len(word.text) > 1 and not _NEGATIVE.match(word.text):
             self._not_allowed(word.text)
         if UNKNOWN in word.text and '"' not in word.raw and self._grammar.powerful:
@@ -273,7 +273,7 @@ class _Proof:
             self._used(kind, word)
 
     def _slips_in(self, kind: str, word: Word) -> None:
-        """A word that the shell fills in may turn out as an option."""
+        """Rate a word that may become an option when the shell expands it."""
         is_open = UNKNOWN in word.text and (word.text.startswith(UNKNOWN) or '"' not in word.raw)
         named = word.is_pattern and self._grammar.acts and _MAY_BE_DASH.match(word.text)
         if (is_open and kind == "t") or named:

@@ -1,6 +1,6 @@
-"""Where values used in arithmetic come from.
+"""Track where values used in arithmetic come from.
 
-Bash evaluates `a[$(command)]` when it computes with a value, so that a value from outside can run a command.
+Bash evaluates `a[$(command)]` when it computes with a value, so a value from outside can run a command.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workbench.risk.word import UNKNOWN, Word
 FROM_OUTSIDE = "reckons with a value from outside, which may run as code"
 NOT_KNOWN = "reckons with a value that is not known here, which may run as code"
 ARGUMENTS = "@"
-"""The name under which all arguments of functions and of the shell are kept."""
+"""The name that stands for all arguments of functions and of the shell."""
 
 _ONE = r"[-+]?(?:0[xX][\da-fA-F]+|\d+(?:#\w+)?|\{-?\d+\.\.-?\d+(?:\.\.-?\d+)?\})"
 _AROUND = r"[\s()\"']"
@@ -25,7 +25,7 @@ TEMPORARY = "/tmp/tmp.??????????"
 _CREATED = re.compile(
     r"""\"?\$\(mktemp(?:\s+(?:-[dq]+|-t\s+[\w.-]+|--directory|/tmp/[\w.-]+|2>\s*/dev/null))*\s*\)\"?"""
 )
-"""What makes a new temporary file, or folder, and says its name."""
+"""A substitution that creates a temporary file or directory and yields its name."""
 _KEYS = re.compile(r"\$\{!([A-Za-z_]\w*)\[[@*]\]\}")
 _RUNS = re.compile(r"\$\((?!\()|`|[<>]\(")
 _EXPANDED = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|\d+|[@*])")
@@ -41,18 +41,18 @@ class Sum(NamedTuple):
     runs: bool
     """Whether it contains a command whose output is unknown."""
     unsure: bool
-    """Whether one of the names had no number when it came to this."""
+    """Whether one of the names was not certain to hold a number at this point of the line."""
     is_name: bool = False
 
 
 class Origins:
-    """Variables set in one command line, and values used in its arithmetic."""
+    """The variables set in one command line, and the values used in its arithmetic."""
 
     def __init__(self, distrusted: frozenset[str] = frozenset()) -> None:
         self.certain: dict[str, str] = {}
-        """Patterns for the values of variables that hold a number or the name of a file, as far as it has come."""
+        """Glob patterns for variables known to hold a number or a file name at this point of the line."""
         self.relied: set[str] = set()
-        """Variables that were read as such a pattern."""
+        """Variables whose pattern in `certain` was used."""
         self._distrusted = distrusted
         self.integers: set[str] = set()
         """Integer variables (`declare -i`)."""
@@ -65,11 +65,11 @@ class Origins:
         self._sums: dict[Sum, None] = {}
 
     def number(self, name: str) -> None:
-        """The variable holds the outcome of a sum."""
+        """Record that the variable holds a number."""
         self._becomes(name, DIGITS)
 
     def outside(self, name: str, pattern: str = "") -> None:
-        """The value comes from a file, a command or the user, or is the name of a file that fits the pattern."""
+        """Record that the value comes from outside, or is the name of a file that matches the pattern."""
         name = name.partition("[")[0]
         self._becomes(name, pattern)
         self._outside.add(name)
@@ -77,7 +77,7 @@ class Origins:
             self.reckon(name)
 
     def assign(self, name: str, raw: str, *, lasts: bool = True) -> None:
-        """Assign a value in source form; `lasts` when it is set for more than one command."""
+        """Record an assigned value, given as source; `lasts` if it is set for more than one command."""
         adds = name.endswith(("+", "]"))
         name = name.partition("[")[0].removesuffix("+")
         if name in self.integers:
@@ -111,7 +111,7 @@ class Origins:
         return bool(_NUMBER.fullmatch(text))
 
     def pattern(self, name: str, *, quoted: bool) -> str:
-        """A pattern for the value of a variable, as one word; empty where it is not known."""
+        """Return a glob pattern for the value of a variable as one word; empty if unknown."""
         kind = self.certain.get(name, "")
         if kind not in {DIGITS, TEMPORARY} and not quoted:
             return ""
@@ -119,15 +119,15 @@ class Origins:
         return kind
 
     def keep_only(self, before: Mapping[str, str]) -> None:
-        """Certain is what was so before, where it is still."""
+        """Keep as certain only the variables that are certain now and were also in `before`."""
         self.certain = {name: kind for name, kind in self.certain.items() if name in before}
 
     def doubtful(self) -> frozenset[str]:
-        """Variables that were relied upon, though they get other values too."""
+        """Return the variables whose pattern was used although they also get other kinds of values."""
         return frozenset(name for name in self.relied if len(self._kinds.get(name, ())) > 1)
 
     def reckon(self, raw: str) -> None:
-        """Register an arithmetic expression in source form."""
+        """Record an arithmetic expression, given as source."""
         text = without_counts(raw, sums=False)
         names = frozenset(_plain(result) for result in _NAME.findall(_ONLY_SET.sub(" ", text))) - NUMBERS
         runs = bool(_RUNS.search(text))
@@ -136,11 +136,11 @@ class Origins:
             self._sums[Sum(shortened(raw), names, runs, unsure)] = None
 
     def refer(self, raw: str, name: str) -> None:
-        """The value of a variable is taken for the name of another, which may have a subscript."""
+        """Record that a variable's value is used as the name of another variable, which may have a subscript."""
         self._sums[Sum(shortened(raw), frozenset({_plain(name)}), False, False, True)] = None
 
     def parts(self) -> list[Part]:
-        """What is to be said of the sums, when all that is set is known."""
+        """Return the parts for all recorded arithmetic; call this after the whole line is interpreted."""
         if not self._sums:
             return []
         outside, open_ended = self._reached(self._outside), self._reached(self._unset())
@@ -157,7 +157,7 @@ class Origins:
         return (named | {name for names in self._flows.values() for name in names}) - self._kinds.keys()
 
     def _reached(self, names: set[str]) -> set[str]:
-        """The names, and those that get their value from one of them."""
+        """Return the names, and all variables whose values come from one of them."""
         reached, before = set(names), -1
         while len(reached) != before:
             before = len(reached)
@@ -180,17 +180,17 @@ _LITERAL_LINES = re.compile(r"<<-?\s*['\"\\].*", re.DOTALL)
 
 
 def holds_command(text: str) -> bool:
-    """Whether a text, its quotes removed, is a subscript with a command, or the second half of one."""
+    """Return whether an unquoted text contains a subscript with a command, or the second half of one."""
     return ("[" in text or "(" in text) and bool(_INSIDE.search(text) or _SECOND_HALF.search(text))
 
 
 def any_holds_command(words: Iterable[Word]) -> bool:
-    """Whether one of the words does."""
+    """Return whether one of the words contains a subscript with a command."""
     return any(holds_command(word.text) for word in words)
 
 
 def quotes_command(raw: str) -> bool:
-    """Whether such a text is quoted somewhere in the source, in one piece or in several."""
+    """Return whether the source quotes a subscript with a command, in one piece or in several."""
     if "[" not in raw:
         return False
     bare = raw.translate(_NO_QUOTES)

@@ -1,4 +1,4 @@
-"""Prepare and parse the text of a command line, and read the syntax tree as bash would."""
+"""Prepare and parse the text of a command line, and correct where the parser differs from bash."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 LONGEST = 10_000
-"""Characters of a command line beyond which it is not analysed."""
+"""The maximum number of characters of a command line that is analyzed."""
 MOST_PIPES = 400
-"""Pipes in it: the parser takes time with the square of them."""
+"""The maximum number of pipes, because the parser's time grows with their square."""
 MOST_NODES = 900
-"""Parts of its syntax tree; more takes too long to look at."""
+"""The maximum number of nodes in the syntax tree; more would take too long to analyze."""
 MOST_PATHS = 200
-"""Words that are looked at as paths: each is looked up on the disk."""
+"""The maximum number of words that are checked as paths, because each is looked up on the disk."""
 _MOST_HEREDOCS = 60
 _MOST_STRINGS = MOST_NODES // 3
-"""Strings in double quotes, each of which is three parts at least."""
+"""The maximum number of strings in double quotes, each of which has at least three nodes."""
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
@@ -50,7 +50,7 @@ _GOES_ON = re.compile(r"[ \t]*(?:\|\|?|&&?|;)&?(.*)")
 
 
 def is_too_dense(text: str) -> bool:
-    """Whether the tree will have too many parts, as far as counting tells without making it."""
+    """Return whether the syntax tree would have too many nodes, estimated by counting characters."""
     if text.count("|") > MOST_PIPES or text.count("<<") > _MOST_HEREDOCS:
         return True
     if len(text) < MOST_NODES:
@@ -69,9 +69,7 @@ def is_too_dense(text: str) -> bool:
 
 
 def _takes_long(text: str) -> bool:
-    """Whether the parser takes long by the shape of the text, wherever its quotes are: with nested subscripts its time
-    goes with their square.
-    """
+    """Return whether the text would take the parser too long, for example by nested subscripts; quotes are ignored."""
     if text.count("[") > MOST_NODES or text.count("{") + text.count("(") > _MOST_BRACKETS or _is_open_ended(text):
         return True
     if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
@@ -80,15 +78,17 @@ def _takes_long(text: str) -> bool:
 
 
 def _is_open_ended(text: str) -> bool:
-    """Whether a heredoc has no end: the parser takes long to find out."""
+    """Return whether a heredoc has no end, which the parser takes long to find out."""
     marks = (match[2].replace("\\", "").strip("'\"") for match in _HEREDOC.finditer(text))
     return "<<" in text and any(not re.search(rf"^\t*{re.escape(mark)}$", text, re.M) for mark in marks)
 
 
 def joined(text: str) -> str:
-    """The text as the parser reads it rightly: no continued lines, no escape at the beginning of a line, which it would
-    take for a part of the line before, no dollar alone, which it would take for the variable of the next word, nothing
-    that is only closed, whose number it would take for a command, and a blank behind the mark of a heredoc.
+    """Return the text changed so that the parser reads it correctly.
+
+    Continued lines are joined. An escape at the start of a line is removed, because the parser would add it to the line
+    before; so are closed descriptors, whose number it would take for a command. A lone dollar is escaped, because the
+    parser would take it for a variable of the next word. A heredoc's delimiter is followed by a blank.
     """
     if "\\\n" in text:
         text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
@@ -99,7 +99,7 @@ def joined(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """The text with its lines apart where one may end in a comment, which goes on in no other line; else nothing."""
+    """Return the text with continued lines separated if one may end in a comment; otherwise an empty text."""
     may = "#" in text and "\\\n" in text
     return text.replace("\\\n", "\n") if may and _CONTINUED_COMMENT.search(text) else ""
 
@@ -113,12 +113,12 @@ def _parser() -> Parser:
 
 
 def parsed(source: bytes) -> Node:
-    """The root of the syntax tree; tree-sitter makes one of anything."""
+    """Return the root of the syntax tree; tree-sitter makes one of any text."""
     return _parser().parse(source).root_node
 
 
 def passes_over(root: Node, text: str) -> bool:
-    """Whether the parser left out more than blanks: it takes an escaped blank for one that parts words."""
+    """Return whether the parser skipped more than blanks; it takes an escaped blank for a separator."""
     if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
@@ -130,7 +130,7 @@ def passes_over(root: Node, text: str) -> bool:
 
 
 def misleads(text: str) -> bool:
-    """Whether the parser may find another end than bash does: of `$$(`, and of an expansion with an escaped brace."""
+    """Return whether the parser may end `$$(` or an expansion with an escaped brace elsewhere than bash does."""
     return ("$$" in text and bool(_MISLEADS.search(text))) or ("\\}" in text and "${" in text)
 
 
@@ -143,19 +143,19 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def backticked(raw: str) -> list[str] | None:
-    """The commands in live backticks of a text; None when the marks do not pair up."""
+    """Return the commands in the unescaped backticks of a text; None if the backticks do not pair up."""
     result = [re.sub(r"\\([`$\\])", r"\1", inner) for inner in _BACKTICKS.findall(raw)]
     rest = _BACKTICKS.sub("", raw)
     return None if re.search(r"(?<!\\)`", rest) else result
 
 
 def bare_words(text: str) -> set[str]:
-    """All that may be the name of a command in a text that does not parse."""
+    """Return all words that may be command names in a text that does not parse."""
     return {word.rsplit("/", 1)[-1] for word in _WORDS.findall(text)}
 
 
 def lines_of_heredocs(text: str) -> list[str]:
-    """What may be commands where the parser misplaces the end of a heredoc, or what follows on the line of its mark."""
+    """Return lines that may be commands if the parser misplaces a heredoc's end or the rest of its first line."""
     if "<<" not in text:
         return []
     match = list(_HEREDOC.finditer(text))
@@ -166,8 +166,9 @@ def lines_of_heredocs(text: str) -> list[str]:
 
 
 def lines_behind(text: str, *, is_certain: bool) -> list[str]:
-    """The lines behind the first of a substitution, which may be commands; where the parser `is_certain` of it, without
-    the body of the one heredoc whose plain mark ends the first line: that is text.
+    """Return the lines after the first of a substitution, which may be commands.
+
+    If the parser `is_certain`, the body of a heredoc is left out if its plain delimiter ends the first line.
     """
     first, *rest = text.split("\n")
     marks = list(_HEREDOC.finditer(first))
@@ -191,7 +192,7 @@ _CUT_OFF = re.compile(r"\A(?:\d|\w+)")
 
 
 def leaf(scan: Scan, node: Node) -> None:
-    """A substitution in a text that the parser took for plain text."""
+    """Rate a substitution in text that the parser took for plain text."""
     raw = scan.reader.raw(node)
     if raw[:1] in {"\n", "\r"} and node.type == "word":
         scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
@@ -201,14 +202,14 @@ def leaf(scan: Scan, node: Node) -> None:
 
 
 def ansi_string(scan: Scan, node: Node) -> None:
-    """The parser does not know each escape in it, and may see its end where it goes on, or go on behind its end."""
+    """Rate `$'…'` as HIGH if the parser, which does not know all its escapes, may have misplaced its end."""
     raw = scan.reader.raw(node)
     if not _ANSI_STRING.fullmatch(raw):
         scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
 
 
 def live_backticks(scan: Scan, raw: str) -> None:
-    """Rate the commands in backticks of a text."""
+    """Rate the commands in the backticks of a text."""
     if "`" not in raw:
         return
     inside = backticked(raw)
@@ -219,7 +220,7 @@ def live_backticks(scan: Scan, raw: str) -> None:
 
 
 def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
-    """The words of nodes; those without a blank between are one, whatever the parser took them for."""
+    """Return the words of nodes; adjacent nodes without a blank between them form one word."""
     words: list[Word] = []
     end = -1
     for node in nodes:
@@ -227,7 +228,7 @@ def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
         if node.start_byte == end and words:
             before = words.pop()
             before = before._replace(text="~") if before.raw == "~" else before
-            if before.raw.endswith("$"):  # the name of the variable, which the parser has cut off
+            if before.raw.endswith("$"):  # the parser has separated the dollar from the variable's name
                 word = word._replace(text=_CUT_OFF.sub("", word.text))
             parts = zip(before, word, strict=True)
             word = Word(*(one + other if isinstance(one, str) else one or other for one, other in parts))  # type: ignore[arg-type, operator]
@@ -243,14 +244,14 @@ def without_errors(node: Node) -> Iterator[Node]:
 
 
 def last_command(body: Node) -> Node | None:
-    """The command that the redirects behind a list or pipeline belong to; None when they belong to a group."""
+    """Return the command to which redirects after a list or pipeline belong; None if they belong to a group."""
     while body.type in {"list", "pipeline", "negated_command"} and body.children:
         body = body.children[-1]
     return body if body.type == "command" else None
 
 
 def between(scan: Scan, body: Node) -> str:
-    """Return the text of a heredoc around its expansions; its first piece has no node."""
+    """Return the text of a heredoc without its expansions; its first piece has no node."""
     pieces, at = [], body.start_byte
     for child in body.children:
         if child.type not in LEAVES:

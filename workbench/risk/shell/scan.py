@@ -1,4 +1,4 @@
-"""Interpret a command line: its state, its bounds, and the parts found so far."""
+"""Interpret a command line within limits, and collect its parts."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc"
 
 
 class TooMuch(Exception):
-    """A bound is exceeded; the rest is not analysed."""
+    """A limit is exceeded; the rest is not analyzed."""
 
 
 def unread(reason: str, text: str, places: Places) -> Assessment:
-    """What is not analysed is HIGH, and may write over anything in the workspace."""
+    """Rate text that is not analyzed: HIGH, and as if it might overwrite any file of the workspace."""
     result = one("HIGH", reason, text)
     return result._replace(parts=tuple(part._replace(changes=(f"{places.workspace}{ANY}",)) for part in result.parts))
 
@@ -58,7 +58,7 @@ class Scan:
     """The state of one command line under analysis: working directory, known variables, parts found so far."""
 
     def __init__(self, places: Places, folder: str | None, depth: int = 0, *, programs: Programs) -> None:
-        """`programs` rate the words of commands; they are given, as the shell knows none of them."""
+        """Take the rules for programs as an argument, because the shell package does not know any."""
         self.programs = programs
         self.places = places
         self.directory = folder
@@ -67,38 +67,38 @@ class Scan:
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
-        """What commands of this line have written into files, by path; by the empty path what it has compiled."""
+        """The text that commands of this line have written into files, by path; under "" the code it has compiled."""
         self.printed = ""
-        """What the commands of the pipe so far print, as far as it is known."""
+        """The output of the pipeline's commands so far, as far as known."""
         self.waiting: list[tuple[Node, bool]] = []
-        """What follows the mark of a heredoc on its line, and whether it is piped into."""
+        """Nodes that follow a heredoc's delimiter on its line, each with whether it reads from a pipe."""
         self.parts: list[Part] = []
         self.reader = WordReader(b"", self.values, self.origins)
         self.piped = False
         self.behind: dict[int, list[Node]] = {}
-        """Redirects that the parser attaches to a whole list, by the id of its last command, which owns them."""
+        """Redirects that the parser attaches to a whole list, by the id of its last command, to which they belong."""
         self.budget = _MOST_PARTS
         self.steps = iter(range(MOST_PATHS))
         self.sets = False
-        """Whether a variable is set or taken away anywhere in it."""
+        """Whether a variable is set or unset anywhere in the line."""
         self.stops = False
-        """Whether it ends where a command fails (`set -e`)."""
+        """Whether the line ends if a command fails (`set -e`)."""
         self.unsure = False
-        """Whether the last change of folder may have failed, and what follows runs all the same."""
+        """Whether the last change of directory may have failed without keeping the next commands from running."""
         self.doubted = False
-        """Whether something was run while that was so."""
+        """Whether something was run while `unsure` was true."""
         self.fails: frozenset[int] = frozenset()
-        """Which changes of folder are taken to fail, by their number."""
+        """The numbers of the changes of directory that are assumed to fail."""
         self.moves = 0
         self.gone: str | None = None
-        """Where the one before would have led, had it not failed."""
+        """The target of the last change of directory that is assumed to fail; "" if unknown."""
         self.stack: list[str | None] = []
         """Directories that `pushd` has left in this line, for `popd`."""
         self.movers: set[str] = set()
         """Functions of this line that change the directory of their caller."""
 
     def run(self, text: str) -> None:
-        """Rate a whole command line; what cannot be parsed is never LOW, and meeting a bound is HIGH."""
+        """Rate a whole command line: never LOW if it cannot be parsed, and HIGH if a limit is exceeded."""
         lines = apart(text)
         text = joined(text)
         outer, self.reader = self.reader, WordReader(text.encode(errors="replace"), self.values, self.origins)
@@ -126,11 +126,11 @@ class Scan:
             self.reader = outer
 
     def visit(self, node: Node) -> None:
-        """Rate what a node holds."""
+        """Rate a node of the syntax tree."""
         walk.visit(self, node)
 
     def arrive(self) -> None:
-        """Note that something runs now, wherever the last change of directory led."""
+        """Note that a command runs now, in whatever directory the last change of directory led to."""
         self.doubted |= self.unsure
         self.gone = None
 
@@ -150,24 +150,24 @@ class Scan:
             self.parts += [part for part in inner.parts if part.risk == "HIGH"]
 
     def count(self) -> None:
-        """Count one more command; raises TooMuch beyond the bound."""
+        """Count one more command; raises TooMuch if there are too many."""
         self.budget -= 1
         if self.budget < 0:
             raise TooMuch
 
     def refund(self, commands: int) -> None:
-        """Give back the budget of commands that were only tried."""
+        """Reset the budget to `commands`, after commands that were only tried."""
         self.budget = commands
 
     def inner(self, text: str, *, lasts: bool = False) -> Findings:
-        """What is found in a command line inside this one; with `lasts` its change of directory stays."""
+        """Return the rating of a command line inside this one; with `lasts`, its change of directory lasts."""
         self.count()
         child = self.child()
         child.run(text)
         return self._taken(child, lasts=lasts)
 
     def inner_words(self, words: list[Word], *, lasts: bool = False) -> Findings:
-        """What is found in words that are run as a command; `lasts` as above."""
+        """Return the rating of words that are run as a command; with `lasts`, its change of directory lasts."""
         self.count()
         child = self.child()
         child.piped = self.piped
@@ -180,7 +180,7 @@ class Scan:
         return self._taken(child, lasts=lasts)
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> Findings:
-        """What is found in words that may be run, as a command or as a whole line; nothing unless it is HIGH."""
+        """Return the rating of words that may be run as a command, or as a line; empty unless it is HIGH."""
         findings = self.inner(words[0].text) if is_line else self.inner_words(words)
         return findings if findings.risk == "HIGH" else Findings()
 
@@ -204,7 +204,7 @@ class Scan:
         return findings_of(child.parts)
 
     def absolute(self, word: Word) -> str | None:
-        """Return the absolute path of a word; None when it is not known."""
+        """Return the absolute path of a word; None if unknown. Raises TooMuch if it would take too long."""
         if next(self.steps, None) is None:
             raise TooMuch
         text = word.text
@@ -221,17 +221,17 @@ class Scan:
         return None if self.directory is None else f"{self.directory}/{text}" if text else self.directory
 
     def below(self, word: Word) -> str:
-        """Return the directory of the files that a word may name: the known start of the word, or the workspace."""
+        """Return a path ending in ANY for the files that a word may name, below its known start or the workspace."""
         prefix, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
         directory = self.absolute(literal(prefix or slash)) if slash else None
         return f"{(directory or self.places.workspace).rstrip('/')}{ANY}"
 
     def names_secret(self, word: Word) -> bool:
-        """Whether the known piece of a path leads to secrets or processes."""
+        """Return whether the known piece of a path leads to secrets, devices or processes."""
         return word.text.startswith(("/proc/", "/dev/", "/root/")) or is_secret(word.text.replace(UNKNOWN, "x"))
 
     def rating(self, path: str, use: Use) -> Rating:
-        """Rate a use of a path."""
+        """Return the risk and reason of using a path."""
         if use == "write":
             return self.places.writing(path)
         if use == "delete":
@@ -256,12 +256,12 @@ class Scan:
 
 
 def _initial_variables(places: Places) -> dict[str, str]:
-    """Variables that are known at the start; setting them to something else is HIGH."""
+    """Return the variables that are known at the start; setting them to something else is HIGH."""
     return {"HOME": places.home, "TMPDIR": os.environ.get("TMPDIR") or tempfile.gettempdir()}
 
 
 def _telling(part: str) -> str:
-    """Return a secret or powerful name that the pattern may match; the pattern itself when there is none."""
+    """Return a secret or protected name that the pattern may match; the pattern itself if there is none."""
     if not any(sign in part for sign in "*?[") or part.strip("*") == "" or part.startswith("*."):
         return part
     return next((name for name in _TELLING if fnmatchcase(name, part)), part)

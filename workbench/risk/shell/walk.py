@@ -35,12 +35,12 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _NEAR = 200
-"""How many bytes before a redirect are looked at for what opens its descriptor."""
+"""The number of bytes before a redirect that are searched for where its descriptor was opened."""
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
 def visit(scan: Scan, node: Node) -> None:
-    """Rate what a node holds."""
+    """Rate a node of the syntax tree and the nodes below it."""
     kind = node.type
     scan.sets |= kind in _SETS
     if kind in _VISITS:
@@ -48,7 +48,7 @@ def visit(scan: Scan, node: Node) -> None:
     elif kind in LEAVES:
         leaf(scan, node)
     elif kind not in _INERT:
-        for child in node.named_children:  # the others are signs like `;`, which hold nothing
+        for child in node.named_children:  # the others are tokens such as `;`
             visit(scan, child)
 
 
@@ -90,7 +90,7 @@ def _command(scan: Scan, node: Node, redirects: Sequence[Node] = ()) -> None:
 
 
 def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]]:
-    """The name of a command, its operands, the variables that are set for it, and its redirects."""
+    """Return a command's name, its operands, the assignments before it, and its redirects."""
     name: Node | None = None
     operands: list[Node] = []
     settings: list[Node] = []
@@ -109,7 +109,7 @@ def _pieces(node: Node) -> tuple[Node | None, list[Node], list[Node], list[Node]
 
 
 def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
-    """Whether the shell expands nothing in it, no function is defined, and it runs in the workspace."""
+    """Return whether the shell expands no word, no function is defined, and the command runs in the workspace."""
     if scan.functions or scan.directory is None or not all(word.is_literal and not word.runs for word in words):
         return False
     workspace = scan.places.workspace
@@ -135,7 +135,7 @@ def _redirected(scan: Scan, node: Node) -> None:
     words = [word for redirect in redirects for word in _redirect(scan, redirect)[0]]
     if body.type in _REDIRECTS and not words:
         note_emptied(scan, at)
-    if words:  # behind a variable that is set: `x=1 > out command`
+    if words:  # words after an assignment and a redirect: `x=1 > out command`
         call = scan.call(words[0], words[1:], node)
         scan.programs.judge(call, words[0])
         scan.parts += [*call.inner, call.part()]
@@ -158,7 +158,7 @@ def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
 
 
 def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
-    """Rate a redirect; return the words after it that are arguments, and the input text where that is known."""
+    """Rate a redirect; return the words after it that are arguments, and the input text if known."""
     if node.type == "heredoc_redirect":
         return _heredoc(scan, node)
     if node.type == "herestring_redirect":
@@ -173,7 +173,7 @@ def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
     for target in targets:
         visit(scan, target)
     words = words_of(scan, targets)
-    if operator.endswith("&-"):  # it closes something: there is no target, so all that follows are arguments
+    if operator.endswith("&-"):  # closing a descriptor has no target, so all words that follow are arguments
         return words, None
     if words:
         _rate_redirect(scan, scan.reader.raw(node), operator, words[0])
@@ -206,7 +206,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
 
 
 def _stays_open(scan: Scan, node: Node, number: str) -> bool:
-    """Whether a redirect uses a descriptor other than 0, 1 and 2 that was not opened just before."""
+    """Return whether a redirect uses a descriptor other than 0, 1 and 2 that was not opened just before."""
     if not number.isdecimal() or number in {"0", "1", "2"}:
         return False
     before = scan.reader.source[max(node.start_byte - _NEAR, 0) : node.start_byte].decode(errors="replace")
@@ -249,7 +249,7 @@ def _pipeline(scan: Scan, node: Node) -> None:
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
-    """Visit a subshell or a substitution; its changes of state end with it."""
+    """Visit a subshell or a substitution, and undo its changes of state afterwards."""
     directory, values, at, unsure = scan.directory, dict(scan.values), len(scan.parts), scan.unsure
     certain, stack = dict(scan.origins.certain), list(scan.stack)
     text = scan.reader.raw(node)
@@ -272,7 +272,7 @@ def _if(scan: Scan, node: Node) -> None:
 
 
 def _loop(scan: Scan, node: Node) -> None:
-    """Visit what may run several times or not at all: no earlier value is certain in it or after it."""
+    """Visit a loop, which may run several times or not at all, so that no earlier value stays certain."""
     scan.forget()
     if node.type in _COUNTING:
         names_of_loop(scan, node)

@@ -1,4 +1,4 @@
-"""Words of a command line with quotes removed and braces expanded, as far as they can be known."""
+"""Read the words of a command line, with quotes removed and braces expanded, as far as they can be known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.risk.shell.origins import Origins
 
 DIGITS = "[0-9]*"
-"""A number as a pattern of the shell."""
+"""A number as a glob pattern."""
 NUMBERS = frozenset(
     {"RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "UID", "EUID", "PPID", "LINENO", "BASHPID", "SHLVL", "OPTIND"}
 )
@@ -36,7 +36,7 @@ _INNER_SUM = re.compile(r"\$\(\((?:[^()]|\([^()]*\))*\)\)")
 
 
 def without_counts(raw: str, *, sums: bool = True) -> str:
-    """The source of a value with a digit in the place of what can only be a number."""
+    """Return the source of a value, with a digit in place of each expansion that can only be a number."""
     if "$" not in raw:
         return raw
     text = _CHARACTERS.sub("0", raw)
@@ -45,7 +45,7 @@ def without_counts(raw: str, *, sums: bool = True) -> str:
 
 
 def _counts(inside: str) -> bool:
-    """Whether the last command of a substitution prints a number, whatever comes in."""
+    """Return whether the last command of a substitution prints a number, whatever its input."""
     if ";" in inside or "\n" in inside or "&&" in inside:
         return False
     last = re.split(r"(?<!\|)\|(?!\|)&?", re.sub(r"'[^']*\|[^']*'|\"[^\"]*\|[^\"]*\"", "x", inside))[-1]
@@ -72,7 +72,7 @@ _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 
 
 class WordReader:
-    """Reads words of one source; `values` are the variables that are known."""
+    """Reads the words of one source; `values` are the known variables."""
 
     def __init__(self, source: bytes, values: Mapping[str, str], origins: Origins) -> None:
         self.source = source
@@ -80,11 +80,11 @@ class WordReader:
         self.origins = origins
 
     def raw(self, node: Node) -> str:
-        """The source text of a node."""
+        """Return the source text of a node."""
         return self.source[node.start_byte : node.end_byte].decode(errors="replace")
 
     def word(self, node: Node) -> Word:
-        """The word of a node."""
+        """Return the word of a node."""
         raw = self.raw(node)
         kind = node.type
         if kind in _MAY_BE_PLAIN and _PLAIN.match(raw):
@@ -95,7 +95,7 @@ class WordReader:
         return Word(text, raw, is_pattern, runs)
 
     def home(self) -> Word:
-        """The home directory as `cd` takes it: the value of HOME, unknown where that is."""
+        """Return the home directory as `cd` uses it: the value of HOME, or UNKNOWN."""
         return Word(self.values.get("HOME", UNKNOWN), "~")
 
     def _home(self, text: str) -> str:
@@ -105,7 +105,7 @@ class WordReader:
         return f"{UNKNOWN}{slash}{rest}" if name.startswith("~") else text
 
     def _read(self, node: Node) -> tuple[str, bool, bool]:
-        """Text, whether it is a pattern, whether something runs."""
+        """Return a node's text, whether it is a pattern, and whether expanding it runs a command."""
         kind = node.type
         raw = self.raw(node)
         if kind in {
@@ -142,7 +142,7 @@ class WordReader:
         return "".join(part[0] for part in result), is_pattern, any(part[2] for part in result)
 
     def _string(self, node: Node) -> tuple[str, bool, bool]:
-        """A double quoted string; what lies between its parts belongs to it too."""
+        """Read a double quoted string, including text between its child nodes; return the same as `_read`."""
         text, is_pattern, runs, at = "", False, False, node.start_byte
         for child in node.children:
             text += self.source[at : child.start_byte].decode(errors="replace") if at > node.start_byte else ""
@@ -181,7 +181,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def ansi_text(inside: str) -> str:
-    """Resolve the escapes of the text between `$'` and `'`."""
+    """Return the text between `$'` and `'` with its escapes resolved."""
     return _ANSI.sub(_ansi, inside)
 
 
@@ -203,7 +203,7 @@ def _character(number: int) -> str:
 
 
 _MOST = 64
-"""Words that one word may become; more are left as they are, which makes them unknown."""
+"""The maximum number of words from one word; a word that would become more is left as it is, and unknown."""
 _NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
 _LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
 _RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")
@@ -211,9 +211,9 @@ _GLOB = re.compile(r"[*?\[]")
 
 
 def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
-    """Return the words with braces expanded, where no quote, escape or variable stands in the same word.
+    """Return the words with braces expanded, except in words with a quote, escape or variable.
 
-    `home` is what a tilde in front of the results stands for, which bash expands behind the braces.
+    `home` replaces a tilde at the start of a resulting word, because bash expands tildes after braces.
     """
     if not any(word.is_pattern and "{" in word.raw for word in words):
         return list(words)
@@ -225,7 +225,7 @@ def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
 
 
 def is_open(word: Word) -> bool:
-    """Return whether braces are left in a word that bash may expand."""
+    """Return whether a word still contains braces that bash may expand."""
     return word.is_pattern and bool(_LIVE.search(word.raw))
 
 
@@ -239,7 +239,7 @@ def _expanded(word: Word, home: str) -> list[str] | None:
 
 
 def _at_home(text: str, home: str) -> str:
-    """The text with its tilde expanded; the home directory of another user is not known."""
+    """Return the text with a leading tilde expanded; UNKNOWN stands for another user's home directory."""
     name, slash, rest = text.partition("/")
     if not name.startswith("~"):
         return text
@@ -247,11 +247,11 @@ def _at_home(text: str, home: str) -> str:
 
 
 class _TooMany(Exception):
-    """More words than are looked at."""
+    """A word expands to more words than are considered."""
 
 
 def _strings(text: str) -> list[str]:
-    """All words that a text becomes; raises _TooMany."""
+    """Return all words to which the braces in a text expand; raises _TooMany if there are too many."""
     start = text.find("{", 2 if text.startswith("{}") else 0)
     while start >= 0:
         end, commas = _group(text, start)
@@ -267,9 +267,9 @@ def _strings(text: str) -> list[str]:
 
 
 def _group(text: str, start: int) -> tuple[int, list[int]]:
-    """The end of the group that begins at `start`, 0 where it does not end, and its own commas.
+    """Return the end of the brace group that begins at `start`, or 0 if it has none, and the indexes of its own commas.
 
-    As in bash a closing brace counts only behind a comma or two dots of the group: `{a},b}` is `a}` and `b`.
+    As in bash, a closing brace counts only after a comma or two dots of the group: `{a},b}` is `a}` and `b`.
     """
     depth = parts = 0
     commas: list[int] = []

@@ -1,5 +1,7 @@
-"""Texts that a command line writes into files: rated as code where the same line runs the file, and HIGH at once where
-they download something to run it, or take away the home directory, wherever they will be run; used by the walk.
+"""Rate texts that a command line writes into files.
+
+A text is rated as code if the same line runs the file. It is HIGH at once if it downloads something to run it, or
+deletes the home directory, even if the line does not run it.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ _PRINT: Final = words("echo printf")
 _FEED: Final = words("cat tee sponge")
 _EDIT: Final = words("sed gsed ed ex awk gawk perl ruby npm pnpm yarn jq")
 WRITES_TEXT: Final = _EDIT | {"tee", "sponge"}
-"""Programs that write their words or their input into files."""
+"""Programs that write their words, their input or an edited text into files."""
 _REASON: Final = "writes a command into a file that downloads code to run it, or takes away what is there"
 _FLAG: Final = re.compile(r"-[neE]+|--")
 _CODE_ENDINGS: Final = (
@@ -58,14 +60,14 @@ _EMPTYING: Final = {
     "p": re.compile(r"s/\^?\.\*\$?//[gs]*;?|\$_\s*=\s*(?:\"\"|'');?|undef\s*\(?\$_\)?;?"),
     "n": re.compile(r""),
 }
-"""Scripts that leave nothing of a file, by `sed`, and by whether perl or ruby print each line (`-p`) or not (`-n`)."""
+"""Scripts that empty a file: of `sed`, and of perl or ruby with each line printed (`-p`) or not (`-n`)."""
 _OVER: Final = re.compile(r"(?:1|&)?>(?![>&(])")
 EMPTIES: Final = "empties a file with code"
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
 
 
 def note_written(scan: Scan, call: Call, at: int) -> None:
-    """Record which text a call writes to which files, and rate it; the parts of its redirects follow index `at`."""
+    """Record which text a call writes to which files, and rate it; its redirects' parts start at index `at`."""
     targets = [path for part in scan.parts[at:] if not part.words for path in part.changes]
     if call.name in _PASS:
         targets += call.changes
@@ -83,7 +85,7 @@ def note_written(scan: Scan, call: Call, at: int) -> None:
 
 
 def _reads_what_it_empties(scan: Scan, call: Call, at: int) -> bool:
-    """Whether its output goes over a file that it reads, or that the program before it in a pipe reads."""
+    """Return whether its output overwrites a file that it reads, or that the command before it in a pipe reads."""
     emptied = {path for part in scan.parts[at:] if _OVER.match(part.text) and not part.words for path in part.changes}
     if call.piped and call.name in {"tee", "sponge"}:
         emptied |= set(call.changes) if call.name == "tee" else set()
@@ -95,14 +97,14 @@ def _reads_what_it_empties(scan: Scan, call: Call, at: int) -> bool:
 
 
 def note_emptied(scan: Scan, at: int) -> None:
-    """Rate redirects without a command, which empty files; their parts follow index `at`."""
+    """Rate redirects without a command, which empty files; their parts start at index `at`."""
     for number, part in enumerate(scan.parts[at:], at):
         if not part.text.lstrip("0123456789&").startswith(">>") and any(is_code(scan, path) for path in part.changes):
             scan.parts[number] = part._replace(risk="HIGH", reason=EMPTIES)
 
 
 def is_code(scan: Scan, path: str) -> bool:
-    """Whether a path is a file with code that holds something, as far as that can be known."""
+    """Return whether a path may be a file of code in the workspace that is not empty."""
     if not path.endswith(_CODE_ENDINGS) or path.endswith("/__init__.py"):
         return False
     real = scan.places.resolved(path)
@@ -117,8 +119,9 @@ def is_code(scan: Scan, path: str) -> bool:
 
 
 def _is_empty(call: Call, targets: list[str]) -> bool:
-    """Whether it prints nothing, so that what it is written to is empty afterwards; `tee` fills files alike, and an
-    editor may delete all lines.
+    """Return whether the call leaves its target files empty: it prints nothing, or its script deletes all lines.
+
+    `tee` counts too if it writes the same text to several files of code.
     """
     if call.name == "tee":
         return sum(path.endswith(_CODE_ENDINGS) for path in targets) > 1 and "-a" not in call.argv
@@ -153,7 +156,7 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
 
 
 def _passed(scan: Scan, call: Call) -> str:
-    """What a call prints or passes on, as far as it is known: its words, what it is fed, and files written before."""
+    """Return the known output of a call: its words, or its input and the files written before that it reads."""
     if call.name in _PRINT:
         return _text(call)
     pieces = [call.stdin or (scan.printed if call.piped else "")]
@@ -163,7 +166,7 @@ def _passed(scan: Scan, call: Call) -> str:
 
 
 def _text(call: Call) -> str:
-    """What echo or printf print, as far as it is known."""
+    """Return the known output of echo or printf."""
     strings = [word.text for word in call.words if not _FLAG.fullmatch(word.text)]
     if call.name == "printf" and strings:
         form, *values = strings
@@ -174,20 +177,20 @@ def _text(call: Call) -> str:
 
 
 def written_text(call: Call, file: Word) -> Word | None:
-    """The text that an earlier command of the line has written into a file, as a word."""
+    """Return as a word the text that an earlier command of the line wrote into a file; None if there is none."""
     path = call.scan.absolute(file)
     text = call.scan.written.get(_written_path(call.scan, path), "") if path and call.scan.written else ""
     return Word(text, text) if text else None
 
 
 def _written_path(scan: Scan, path: str) -> str:
-    """The path under which the text of a file is known, which may be a link to it."""
+    """Return the path under which the text of a file is recorded: the path itself, or its real path."""
     path = posixpath.normpath(path)
     return path if path in scan.written else scan.places.resolved(path)
 
 
 def run_written(call: Call, path: str) -> None:
-    """Rate the text that an earlier command of the line has written into the file that this one runs."""
+    """Rate the text that an earlier command of the line wrote into the file that this call runs."""
     written = call.scan.written
     text = written.pop(_written_path(call.scan, path), "") if written else ""
     if not text.strip():
@@ -208,8 +211,10 @@ def run_written(call: Call, path: str) -> None:
 
 
 def run_named(call: Call, arguments: Sequence[Word], *, at_path: bool) -> None:
-    """Rate the texts written by earlier commands of the line that this call may run, or read as commands: of files that
-    its words name, and of all where it builds, tests or starts the project, or `at_path` what was built.
+    """Rate texts written by earlier commands of the line that this call may run or read as commands.
+
+    These are the files named in its words, all files if it builds, tests or starts the project, and the compiled code
+    if the program is called by its path (`at_path`).
     """
     scan, name = call.scan, call.name
     if call.risk == "HIGH" or name in _ONLY_READS:
@@ -231,13 +236,13 @@ def run_named(call: Call, arguments: Sequence[Word], *, at_path: bool) -> None:
 
 
 def _names(text: str, path: str) -> bool:
-    """Whether a word names the file, alone or within a text or a flag."""
+    """Return whether a word contains the file's name, alone or within a text or flag."""
     name = posixpath.basename(path)
     return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text))
 
 
 def _run_code(call: Call, text: str, *, is_program: bool) -> None:
-    """Rate a text in whatever language: commands that stand in it, statements, and files that a program takes away."""
+    """Rate a text in any language by the commands and statements in it; a program's also by the files it changes."""
     scan, budget = call.scan, call.scan.budget
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
         call.raise_to("HIGH", "runs code that changes files outside the workspace")
@@ -252,8 +257,8 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
 
 
 def _commands(text: str) -> Iterator[str]:
-    """What in a text may be a command line: a line behind signs or a word that starts commands, texts in quotes, and
-    lists of them.
+    """Yield what may be a command line in a text: lines after markers that introduce commands, quoted texts and lists
+    of them.
     """
     pieces = [_LEAD.sub("", line) for line in text.splitlines()]
     pieces += [match[2] for match in _QUOTED.finditer(text)]
@@ -272,7 +277,7 @@ RUNNABLE: Final = words(
 )
 """Program names that make a text count as a command line."""
 _PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
-"""Programs whose files hold afterwards what they are fed, or what the files hold that they read."""
+"""Programs that copy their input, or the files they read, into the files they write."""
 _OTHER_LANGUAGES: Final = words(
     "php Rscript osascript julia groovy scala elixir erl ghci tclsh wish expect guile racket sbcl clojure clj jshell "
     "ts-node irb swipl octave deno"
@@ -287,7 +292,7 @@ _BUILDS: Final = words(
     "yarn bun npx jest vitest mocha pytest py.test tox nox cargo go dotnet zig dart nim crystal swift mix rebar3 "
     "stack cabal sbt lein bundle rspec composer phpunit invoke inv pre-commit tcc runghc"
 )
-"""Programs that run what the files of the project say."""
+"""Programs that run what the project's files say."""
 _ONLY_READS: Final = words(
     "cat bat nl tac head tail less more wc grep egrep fgrep rg ag chmod chown chgrp touch stat file diff cmp cksum "
     "md5sum sha1sum sha256sum sha512sum cp gcp mv gmv ln link install rm rmdir unlink trash mkdir cd pushd echo "
@@ -298,7 +303,7 @@ _ONLY_READS: Final = words(
     "sleep date pwd which type ls open xdg-open sh bash zsh dash ksh mksh ash fish python pypy export set local "
     "declare read split csplit truncate shred patch ."
 )
-"""Programs that run nothing of the files that their words name, or whose rule rates what they run."""
+"""Programs that do not run the files named in their words, or whose own rule rates what they run."""
 _MOST_COMMANDS: Final = 30
 _HARMS: Final = re.compile(
     r"\b(?:unlink(?:at)?|remove\w*|Remove(?:All)?|rmdir|rename|truncate|nftw|deleteRecursively|[Dd]elete\w*|File\.WriteAllText|"
