@@ -65,7 +65,7 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
 
 def open_spending(app: App[Any], state: SessionState) -> None:
     """Show the cost of the session and what fills the context window."""
-    from workbench.view.formatting.sessions import spending_page
+    from workbench.view.formatting.costs import spending_page
 
     open_text(app, "Cost and context", spending_page(state))
 

@@ -37,10 +37,7 @@ _PAGE: Final = 10
 
 
 class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
-    """Asks about one action; dismisses with the decision, or with how the user left the question without one.
-
-    `proposal` holds the action with the user's edits.
-    """
+    """Asks about one action, as edited in `proposal`; dismisses with the decision, or with how the user left."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

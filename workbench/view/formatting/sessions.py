@@ -1,4 +1,4 @@
-"""The sessions list and the page of what a session costs, as text fitted to a width; pure.
+"""Rows of the sessions list as pieces fitted to a width; pure, used by the sessions screen only.
 
 Columns of the list give way as the width shrinks: first the folder, then how many actions, then what it cost.
 """
@@ -6,7 +6,6 @@ Columns of the list give way as the width shrinks: first the folder, then how ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -16,7 +15,6 @@ from rich.cells import cell_len
 
 from workbench.text import counted, first_line, visible
 from workbench.view.formatting.rows import from_home
-from workbench.view.state import SessionState
 from workbench.view.wrapping import Line, Piece, clip, pad
 
 if TYPE_CHECKING:
@@ -118,58 +116,3 @@ def _found(row: SessionRow, width: int) -> Line:
     parts = re.split(f"({wanted})", text, flags=re.IGNORECASE) if wanted else [text]
     pieces = [Piece(part, "heading" if number % 2 else "") for number, part in enumerate(parts) if part]
     return [Piece(head, "dim"), Piece("  "), *pieces]
-
-
-_NAMES = {
-    "system": "instructions",
-    "tools": "tools",
-    "messages": "messages",
-    "tool_output": "tool output",
-}
-
-
-def spending_page(state: SessionState) -> str:
-    """Return the page of costs, tokens and context as plain text."""
-    return "\n".join([*_session(state), "", *_context(state)])
-
-
-def _session(state: SessionState) -> Iterator[str]:
-    cost = "not known: a price is missing" if state.cost is None else f"${state.cost:.4f}"
-    yield f"Cost of the session   {cost}"
-    yield f"Tokens in and out     {state.total_tokens:,}"
-    last = state.last_response
-    if last is not None:
-        usage = last.usage
-        paid = "?" if last.cost is None else f"${last.cost:.4f}"
-        cached = f", {usage.cached:,} of them cached" if usage.cached else ""
-        thought = f", {usage.reasoning:,} of them reasoning" if usage.reasoning else ""
-        yield f"Last call             {_known(usage.input)} in{cached}"
-        yield f"                      {_known(usage.output)} out{thought}"
-        yield f"                      {paid}"
-
-
-def _context(state: SessionState) -> Iterator[str]:
-    if state.input_tokens is None:
-        yield "How full the model's window is will be known with its first answer."
-        return
-    full = f" of {state.window:,} ({_percent(state.input_tokens, state.window)})" if state.window else ""
-    yield f"Context               {state.input_tokens:,} tokens{full}"
-    if state.parts is None:
-        return
-    for name, words in _NAMES.items():
-        tokens = getattr(state.parts, name)
-        yield f"  {words.ljust(18)}  {tokens:>9,}  {_percent(tokens, state.input_tokens):>5}  {_bar(tokens, state)}"
-    yield ""
-    yield "The parts are about right; /compact has the history summed up."
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{round(100 * part / max(1, whole))} %"
-
-
-def _bar(tokens: int, state: SessionState) -> str:
-    return "█" * round(20 * tokens / max(1, state.input_tokens or 0))
-
-
-def _known(tokens: int | None) -> str:
-    return "?" if tokens is None else f"{tokens:,}"

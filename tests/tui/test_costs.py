@@ -10,7 +10,7 @@ from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.text_lines import TextLines
-from workbench.view.formatting.sessions import spending_page
+from workbench.view.formatting.costs import spending_page
 
 PARTS = ev.ContextParts(system=1_000, tools=4_000, messages=10_000, tool_output=35_000)
 
