@@ -115,10 +115,7 @@ async def entered(
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """Return a connected client, which is closed with `stack`.
-
-    Raises the SDK's errors, and those of the checks before a local server is started.
-    """
+    """Return a connected client, closed with `stack`; raises the SDK's errors and those of the check of its files."""
     client: Client
     if server.kind == "stdio":
         await asyncio.to_thread(_check_start, server, heard)

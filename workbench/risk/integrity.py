@@ -104,10 +104,8 @@ class Baseline(NamedTuple):
     listings: Mapping[str, _Listing]
 
     def would_find(self, path: str, scope: _Scope) -> bool:
-        """Return whether this scan would have found a file at the path, so that one not found did not exist.
-
-        This keeps old files from counting as new because a hooks path was set since, or a directory was over the limit.
-        """
+        """Return whether this scan would have found a file at the path, so that one not found did not exist."""
+        # Old files must not count as new because a hooks path was set since, or a directory was over the limit.
         directory, child = path.rpartition("/")[0], ""
         if directory in self.directories or scope == "linked":
             return self.directories.get(directory) == scope
