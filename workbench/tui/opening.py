@@ -127,7 +127,10 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
 
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
-    """The profiles of the settings, or else what a key was found for, to change to another one; not twice."""
+    """Offer the profiles of the settings or, without any, the models whose key was found, unless shown already.
+
+    `use` is awaited with the chosen name, if it is another one than `current`.
+    """
     from workbench.llm.discovery import sources_of_keys
     from workbench.tui.screens.model_choice import ModelChoice
 
