@@ -35,7 +35,7 @@ def _these_rows(monkeypatch):
         each.id: each for each in entries.all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")
     }
     monkeypatch.setattr(entries, "all_bindings", lambda: list(kept.values()))
-    monkeypatch.setattr("workbench.tools.manifest.BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
+    monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 
 
 @in_each_look
