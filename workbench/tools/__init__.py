@@ -1,7 +1,7 @@
-"""The tools an agent works with, and what one needs to write another; names load on first use.
+"""The tools an agent works with, and what a third-party tool needs; names load on first use.
 
-A tool runs from plain Python, without a session, an engine or a screen. It takes the arguments that a model sends and
-returns an observation; what goes wrong is an observation too:
+A tool runs in plain Python, without a session, an engine or a screen. It takes the arguments that a model sends and
+returns an observation; errors are observations too:
 
 >>> from workbench.tools import BashTool, FileEditorTool, Tool, register_tool, resolve_tool
 >>> with BashTool(working_dir="/") as bash:
@@ -12,7 +12,7 @@ returns an observation; what goes wrong is an observation too:
 ...     print(editor(editor.action_from_arguments({"command": "view", "path": "/no/such/file"})).is_error)
 True
 
-A registered tool is made by its name, with parameters for the session that uses it:
+A registered tool is created by its name, with parameters for the session that uses it:
 
 >>> register_tool("shell", BashTool)
 >>> from workbench.tools import ConversationState, ToolContext

@@ -1,4 +1,4 @@
-"""From the arguments a model sent to a valid action, or to an error that says what is allowed."""
+"""Validation of a model's arguments: the result is an action, or an error that says what is allowed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from workbench.tools.schema import Action
 ActionT = TypeVar("ActionT", bound=Action)
 
 MAX_BYTES = 20_000_000
-"""Of all arguments of one call together."""
+"""Limit of all arguments of one call together."""
 MAX_DEPTH = 60
 _EXTRAS = ("security_risk", "summary")
 _SHOWN = 5
 
 
 class ArgumentError(ValueError):
-    """The arguments do not fit the tool; the message is for the model."""
+    """The arguments are not valid for the tool; the message is for the model."""
 
 
 def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any]) -> ActionT:
-    """The validated action; raises ArgumentError. The notes for the person (risk, summary) are not the action's."""
+    """Return the validated action; risk and summary, which are for the user, are not part of it. Raises
+    ArgumentError."""
     if not isinstance(arguments, dict):
         raise ArgumentError(
             f"the arguments must be one object, not {type(arguments).__name__}. {_allowed(action_type)}"
@@ -47,7 +48,7 @@ def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any])
 
 
 def _names(action_type: type[Action]) -> dict[str, str]:
-    """The parameters as a model writes them, each with the name of its field."""
+    """Return the parameters as models write them, each with the name of its field."""
     return {field.alias or name: name for name, field in action_type.model_fields.items()}
 
 
@@ -80,7 +81,8 @@ def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]
 
 
 def _adapted(action_type: type[Action], given: dict[str, Any], error: ValidationError) -> dict[str, Any]:
-    """What models often send in another shape: a list or object as its JSON text, null for "not given"."""
+    """Return the arguments with common mistakes corrected: lists and objects as JSON text, null for an omitted
+    value."""
     adapted = dict(given)
     names = _names(action_type)
     for detail in error.errors(include_url=False, include_context=False):
@@ -99,7 +101,8 @@ def _decoded(text: str) -> Any:
     try:
         value = json.loads(text)
         check_size({"": value})
-    except (ValueError, RecursionError):  # ArgumentError is a ValueError: then it stays the text it was
+    # ArgumentError is a ValueError: the value then stays a string.
+    except (ValueError, RecursionError):
         return text
     return value
 
@@ -144,7 +147,7 @@ def _path(loc: tuple[int | str, ...]) -> str:
 
 
 def _allowed(action_type: type[Action]) -> str:
-    """One line on every parameter of the tool."""
+    """Return one line about every parameter of the tool."""
     schema = action_type.to_mcp_schema()
     required = schema.get("required", ())
     properties = schema.get("properties", {})

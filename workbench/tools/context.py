@@ -1,4 +1,4 @@
-"""Where a tool works: the folder, the session's private place, and what the session lends to its tools."""
+"""The environment of a tool: the workspace, the session's private directory, and services of the session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model said and what that took; `None` where it is not known, `cost` in US dollars."""
+    """The model's answer and its cost in US dollars and tokens; `None` where unknown."""
 
     text: str
     model: str = ""
@@ -21,33 +21,33 @@ class Answer:
 
 
 class CompletionError(WorkbenchError):
-    """There is no whole answer: the call failed, was interrupted, or broke off; the message says which."""
+    """There is no complete answer: the call failed, was interrupted, or broke off; the message says which."""
 
 
 class Completion(Protocol):
     """A model that answers one question at a time."""
 
     def __call__(self, prompt: str) -> Answer:
-        """The whole answer; raises CompletionError."""
+        """Return the whole answer. Raises CompletionError."""
 
     def interrupt(self) -> None:
         """End the running call soon; called from another thread."""
 
 
 class NoModel:
-    """The completion where tools are only shown and nobody can be asked."""
+    """The completion where tools are only listed and no model can be asked."""
 
     def __call__(self, prompt: str) -> Answer:
-        """Raises CompletionError."""
+        """Raise CompletionError."""
         raise CompletionError("There is no model here to ask.")
 
     def interrupt(self) -> None:
-        """Nothing runs."""
+        """Do nothing: no call is running."""
 
 
 @dataclass(frozen=True)
 class Delegated:
-    """How a sub-agent ended: its final message, or why there is none; `session` names its log."""
+    """The result of a sub-agent: its final message, or the error; `session` is the id of its log."""
 
     text: str
     is_error: bool = False
@@ -55,56 +55,56 @@ class Delegated:
 
 
 class Delegation(Protocol):
-    """Starts sub-agents; several may work at once, each in the thread that calls."""
+    """Starts sub-agents; several may run at once, each in the thread that calls."""
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """The outcome, once the sub-agent has come to its end. Raises WorkbenchError when it cannot be started."""
+        """Run a sub-agent and return its result. Raises WorkbenchError if it cannot be started."""
 
     def interrupt(self) -> None:
-        """End all that work now; called from another thread."""
+        """End all running sub-agents now; called from another thread."""
 
 
 class ConversationState(Protocol):
-    """What a tool may know about where it works."""
+    """What a tool may know about its session."""
 
     @property
     def workspace(self) -> str:
-        """The folder the agent works in, absolute."""
+        """The directory that the agent works in, absolute."""
 
     @property
     def state_dir(self) -> Path | None:
-        """A private folder of this session that survives a restart; None where there is none."""
+        """A private directory of this session that survives a restart; None if there is none."""
 
     @property
     def complete(self) -> Completion | None:
-        """A model to ask one question outside of the conversation; None where there is none."""
+        """A model for questions outside of the conversation; None if there is none."""
 
     @property
     def delegation(self) -> Delegation | None:
-        """What starts sub-agents; None where there are none."""
+        """Starts sub-agents; None if that is not possible."""
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """The plain ConversationState."""
+    """A ConversationState with plain values."""
 
     workspace: str
     state_dir: Path | None = None
     complete: Completion | None = None
     delegation: Delegation | None = None
     merges: bool = False
-    """An edit of a file that somebody changed is merged with their change: whoever runs the tools asks about it."""
+    """Whether an edit of a file that changed meanwhile is merged with that change; the session then asks the user."""
     notices: list[str] = field(default_factory=list)
-    """What tools say for the person while they are made, a line each."""
+    """Lines for the user that tools emit while they are created."""
 
 
 def warn(conv_state: ConversationState, line: str) -> None:
-    """Tell the person what is left out although the settings want it; lost where nobody collects notices."""
+    """Tell the user which configured part is left out; ignored where nobody collects notices."""
     notices = getattr(conv_state, "notices", None)
     if isinstance(notices, list):
         notices.append(line)
 
 
 def merges_changes(conv_state: ConversationState) -> bool:
-    """Whether edits are merged there with changes that the agent has not seen; where nothing is said, they are not."""
+    """Return whether edits are merged with changes that the agent has not seen; False by default."""
     return bool(getattr(conv_state, "merges", False))

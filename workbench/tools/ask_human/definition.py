@@ -1,4 +1,4 @@
-"""The tool `ask_human`: the agent asks the person something; the run waits, and the answer is the result."""
+"""The tool `ask_human`: the agent asks the user a question; the run waits, and the answer is the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MOST_OPTIONS = 6
-"""As many as there are keys for."""
+"""The number of options that there are keys for."""
 
 _DESCRIPTION = f"""Ask the person one question and wait; the result is their answer. Ask when the task leaves open what
 only they can know or choose: which of several behaviours is meant, a name, an access you do not have. Look first
@@ -33,11 +33,11 @@ class AskHumanAction(Action):
 
 
 class AskHumanObservation(Observation):
-    """What the person answered, in their words or those of the option they chose."""
+    """The user's answer, in their words or those of the option they chose."""
 
 
 class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
-    """Asking, ready to use. A session brings the question to its person; elsewhere `ask` does, and gives the answer."""
+    """Asks the user. In a session the question is shown to its user; elsewhere `ask` returns the answer."""
 
     name = "ask_human"
     description = _DESCRIPTION
@@ -55,13 +55,13 @@ _NOBODY = "Nobody is there to answer. Decide by what the files say, and name in 
 
 
 class AskHumanExecutor(ToolExecutor[AskHumanAction, AskHumanObservation]):
-    """The answer of whoever `ask` reaches."""
+    """Returns the answer of `ask`."""
 
     def __init__(self, ask: Callable[[AskHumanAction], str] | None) -> None:
         self._ask = ask
 
     def __call__(self, action: AskHumanAction) -> AskHumanObservation:
-        """The answer; an error where there is nobody to ask."""
+        """Return the answer; an error where there is nobody to ask."""
         if self._ask is None:
             return AskHumanObservation.from_text(_NOBODY, is_error=True)
         return AskHumanObservation.from_text(self._ask(action))

@@ -1,4 +1,4 @@
-"""A question of the agent's as the log holds it, for whoever shows it: screen and narration."""
+"""A question of the agent as the log stores it, for front ends and narration."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and the answers to choose from; not yet safe to show."""
+    """The text of a question, and the answers to choose from; not yet safe to show."""
 
     text: str
     options: tuple[str, ...] = ()
 
 
 def who_asks(agent: str, name: str = "agent") -> str:
-    """Who it is that asks: the agent, a sub-agent by its name, or a server that works for a call."""
+    """Return who asks: the agent, a sub-agent by its name, or a server that works for a call."""
     if not agent:
         return f"the {name}"
     return f"the {agent}" if agent.startswith("MCP server ") else f"the sub-agent {agent}"
 
 
 def read_question(arguments: Mapping[str, Any]) -> Question:
-    """The question of a call's arguments as the model wrote them; total, a list may be written as JSON text."""
+    """Read the question from a call's arguments; never fails. The options may be a list in JSON text."""
     options = arguments.get("options")
     if isinstance(options, str):
         try:

@@ -1,4 +1,4 @@
-"""Does one call in the tab in front; used by `program`."""
+"""Performs one call in the active tab; used by `program`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SETTLES = 0.03
 
 
 class Failed(Exception):
-    """A call that could not be done; the text says why."""
+    """A call failed; the text says why."""
 
 
 async def do(tabs: Tabs, call: Call) -> None:
-    """Do it, and wait until what it set off has come to rest."""
+    """Perform the call, and wait until its effects have settled."""
     page = tabs.front
     arguments = call.arguments
     if call.name in _OF_PAGE:
@@ -45,7 +45,7 @@ async def _found(tabs: Tabs, bid: str) -> Locator:
 
 
 async def _loaded(tabs: Tabs) -> None:
-    """Until the document is there; one that never ends is stopped and shown as far as it came."""
+    """Wait until the document has loaded; one that never finishes is shown as far as it loaded."""
     page = tabs.front
     try:
         await page.wait_for_load_state("domcontentloaded", timeout=tabs.seconds * 1000)
@@ -66,7 +66,7 @@ async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
 
 
 def _why(said: str, url: str) -> str:
-    """What a person would say of a page that could not be opened."""
+    """Return the reason in plain words why a page could not be opened."""
     if "ERR_CERT" in said or "ERR_SSL" in said:
         return f"the certificate of {url} is wrong, so the page was not opened ({_code(said)})"
     if "ERR_TUNNEL" in said or "ERR_CONNECTION" in said or "ERR_EMPTY" in said or "ERR_NAME" in said:

@@ -1,4 +1,4 @@
-"""The calls that the browser knows, read from text without evaluating any of it; used by the action and the rating."""
+"""The calls of the browser tool, parsed from text without evaluating it; used by the action and the risk rating."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEEDED: Final = object()
 
 
 class CallError(ValueError):
-    """A text that is no list of calls; the message says what is allowed."""
+    """The text is not a list of calls; the message says what is allowed."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ CALLS: Final[Mapping[str, Mapping[str, tuple[Any, Any]]]] = {
     "drag_and_drop": {"from_bid": (_element, _NEEDED), "to_bid": (_element, _NEEDED)},
     "upload_file": {"bid": (_element, _NEEDED), "file": (_texts, _NEEDED)},
 }
-"""Names -> parameters: how a value is checked, and what it is when it is left out."""
+"""Parameters by call: how a value is validated, and its default."""
 
 
 def parse_calls(code: str) -> list[Call]:
-    """The calls in their order; raises CallError. Only literals may stand as arguments."""
+    """Return the calls in order; only literals are allowed as arguments. Raises CallError."""
     try:
         tree = ast.parse(code.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -156,7 +156,7 @@ def _checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value that is written there."""
+    """Return the value of a literal."""
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):

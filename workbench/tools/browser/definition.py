@@ -1,4 +1,4 @@
-"""The tool `browser` as model and session see it: calls go in, the page comes back."""
+"""The tool `browser` as model and session see it: calls as input, the page as the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BrowserAction(Action):
 
 
 class BrowserObservation(Observation):
-    """The page as it is after the calls; `error` says which call failed and why."""
+    """The page after the calls; `error` says which call failed and why."""
 
     url: str = ""
     title: str = ""
@@ -53,7 +53,7 @@ class BrowserObservation(Observation):
 
 
 class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
-    """A browser, ready to use; it starts with the first call."""
+    """A browser; it starts with the first call."""
 
     name = "browser"
     description = _DESCRIPTION
@@ -73,7 +73,7 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
         seconds: float = SECONDS,
         hidden_env: Collection[str] = (),
     ) -> None:
-        """`private` allows addresses that are not public: all, or hosts and networks; a page may load for `seconds`."""
+        """`private` allows non-public addresses: all, or listed ones; `seconds` limits the loading of a page."""
         from workbench.tools.browser.impl import BrowserExecutor
 
         executor = BrowserExecutor(
@@ -88,13 +88,13 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
         super().__init__(executor)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the calls, on the page that is open now."""
+        """Return the calls, with the page that is open now."""
         url, elements = getattr(self.executor, "url", ""), getattr(self.executor, "elements", {})
         return (UsesPage(str(arguments.get("code", "")), str(url), elements),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """A browser for a session; raises UsageError where the extra is not installed, so that it is not offered."""
+        """Return a browser for a session. Raises UsageError, so that it is not offered, without the extra."""
         if is_missing():
             raise UsageError(NO_PLAYWRIGHT)
         return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

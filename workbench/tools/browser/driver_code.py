@@ -1,6 +1,6 @@
-"""The driver of playwright in compiled form, kept between starts: to compile it is a third of one.
+"""A compile cache for playwright's driver, which saves a third of its start.
 
-Used by `impl`, which says where, and `program`, which has it written.
+`impl` passes the directory, `program` fills it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from workbench.errors import WorkbenchError
 
 _VARIABLE: Final = "NODE_COMPILE_CACHE"
 _AFTER = 3.0
-"""Seconds: the first page has its turn before."""
+"""Seconds to wait first: the first page has priority."""
 
 
 def kept_code() -> dict[str, str]:
-    """Where the driver is to keep it: a private folder of the person's; nothing where there can be none."""
+    """Return the variable that names the driver's private cache directory; empty if there can be none."""
     try:
         folder = private_directory(Locations.from_environment().data / "browser-code")
     except WorkbenchError:
@@ -28,11 +28,13 @@ def kept_code() -> dict[str, str]:
 
 
 async def keep_code() -> None:
-    """Have it kept, once: a driver writes it when it ends in order, which that of a browser does not."""
+    """Fill the cache once: a driver writes it only on a regular end, which the driver of a running browser never
+    has."""
     folder = os.environ.get(_VARIABLE)
     if not folder or any(Path(folder).glob("*/*")):
         return
-    import asyncio  # here: the engine reads this module and needs none of its own
+    # The engine imports this module, but needs no asyncio here.
+    import asyncio
 
     from playwright.async_api import Error, async_playwright
 

@@ -1,4 +1,4 @@
-"""Finds what the browser tool needs: playwright beside the workbench, and a Chromium; used by `impl`."""
+"""Locates what the browser tool needs: playwright in our environment, and a Chromium; used by `impl`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = (
 )
 _APPS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
 _LAUNCHERS = {"/usr/bin/chromium": "/usr/lib/chromium/chromium"}
-"""Scripts of a system that look for the machine's kind first, which takes a third of a second, and what they start."""
+"""Distribution scripts that detect the hardware first, which takes a third of a second, and the programs they start."""
 _HOW = (
     "There is no {what}, which the browser needs. Tell the person: install it with {how}. "
     "Until then use web_read for pages that need no clicking, or execute_bash."
@@ -31,16 +31,16 @@ NO_PLAYWRIGHT = _HOW.format(
 
 
 class Missing(Exception):
-    """Something is not installed; the text says what and how to get it."""
+    """Something is not installed; the text says what it is and how to install it."""
 
 
 def is_missing() -> bool:
-    """Whether the extra with playwright is not installed."""
+    """Return whether playwright, an optional extra, is not installed."""
     return importlib.util.find_spec("playwright") is None
 
 
 def find_chromium(named: str = "") -> str:
-    """The browser's program: the one that is named, or the system's; raises Missing."""
+    """Return the browser's program: the configured one or the system's. Raises Missing."""
     if is_missing():
         raise Missing(NO_PLAYWRIGHT)
     if named:

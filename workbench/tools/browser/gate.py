@@ -1,8 +1,8 @@
-"""The way of the browser to the network: a proxy on loopback that connects only to addresses that may be reached.
+"""The browser's only access to the network: a proxy on loopback that connects only to permitted addresses.
 
-The browser resolves no names itself, so redirects, parts of pages and names that lead elsewhere the second time all
-pass here. Public addresses are open; others when the settings name them. A server of this machine is open to `goto`,
-and from then on to its own pages alone: what pages of other places ask of it does not pass.
+The browser resolves no names itself, so redirects, subresources and names that are rebound all pass through here.
+Public addresses are permitted; others when the settings list them. A server on this machine can be opened with `goto`,
+and is then accessible to its own pages alone: requests of other sites' pages to it are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SETTING = "`private` in [tools.browser]"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
 _HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
 _SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
-"""What the browser says of who asks for it; pages cannot set it."""
+"""The browser's statement of who makes the request; pages cannot set it."""
 _ORIGIN = re.compile(rb"(?im)^origin:[ \t]*(\S+)[ \t]*\r$")
 _TLS = b"\x16"
 _MOST_REFUSALS = 5
@@ -36,7 +36,7 @@ Place: TypeAlias = tuple[str, int]
 
 
 class Gate:
-    """The proxy; `refused` tells what it kept the browser from since it was last emptied."""
+    """The proxy; `refused` lists what it blocked since the list was last reset."""
 
     def __init__(self, private: bool | list[str]) -> None:
         self._addresses = Addresses(private, setting=_SETTING)
@@ -44,19 +44,19 @@ class Gate:
         self._named: set[Place] = set()
         self._going: set[Place] = set()
         self.pages: Callable[[], Sequence[str]] = list
-        """The addresses of the open pages."""
+        """Returns the URLs of the open pages."""
         self._expected: set[str] = set()
         self._server: asyncio.Server | None = None
         self.refused: dict[str, None] = {}
 
     async def open(self) -> str:
-        """Listen; gives the proxy's address."""
+        """Start listening; return the proxy's URL."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_LONGEST_HEAD)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     @contextlib.contextmanager
     def going(self, url: str = "") -> Iterator[None]:
-        """While the agent itself opens a page, which may be on this machine: by its address, or one that it was at."""
+        """A context in which the agent opens a page on this machine: that of the URL, or one opened before."""
         if url:
             self._named.add(_place(url))
         self._going = {_place(url)} if url else set(self._named)
@@ -66,18 +66,19 @@ class Gate:
             self._going = set()
 
     def expect(self, url: str) -> None:
-        """A page asks for this. What no page asked for is the browser's own talk with its maker: not let through."""
+        """Expect a request of a page to this URL; requests that no page made, as to the browser's vendor, are
+        blocked."""
         self._expected.add(urlsplit(url).hostname or "")
 
     async def _is_expected(self, host: str) -> bool:
-        """The connection may be there a moment before the word of what it is for."""
+        """Return whether a page asked for this host; the connection may precede the notification by a moment."""
         until = time.monotonic() + _EXPECTED_WITHIN
         while host not in self._expected and time.monotonic() < until:
             await asyncio.sleep(0.01)
         return host in self._expected
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection of the browser: one request, or one tunnel."""
+        """Serve one connection of the browser: one request, or one tunnel."""
         try:
             await self._pass(reader, writer)
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
@@ -119,10 +120,10 @@ class Gate:
             await _closed(back)
 
     async def _is_asked(self, place: Place, head: bytes, is_tunnel: bool) -> bool:
-        """Whether a server of this machine is asked by the agent or by a page of its own.
+        """Return whether the agent or a page of the same server requests a server on this machine.
 
-        Into a tunnel with TLS nobody sees: it is for such a page while there is one, and none of a place beyond this
-        machine.
+        A tunnel with TLS is opaque: it is attributed to such pages as long as all open pages belong to servers on this
+        machine that the agent opened.
         """
         if place not in self._named or not _is_own(place[0]):
             return False
@@ -141,7 +142,7 @@ class Gate:
         return place in shown and shown <= self._named
 
     async def _connected(self, place: Place, is_asked: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to an address that was checked; raises Refused or OSError."""
+        """Connect to a checked address. Raises AddressRefused or OSError."""
         known, (host, port) = self._own if is_asked else self._addresses, place
         fault: OSError | None = None
         for address in await asyncio.wait_for(known.of(host, port), _PATIENCE):
@@ -152,7 +153,7 @@ class Gate:
         raise fault or OSError("no address")
 
     async def _answered(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """The answer to a plain request; the browser shall not use the connection for another one."""
+        """Relay the answer to a plain request; the browser must not reuse the connection."""
         try:
             head = await there.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError as error:
@@ -191,7 +192,7 @@ def _is_own(host: str) -> bool:
 
 
 async def _greeting(reader: asyncio.StreamReader, place: Place) -> bytes:
-    """The first bytes into a tunnel to this machine; a WebSocket without TLS says there whose page it is of."""
+    """Return the first bytes of a tunnel to this machine; for a WebSocket without TLS, check its origin."""
     first = await reader.readexactly(1)
     if first == _TLS:
         return first
@@ -203,7 +204,7 @@ async def _greeting(reader: asyncio.StreamReader, place: Place) -> bytes:
 
 
 async def _both(up: Coroutine[Any, Any, None], down: Coroutine[Any, Any, None]) -> None:
-    """Both directions at once, until the answer has ended."""
+    """Relay both directions concurrently, until the answer has ended."""
     tasks = [asyncio.create_task(up), asyncio.create_task(down)]
     try:
         await tasks[1]

@@ -1,4 +1,4 @@
-"""Runs `browser`: starts the program that drives it with the first call, and tells what it saw."""
+"""Runs `browser`: starts the driving program with the first call, and turns its answers into observations."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _SAID = 1_500
 _SHORT = 60
 _LONGEST_NAME = 80
 _ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
-"""A line of the tree: what it is, its name, its id."""
+"""A line of the tree: role, name, id."""
 _LOST = "The browser ended and its tabs are gone; the next call starts it again."
 
 
 class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
-    """Keeps the browser of one session; calls are done one after the other."""
+    """Owns the browser of one session; calls run one after the other."""
 
     def __init__(
         self,
@@ -56,12 +56,12 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._told_before = False
         self.url = ""
-        """Where the tab in front is, for the rating of what is done there."""
+        """The URL of the active tab, for the risk rating."""
         self.elements: dict[str, str] = {}
-        """What its elements are, by their ids."""
+        """Descriptions of the page's elements by id."""
 
     def __call__(self, action: BrowserAction) -> BrowserObservation:
-        """Do the calls."""
+        """Perform the calls."""
         with self._one_call:
             try:
                 worker = self._ready()
@@ -72,7 +72,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 self._running = None
 
     def _ready(self) -> RpcWorker:
-        """The browser that is there, or a new one; raises Missing."""
+        """Return the running browser, or a new one. Raises Missing."""
         if self._worker is not None and not self._worker.is_gone:
             self._worker.forget_stop()
             self._running = self._worker
@@ -110,7 +110,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             raise Missing(f"{program} could not be started: {failed[-_SAID:]}")
 
     def _profile(self) -> Path:
-        """A private folder for cookies and the like: of the session, not the person's own."""
+        """Return a private directory for cookies etc.: of the session, not the user's own."""
         if self._state_dir is not None:
             place = self._state_dir / "browser"
         else:
@@ -161,11 +161,11 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         )
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """The browser was in use before the workbench was started again."""
+        """Note that the browser was in use before a restart of the workbench."""
         self._told_before = True
 
     def interrupt(self) -> None:
-        """Stop the calls that are done now; the browser stays."""
+        """Stop the running calls; the browser stays open."""
         running = self._running
         if running is not None:
             running.stop()
@@ -189,5 +189,5 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
 
 
 def _short_place() -> dict[str, str]:
-    """Chromium makes a socket below the folder for temporary files, and the name of a socket must be short."""
+    """Return a short TMPDIR: Chromium creates a socket there, and the length of a socket's path is limited."""
     return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}

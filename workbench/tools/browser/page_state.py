@@ -1,4 +1,4 @@
-"""What is there to see: address, title, tabs, the tree of elements and a picture; used by `program`."""
+"""The state of the browser: URL, title, tabs, the tree of elements and a screenshot; used by `program`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECRET = ", ".join(
     )
 )
 STYLE: Final = f":is({_SECRET}) {{ -webkit-text-security: disc !important }}"
-"""So that pictures show dots in all of them, as browsers do for passwords."""
+"""Shows dots in all secret fields of a screenshot, as browsers do for passwords."""
 _IS_SECRET = (
     "e => /^(INPUT|TEXTAREA)$/.test(e.nodeName)"
     " && !/^(checkbox|radio|file|submit|button|reset|image|range)$/.test(e.type)"
@@ -43,20 +43,21 @@ _VALUES = (
 }"""
 )
 _LINE = re.compile(r"( *)- '?[\w-]+(?: \"(?:[^\"\\]|\\.)*\")?((?: \[[^\[\]]*\])*)'?(:?)(.*)")
-"""A line of the tree: how far it is set in, what stands in brackets, and what it holds."""
+"""A line of the tree: indentation, attributes in brackets, content."""
 _REF = re.compile(r"\[ref=(\w+)\]")
 _FIELD = re.compile(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
 _MOST_FIELDS = 200
 _SHORT = 4
-"""Characters: a shorter value is not looked for in the rest of the page, where it would be anything."""
+"""Characters: a shorter value is not masked in the rest of the page, where it would match anything."""
 _FIELD_PATIENCE = 2_000.0
 
 
 async def masked(page: Page, tree: str) -> str:
-    """The tree without what stands in such fields, and without the same words elsewhere."""
+    """Return the tree without the contents of secret fields, and without the same strings elsewhere."""
     try:
         values = [value for frame in page.frames for value in await frame.evaluate(_VALUES)]
-    except Error:  # a page on its way: then no field of it is trusted
+    # The page is navigating: none of its fields is trusted.
+    except Error:
         return _without(tree, set(_fields(tree)))
     if not values:
         return tree
@@ -67,7 +68,7 @@ async def masked(page: Page, tree: str) -> str:
 
 
 async def _is_secret(page: Page, ref: str) -> bool:
-    """Whether the element is such a field; also where it cannot be asked any more."""
+    """Return whether the element is a secret field; True if it cannot be queried any more."""
     try:
         return bool(await page.locator(f"aria-ref={ref}").evaluate(_IS_SECRET, timeout=_FIELD_PATIENCE))
     except Error:
@@ -75,7 +76,7 @@ async def _is_secret(page: Page, ref: str) -> bool:
 
 
 def _fields(tree: str) -> list[str]:
-    """The ids of all fields that hold something."""
+    """Return the ids of all fields that have content."""
     lines = tree.split("\n")
     found = [number for number, line in enumerate(lines) if _FIELD.match(line) and _holds(lines, number)]
     return [ref for number in found if (ref := _ref(lines[number]))]
@@ -88,7 +89,7 @@ def _ref(line: str) -> str:
 
 
 def _holds(lines: list[str], number: int) -> bool:
-    """Whether text stands in the line, or right below it."""
+    """Return whether the field has text, in its line or directly below."""
     found = _LINE.fullmatch(lines[number])
     if found is None or not found[3]:
         return False
@@ -98,7 +99,7 @@ def _holds(lines: list[str], number: int) -> bool:
 
 
 def _inside(lines: list[str], inner: str) -> list[str]:
-    """The lines that stand right below, up to the first that does not."""
+    """Return the leading lines that are indented like `inner`."""
     for number, line in enumerate(lines):
         if not line.startswith(inner):
             return lines[:number]
@@ -106,7 +107,7 @@ def _inside(lines: list[str], inner: str) -> list[str]:
 
 
 def _without(tree: str, secret: set[str]) -> str:
-    """The tree with a mask for what these fields hold."""
+    """Return the tree with the contents of these fields masked."""
     lines, deep, told = tree.split("\n"), -1, []
     for line in lines:
         found = _LINE.fullmatch(line)
@@ -125,7 +126,7 @@ def _without(tree: str, secret: set[str]) -> str:
 
 
 def _elsewhere(tree: str, values: list[str]) -> str:
-    """The tree without these words, as they are and as the tree writes them."""
+    """Return the tree with these strings masked, as they are and as the tree escapes them."""
     for value in sorted({" ".join(value.split()) for value in values}, key=len, reverse=True):
         if len(value) >= _SHORT:
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -139,7 +140,7 @@ _PATIENCE = 5.0
 
 
 async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
-    """The page in front; a tab that does not answer is replaced."""
+    """Return the state of the active page; a tab that does not respond is replaced."""
     await tabs.revive()
     page = tabs.front
     try:
@@ -153,7 +154,7 @@ async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
 
 
 async def _tree(page: Page) -> str:
-    """The elements with their ids, without what stands in fields for passwords and the like."""
+    """Return the elements with their ids, with secret fields masked."""
     if page.url == "about:blank":
         return ""
     tree = await masked(page, await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000))
@@ -164,7 +165,7 @@ async def _tree(page: Page) -> str:
 
 
 async def _picture(page: Page, wanted: bool) -> str:
-    """What is in sight, as JPEG."""
+    """Return a screenshot of the visible part, as base64 JPEG."""
     if not wanted or page.url == "about:blank":
         return ""
     data = await page.screenshot(
@@ -174,7 +175,7 @@ async def _picture(page: Page, wanted: bool) -> str:
 
 
 async def _listed(tabs: Tabs) -> list[str]:
-    """Each tab in a line."""
+    """Return one line for each tab."""
     lines = []
     for page in tabs.pages:
         title = ""

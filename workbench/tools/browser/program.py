@@ -1,7 +1,7 @@
 """The program behind `browser`: executes requests from a socket; started by `impl`, under a supervisor.
 
-The first line says how to open it; then each line is `{"id", "calls", "tab"}`, and `{"stop": true}` ends what is on its
-way. Answers carry the same id, so one that comes too late is for nobody.
+The first line holds the parameters of the browser; then each line is `{"id", "calls", "tab"}`, and `{"stop": true}`
+cancels the running calls. Answers carry the same id, so a late one can be ignored.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _NO_SANDBOX = (
     "(Debian's package, or that of the system), or let programs have user namespaces of their own."
 )
 _METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
-"""What an error of playwright begins with."""
+"""The prefix of playwright's error messages."""
 
 
 def main() -> None:
-    """Serve the socket whose number is given."""
+    """Serve the socket with the given descriptor."""
     number = int(sys.argv[1])
     os.set_inheritable(number, False)
     asyncio.run(_serve(socket.socket(fileno=number)))
@@ -52,7 +52,8 @@ async def _serve(channel: socket.socket) -> None:
     except (Error, OSError) as error:
         await say({"id": request["id"], "failed": _reason(str(error))})
         return
-    tabs.context.on("close", lambda _: os._exit(1))  # without a browser there is nothing to do; it is started again
+    # Without a browser there is nothing to do; the workbench starts it again.
+    tabs.context.on("close", lambda _: os._exit(1))
     await say({"id": request["id"]})
     keeping = asyncio.create_task(keep_code())
     running: asyncio.Task[None] | None = None
@@ -68,7 +69,7 @@ async def _serve(channel: socket.socket) -> None:
 
 
 async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
-    """Do the calls and tell what is there then, also when one failed."""
+    """Perform the calls and report the state of the page, even if a call failed."""
     error = ""
     try:
         async with asyncio.timeout(_SECONDS):
@@ -85,7 +86,7 @@ async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
 
 
 async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
-    """What went wrong, with the call it went wrong in."""
+    """Perform the calls; return the error with the call that failed, or an empty string."""
     await tabs.revive()
     if request["tab"] is not None and not await tabs.choose(request["tab"]):
         return f"there is no tab {request['tab']}"
@@ -99,7 +100,7 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
 
 
 def _reason(said: str) -> str:
-    """Why the browser did not start: the beginning, and what the browser itself found fatal (or said last)."""
+    """Return why the browser did not start: the first line, and its fatal errors (or its last output)."""
     if "No usable sandbox" in said:
         return _NO_SANDBOX
     lines = [line.strip() for line in said.splitlines() if line.strip()]
@@ -109,7 +110,7 @@ def _reason(said: str) -> str:
 
 
 def _plain(error: Exception) -> str:
-    """The first line of an error, and the last one of what was tried."""
+    """Return the first line of an error, and the last line of its log."""
     lines = [line.strip(" -") for line in str(error).splitlines() if line.strip(" -")]
     lines = [line for line in lines if line != "Call log:"]
     said = _METHOD.sub("", lines[0]) if lines else type(error).__name__

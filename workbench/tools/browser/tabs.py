@@ -1,4 +1,4 @@
-"""The browser and its tabs; what happens on its own (dialogs, downloads, new tabs) is noted for the next answer."""
+"""The browser and its tabs; events such as dialogs, downloads and new tabs are noted for the next answer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _FLAGS = (
 
 
 async def opened(request: dict[str, Any]) -> Tabs:
-    """The browser with its profile, its way to the network and one empty tab."""
+    """Start the browser with its profile, its proxy and one empty tab."""
     gate = Gate(request["private"])
     address, playwright = await asyncio.gather(gate.open(), async_playwright().start())
     context = await playwright.chromium.launch_persistent_context(
         request["profile"],
         executable_path=request["executable"],
         headless=True,
-        chromium_sandbox=os.getuid() != 0,  # root has no other way; everybody else keeps it
+        # Root cannot use the sandbox; everybody else does.
+        chromium_sandbox=os.getuid() != 0,
         args=list(_FLAGS),
         proxy={"server": address},
         viewport=_SIZE,  # type: ignore[arg-type]
@@ -50,10 +51,10 @@ async def opened(request: dict[str, Any]) -> Tabs:
 
 
 class Tabs:
-    """The open tabs, the one in front, and notes on what happened."""
+    """The open tabs, the active one, and notes on events."""
 
     def __init__(self, context: BrowserContext, gate: Gate, downloads: Path, seconds: float) -> None:
-        """A page may take `seconds` to load."""
+        """`seconds` limits the loading of a page."""
         self.context = context
         self.seconds = seconds
         self.gate = gate
@@ -77,7 +78,7 @@ class Tabs:
         return self.context.pages
 
     async def choose(self, number: int) -> bool:
-        """Bring a tab to the front; False where there is none of that number."""
+        """Activate a tab; return False if the number does not exist."""
         if not 0 < number <= len(self.pages):
             return False
         self.front = self.pages[number - 1]
@@ -85,12 +86,12 @@ class Tabs:
         return True
 
     async def revive(self) -> None:
-        """A tab in front, also where a page closed the last one."""
+        """Ensure an active tab, even if a page closed the last one."""
         if self.front.is_closed():
             self.front = self.pages[-1] if self.pages else await self.context.new_page()
 
     async def renew(self) -> None:
-        """A tab that does not answer any more is given up for an empty one."""
+        """Replace a tab that does not respond with an empty one."""
         lost = self.front
         self.front = await self.context.new_page()
         with contextlib.suppress(Error):
@@ -98,19 +99,19 @@ class Tabs:
         self.note("the tab did not answer any more and was closed")
 
     def note(self, text: str) -> None:
-        """Something to tell with the next answer."""
+        """Add a line to the next answer."""
         if len(self._notes) < _MOST_NOTES:
             self._notes[text[:500]] = None
 
     def notes(self) -> dict[str, Any]:
-        """What happened since the last answer."""
+        """Return the events since the last answer."""
         told = {"notes": [*self._notes, *self.gate.refused], "downloads": self._saved}
         self._notes, self._saved = {}, []
         self.gate.refused = {}
         return told
 
     async def quiet(self, seconds: float) -> None:
-        """Wait until nothing is loading, at most so long; what loads for ever already does not count."""
+        """Wait until nothing is loading, at most `seconds`; a request that has been loading for 2 s does not count."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             now = time.monotonic()
@@ -145,7 +146,7 @@ class Tabs:
             self.front = self.pages[-1]
 
     async def _answer(self, dialog: Dialog) -> None:
-        """A dialog cannot wait for the next call: alerts are accepted, questions get the careful answer."""
+        """Answer a dialog, which cannot wait for the next call: accept alerts, decline questions."""
         accepts = dialog.type in ("alert", "beforeunload")
         with contextlib.suppress(Error):
             await (dialog.accept() if accepts else dialog.dismiss())
@@ -160,7 +161,7 @@ class Tabs:
         task.add_done_callback(self._saving.discard)
 
     async def _save(self, download: Download) -> None:
-        """Into the workspace, under a plain name that is still free."""
+        """Save a download into the workspace, under a safe name that is free."""
         name = _SAFE.sub("_", download.suggested_filename).lstrip(". ")[-100:] or "download"
         try:
             path = await asyncio.wait_for(download.path(), 60)

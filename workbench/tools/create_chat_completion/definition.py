@@ -1,4 +1,4 @@
-"""The tool `create_chat_completion`: an answer as text or as data of a given shape, checked before it counts."""
+"""The tool `create_chat_completion`: an answer as text or as data that is validated against a schema."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class CreateChatCompletionAction(Action):
 
 
 class CreateChatCompletionObservation(Observation):
-    """The answer as it was checked."""
+    """The validated answer."""
 
     response: Any = None
 
 
 def written(response: Any) -> str:
-    """A text as it is, data as JSON."""
+    """Return a string unchanged, other data as JSON."""
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False, indent=2)
 
 
 def action_type(response_type: str | dict[str, Any]) -> type[CreateChatCompletionAction]:
-    """The action whose `response` has that type: "string" or a JSON schema; raises UsageError."""
+    """Return the action whose `response` has that type: "string" or a JSON schema. Raises UsageError."""
     shape = {"type": "string", "description": "The answer."} if response_type == "string" else response_type
     if not isinstance(shape, dict):
         raise UsageError(f'The type of a structured answer is "string" or a JSON schema, not {response_type!r}.')
@@ -44,7 +44,7 @@ def action_type(response_type: str | dict[str, Any]) -> type[CreateChatCompletio
 
 
 def _moved(part: Any) -> Any:
-    """The schema with its references as they are from one level further out."""
+    """Return the schema with its references adjusted to one more level of nesting."""
     if isinstance(part, list):
         return [_moved(one) for one in part]
     if not isinstance(part, dict):
@@ -59,7 +59,7 @@ def _pointed(name: str, value: Any) -> Any:
 
 
 class CreateChatCompletionTool(DeclaredTool[CreateChatCompletionAction, CreateChatCompletionObservation]):
-    """A structured answer, ready to use; `response_type` is "string" or a JSON schema."""
+    """A structured answer; `response_type` is "string" or a JSON schema."""
 
     name = "create_chat_completion"
     description = _DESCRIPTION
@@ -74,9 +74,9 @@ class CreateChatCompletionTool(DeclaredTool[CreateChatCompletionAction, CreateCh
 
 
 class CreateChatCompletionExecutor(ToolExecutor[CreateChatCompletionAction, CreateChatCompletionObservation]):
-    """The answer was checked when the action was made."""
+    """Returns the answer, which was validated when the action was created."""
 
     def __call__(self, action: CreateChatCompletionAction) -> CreateChatCompletionObservation:
-        """The answer, as text and as data."""
+        """Return the answer, as text and as data."""
         response = action.model_dump(mode="json", by_alias=True, exclude_unset=True)["response"]
         return CreateChatCompletionObservation.from_text(written(response), response=response)

@@ -1,4 +1,4 @@
-"""The tool `delegate`: a sub-agent works on a part of the task, and its final message is the result."""
+"""The tool `delegate`: a sub-agent works on a part of the task; its final message is the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MAX_STEPS = 50
-"""Calls of the model a sub-agent may make, unless the settings say otherwise."""
+"""Default limit of a sub-agent's model calls."""
 _DESCRIPTION = """Give a part of the task to a sub-agent. It has the same folder and tools (but this one), knows
 nothing of this conversation, and its final message is the result. Use it for parts that stand alone and would fill this
 conversation with what you need not keep: a long search, a review, a change in a corner of its own. Write in `inputs`
@@ -36,7 +36,7 @@ class AgentDelegateAction(Action):
 
 
 class AgentDelegateObservation(Observation):
-    """The sub-agent's final message, or why there is none."""
+    """The sub-agent's final message, or the error."""
 
     agent: str = ""
     session: str = ""
@@ -44,21 +44,21 @@ class AgentDelegateObservation(Observation):
 
 
 class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):
-    """Sub-agents, where `delegation` can start some; each of their actions is decided on by itself."""
+    """Starts sub-agents through `delegation`; each of their actions is decided separately."""
 
     name = "delegate"
     description = _DESCRIPTION
     short_description = _SHORT
     action_type = AgentDelegateAction
     observation_type = AgentDelegateObservation
-    # the call itself changes nothing; each action of the sub-agent is assessed
+    # The call itself changes nothing; each action of the sub-agent is assessed.
     annotations = ToolAnnotations.reading("Delegate", idempotent=False)
 
     @classmethod
     def create(
         cls, conv_state: ConversationState, max_steps: _Steps = MAX_STEPS, **params: Any
     ) -> Sequence[DelegateTool]:
-        """The tool for this session; `max_steps` is the limit of a sub-agent's run."""
+        """Return the tool for a session; `max_steps` limits the run of a sub-agent."""
         return (cls(conv_state.delegation, max_steps=max_steps, **params),)
 
     def __init__(self, delegation: Delegation | None = None, *, max_steps: int = MAX_STEPS) -> None:
@@ -69,7 +69,7 @@ _NONE_HERE = "There are no sub-agents here. Do the task yourself."
 
 
 class DelegateExecutor(ToolExecutor[AgentDelegateAction, AgentDelegateObservation]):
-    """Several calls at once are several sub-agents."""
+    """Runs sub-agents; concurrent calls start several."""
 
     side_by_side = True
 
@@ -78,7 +78,7 @@ class DelegateExecutor(ToolExecutor[AgentDelegateAction, AgentDelegateObservatio
         self._max_steps = max_steps
 
     def __call__(self, action: AgentDelegateAction) -> AgentDelegateObservation:
-        """The sub-agent's final message."""
+        """Run a sub-agent and return its final message."""
         if self._delegation is None:
             return AgentDelegateObservation.from_text(_NONE_HERE, is_error=True)
         try:

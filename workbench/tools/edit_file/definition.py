@@ -1,4 +1,4 @@
-"""The tool `edit_file` as model and session see it; it is offered only where there is a model to ask."""
+"""The tool `edit_file`: a model merges a draft into a file; offered only where there is a model to ask."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.tools.str_replace_editor.view import show_change
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MAX_LINES = 300
-"""Of the range that one call may rewrite."""
+"""Limit of the range that one call may rewrite."""
 
 _DESCRIPTION = f"""Rewrite a range of lines of a text file by a draft: a model merges your draft with the lines.
 
@@ -55,7 +55,7 @@ class EditFileAction(Action):
 
 
 class EditFileObservation(Observation):
-    """What became of the file, and what the model that merged the draft took (tokens, US dollars)."""
+    """The change to the file, and the cost of the model call that merged the draft (tokens, US dollars)."""
 
     path: str | None = None
     prev_exist: bool = True
@@ -68,7 +68,7 @@ class EditFileObservation(Observation):
 
 
 class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
-    """Edits by draft, ready to run; with the `state_dir` of an editor that one takes its edits back."""
+    """Edits by draft; an editor with the same `state_dir` can undo them."""
 
     name = "edit_file"
     description = _DESCRIPTION
@@ -93,7 +93,7 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """The tool of a session; none where the session has no model to ask."""
+        """Return the tool for a session; nothing if the session has no model to ask."""
         if conv_state.complete is None:
             return ()
         given = {
@@ -135,7 +135,7 @@ Answer with the whole new part between <merged> and </merged>, each of them on a
 
 @dataclass(frozen=True)
 class Question:
-    """The lines that a draft stands for, and what the model is asked about them."""
+    """The lines that a draft replaces, and the prompt that asks a model to merge them."""
 
     first: int
     last: int
@@ -145,18 +145,18 @@ class Question:
 
     @classmethod
     def about(cls, action: EditFileAction, text: str) -> Question:
-        """The question that the action asks of this text; raises EditorError for a range that is none or too long."""
+        """Return the question for an action on this text. Raises EditorError for an invalid or too large range."""
         first, last = _range(action, line_count(text))
         original = "\n".join(text.replace("\r\n", "\n").split("\n")[first - 1 : last])
         prompt = _PROMPT.format(path=action.path, original=original, draft=action.content)
         return cls(first, last, original, action.content, well_formed(prompt))
 
     def applied(self, text: str, answer: str) -> Edited:
-        """The text with the answer in it; raises EditorError for an answer that cannot be trusted to be whole."""
+        """Return the text with the answer applied. Raises EditorError for an answer that may be incomplete."""
         return replace_lines(text, self.first, self.last, self._merged(answer))
 
     def _merged(self, answer: str) -> str:
-        """The new lines, without the last newline."""
+        """Return the new lines, without the last newline."""
         body = _body(answer)
         fenced = _FENCED.match(body)
         if fenced and not _FENCED.match(self.original) and not _FENCED.match(self.draft):
@@ -168,12 +168,12 @@ class Question:
 
 
 def check_complete(draft: str) -> None:
-    """Raise EditorError for a text that is to be taken as it is, but leaves lines out behind a comment."""
+    """Raise EditorError for a text that is used verbatim, but has a placeholder for omitted lines."""
     _check_whole(draft, "")
 
 
 def _range(action: EditFileAction, count: int) -> tuple[int, int]:
-    """The first and the last line; raises EditorError for a range that is none or too long."""
+    """Return the first and the last line. Raises EditorError for an invalid or too large range."""
     first, last = action.start, count if action.end == -1 else min(action.end, count)
     if not 1 <= first <= max(count, 1):
         raise EditorError(f"`start` is {first}, but the file has {count} lines: use 1 to {count}, or -1 to add to it.")
@@ -201,7 +201,7 @@ def _body(answer: str) -> str:
 
 
 def _check_whole(text: str, original: str) -> None:
-    """Lines that stand for others may be in the new text only where they were in the old one."""
+    """Raise EditorError for placeholder lines in the new text that the old one does not have."""
     left = _placeholders(text) - _placeholders(original)
     if left:
         line = next(iter(left))
@@ -217,32 +217,33 @@ _MOST = 8
 
 
 class Drafts:
-    """The last answers of the model, each by the question it belongs to."""
+    """The last answers of the model, by question; stored for the session."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._answers = _loaded(kept.get(_NAME))
 
     def get(self, prompt: str) -> Answer | None:
-        """The answer to this very question, if it was given."""
+        """Return the answer to exactly this question, or None."""
         return self._answers.get(_key(prompt))
 
     def put(self, prompt: str, answer: Answer) -> None:
-        """Keep an answer; the oldest makes room."""
+        """Store an answer; the oldest one is dropped."""
         self._answers[_key(prompt)] = answer
         for name in list(self._answers)[:-_MOST]:
             del self._answers[name]
         self._save()
 
     def take(self, prompt: str) -> Answer | None:
-        """The answer, which is not needed any more."""
+        """Remove and return the answer."""
         answer = self._answers.pop(_key(prompt), None)
         if answer is not None:
             self._save()
         return answer
 
     def _save(self) -> None:
-        with suppress(OSError):  # then it is lost with a restart, and the model is asked again
+        # After a restart the model is asked again.
+        with suppress(OSError):
             entries = {name: asdict(answer) for name, answer in self._answers.items()}
             self._kept.put(_NAME, json.dumps(entries).encode())
 
@@ -254,7 +255,8 @@ def _key(prompt: str) -> str:
 def _loaded(kept: bytes | None) -> dict[str, Answer]:
     try:
         return {name: Answer(**entry) for name, entry in json.loads(kept or b"{}").items()}
-    except (ValueError, TypeError, AttributeError):  # damaged: the model is asked again
+    # Damaged: the model is asked again.
+    except (ValueError, TypeError, AttributeError):
         return {}
 
 
@@ -262,7 +264,7 @@ T = TypeVar("T")
 
 
 class _NotAsked(Exception):
-    """The model has to be asked this before the change is known."""
+    """The model must be asked this before the change can be computed."""
 
     def __init__(self, prompt: str) -> None:
         super().__init__(prompt)
@@ -280,7 +282,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         self._drafts = Drafts(Kept(state_dir))
 
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
-        """Asks the model, or says why the edit cannot be made; None when the change is known."""
+        """Return the call that asks the model or reports why the edit is impossible; None if the answer is stored."""
         try:
             self._known(action, self._files.locate(action.path))
         except (_NotAsked, EditorError, OSError, ValueError):
@@ -288,7 +290,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         return None
 
     def preview(self, action: EditFileAction) -> Sequence[FileChange]:
-        """The file before and after; asks the model when that was not done. Empty when it would be refused."""
+        """Return the file before and after; asks the model if necessary. Empty if the edit would be refused."""
         try:
             plan = self._plan(action, self._files.locate(action.path))
         except (EditorError, CompletionError, OSError, ValueError):
@@ -296,11 +298,11 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         return (self._files.previewed(plan),)
 
     def __call__(self, action: EditFileAction) -> EditFileObservation:
-        """Write the change that was shown."""
+        """Write the change that was previewed."""
         return _tried(action, lambda: self._written(action))
 
     def interrupt(self) -> None:
-        """End a running call of the model."""
+        """Cancel a running model call."""
         self._complete.interrupt()
 
     def _prepared(self, action: EditFileAction) -> None:
@@ -315,7 +317,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         return _report(action, plan, self._drafts.take(prompt) or Answer(""))
 
     def _plan(self, action: EditFileAction, path: Path) -> Plan:
-        """The change; the model is asked when it was not before. Raises EditorError, CompletionError, OSError."""
+        """Return the change, asking the model if necessary. Raises EditorError, CompletionError, OSError."""
         try:
             return self._known(action, path)
         except _NotAsked as missing:
@@ -324,11 +326,12 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         try:
             return self._known(action, path)
         except EditorError:
-            self._drafts.take(prompt)  # a wrong answer is not used again
+            # An unusable answer must not be used again.
+            self._drafts.take(prompt)
             raise
 
     def _known(self, action: EditFileAction, path: Path) -> Plan:
-        """The change, if it is known without the model; raises _NotAsked, EditorError, OSError."""
+        """Return the change from a stored answer. Raises _NotAsked, EditorError, OSError."""
         if not path.exists():
             check_complete(action.content)
             return self._files.creation(path, action.content)
@@ -346,7 +349,7 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
 
 
 def _tried(action: EditFileAction, work: Callable[[], T]) -> T | EditFileObservation:
-    """What the work gives, or the observation that says why it could not be done."""
+    """Return the result of `work`, or an observation with its error."""
     try:
         return work()
     except (EditorError, CompletionError) as error:

@@ -1,4 +1,4 @@
-"""A shell that stays open: its directory, variables and functions last between calls."""
+"""A persistent shell: its directory, variables and functions last between calls."""
 
 from __future__ import annotations
 

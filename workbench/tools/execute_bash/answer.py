@@ -1,4 +1,4 @@
-"""Names of keys as a model writes them, and the bytes a terminal sends for them; used for `is_input`."""
+"""The messages of `execute_bash`, and the bytes of keys that a model names for `is_input`."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ KEYS: dict[str, bytes] = {
 
 
 def key(text: str) -> bytes | None:
-    """The bytes of the key that `text` names, or None."""
+    """Return the bytes of the key that `text` names, or None."""
     name = text.strip()
     return KEYS.get(name) or KEYS.get(f"C-{name[2:].lower()}" if name.startswith("C-") else "")
 
 
 def typed(text: str, *, by_line: bool = True) -> bytes:
-    """The bytes to type: those of the key when `text` names one, else the text and Enter.
+    """Return the bytes to type: those of the key if `text` names one, else the text and Enter.
 
-    A terminal in line mode ends a line with a newline; a program that reads single keys gets what Enter sends.
+    A terminal in line mode expects a newline; a program that reads single keys expects what the Enter key sends.
     """
     enter = ENTER if by_line else b"\r"
     if text.strip() == "ENTER":
@@ -75,12 +75,12 @@ RESET = "[The shell was replaced by a new one: variables, functions and the work
 
 
 def busy(command: str) -> str:
-    """The refusal of a new command while `command` runs."""
+    """Return the refusal of a new command while `command` runs."""
     return f"The new command was not run: the previous one is still running ({command}). {_GO_ON}"
 
 
 def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
-    """Why the call came back although the command goes on."""
+    """Return the reason why the call returned although the command is still running."""
     if outcome is Outcome.LIMIT:
         return f"[The command did not end within {limit:g} seconds and is still running. {_GO_ON}]"
     if outcome is Outcome.SILENT:
@@ -101,18 +101,18 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
 
 
 def below(output: str) -> list[str]:
-    """What an earlier command printed, under its heading; nothing when it printed nothing."""
+    """Return an earlier command's output under a heading; empty if it printed nothing."""
     rest = output.rstrip("\n")
     return [BELOW, rest] if rest else []
 
 
 def completed(code: int) -> str:
-    """The exit code."""
+    """Return the line with the exit code."""
     return f"[The command completed with exit code {code}.]"
 
 
 def ended(code: int) -> str:
-    """The exit code, and what it means where that helps."""
+    """Return the line with the exit code, explained where that helps."""
     text = completed(code)
     if code == 137:
         text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
@@ -120,7 +120,7 @@ def ended(code: int) -> str:
 
 
 def died(status: int | None, folder: str, trouble: str = "") -> str:
-    """The shell itself ended during the command."""
+    """Return the message for a shell that ended during the command."""
     if status is None:
         how = "The shell was killed together with its supervisor"
     elif status < 0:
@@ -139,7 +139,7 @@ INTERRUPTED = "[The command was interrupted by the person.]"
 
 
 def replaced(folder: str) -> str:
-    """Interrupted, but only a new shell could end it."""
+    """Return the message for an interrupted command that only ended with its shell."""
     return (
         "[The command was interrupted by the person. It did not react, so the shell was replaced by a new one "
         f"in {folder}: variables, functions and background processes are gone.]"
@@ -147,7 +147,7 @@ def replaced(folder: str) -> str:
 
 
 def broken(folder: str) -> str:
-    """The command ended, but it took away what the prompt needs."""
+    """Return the message for a command that changed the prompt, so that its exit code is unknown."""
     return (
         "[The command ended, but it changed the prompt (PS1, PROMPT_COMMAND or a trap) so that its exit code cannot be "
         f"known. The shell was replaced by a new one in {folder}: variables, functions and background processes are "
@@ -156,7 +156,7 @@ def broken(folder: str) -> str:
 
 
 def place(folder: str, interpreter: str | None) -> list[str]:
-    """Where the shell is now."""
+    """Return the lines with the shell's directory and interpreter."""
     lines = [f"[Current working directory: {visible(folder, lines=False)}]"]
     return [*lines, f"[Python interpreter: {interpreter}]"] if interpreter else lines
 
@@ -166,7 +166,7 @@ _NO_OUTPUT = Kept("")
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a call: output, what is said before it, exit code."""
+    """The result of a call: output, the lines before it, exit code."""
 
     kept: Kept = _NO_OUTPUT
     lead: Sequence[str] = ()
@@ -178,7 +178,7 @@ NOTHING = Result()
 
 
 def answer(command: str, said: list[str], now: CommandMetadata, result: Result) -> ExecuteBashObservation:
-    """The observation: what is said before, the output, what is said after, where the shell is."""
+    """Return the observation: lines before the output, the output, lines after it, the directory of the shell."""
     output = result.kept.text.rstrip("\n")
     parts = [*result.lead, *([output] if output else []), *said]
     parts += place(now.working_dir, now.py_interpreter_path)

@@ -15,7 +15,7 @@ from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 SILENCE = 30.0
-"""Seconds without new output after which a call without `timeout` comes back."""
+"""Seconds without new output after which a call without `timeout` returns."""
 
 
 def _description(silence: float) -> str:
@@ -46,7 +46,7 @@ class ExecuteBashAction(Action):
 
 
 class CommandMetadata(Schema):
-    """Where the command ran; pid is the shell's."""
+    """The state of the shell; `pid` is the shell's."""
 
     pid: int = -1
     working_dir: str = ""
@@ -56,7 +56,7 @@ class CommandMetadata(Schema):
 
 
 class ExecuteBashObservation(Observation):
-    """What the command printed and how it ended; `exit_code` is -1 while it runs or when nothing was run."""
+    """The output of the command and its exit code, which is -1 while it runs or if nothing was run."""
 
     output: str = ""
     command: str = ""
@@ -99,5 +99,5 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[BashTool]:
-        """The shell of one session, in its workspace."""
+        """Return the shell of a session, in its workspace."""
         return (cls(**{"working_dir": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

@@ -1,4 +1,4 @@
-"""Runs `execute_bash`: decides what a call means for the shell that is there, and what to answer."""
+"""Runs `execute_bash`: decides what a call does to the current shell, and composes the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_INPUT = 4000  # bytes a line; a terminal cuts at 4,095
 
 
 class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
-    """Keeps the shell of one session; it starts with the first call, and calls run one after the other."""
+    """Owns the shell of one session; it starts with the first call, and calls run one after the other."""
 
     def __init__(
         self,
@@ -33,7 +33,8 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     ) -> None:
         self._shells = Shells(folder, state_dir, hidden_env)
         self._silence = no_change_timeout
-        self._command = ""  # the one that runs, or that ended while nobody waited
+        # The running command, or one that ended between calls.
+        self._command = ""
         self._one_call = threading.Lock()
         self._counting = threading.Lock()
         self._calls = 0
@@ -41,7 +42,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         self._closed = False
 
     def __call__(self, action: ExecuteBashAction) -> ExecuteBashObservation:
-        """Run the command, type into the running one, or wait for it."""
+        """Run a command, type into the running one, or wait for it."""
         with self._counted(), self._one_call:
             wrong = self._wrong(action)
             if wrong:
@@ -53,7 +54,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     @contextlib.contextmanager
     def _counted(self) -> Iterator[None]:
-        """Let an interrupt reach this call from its first moment on, and no later one."""
+        """Count running calls, so that an interrupt affects this call from its start, and no later one."""
         with self._counting:
             self._calls += 1
         try:
@@ -65,7 +66,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
                     self._interrupted.clear()
 
     def _wrong(self, action: ExecuteBashAction) -> str:
-        """What makes the call senseless whatever the shell does, if anything."""
+        """Return why the call is invalid regardless of the shell's state, or an empty string."""
         if self._closed:
             return texts.CLOSED
         if "\0" in action.command:
@@ -98,7 +99,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return self._watch(shell, action, lead)
 
     def _go_on(self, action: ExecuteBashAction) -> ExecuteBashObservation:
-        """Type, if that is asked for, and wait for the command that runs or that ended while nobody waited."""
+        """Type the input, if there is any, and wait for the running command or report one that ended between calls."""
         shell = self._shells.current
         if not self._command or shell is None:
             return self._error(action, texts.NOTHING_RUNS)
@@ -134,7 +135,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return self._answer(action, [*said, texts.ended(code)], Result(kept, lead, code))
 
     def _died(self, shell: Shell, action: ExecuteBashAction, kept: Kept, lead: list[str]) -> ExecuteBashObservation:
-        """The shell is gone: start another one and say so."""
+        """Report that the shell ended, and start another one."""
         status = shell.terminal.guard.status
         self._shells.bury()
         trouble = ""
@@ -155,22 +156,22 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return ExecuteBashObservation.from_text(text, is_error=True, command=action.command, metadata=where)
 
     def waiting(self) -> list[tuple[tuple[str, ...], str]]:
-        """Return words and directory of the programs that would read what is typed now."""
+        """Return command line and directory of the programs that would read input now."""
         shell = self._shells.current
         return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
     def working_dir(self) -> str:
-        """Where the shell is; the folder it will start in before that."""
+        """Return the directory of the shell; before it starts, the one it will start in."""
         return self._shells.where().working_dir
 
     def interrupt(self) -> None:
-        """End the call that runs now; without one nothing happens."""
+        """End the running call; without one nothing happens."""
         with self._counting:
             if self._calls:
                 self._interrupted.set()
 
     def close(self) -> None:
-        """End the shell and every process that it started, also those of shells it had before."""
+        """End the shell and every process that it started, also those of earlier shells."""
         self.interrupt()
         with self._one_call:
             self._closed = True
@@ -178,7 +179,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
 
 def _type(shell: Shell, text: str) -> str:
-    """Type into the running command; what is wrong, if so."""
+    """Type into the running command; return the error message, or an empty string."""
     if asks_password(shell) and keys.key(text) is None:
         return texts.REFUSED_PASSWORD
     by_line = shell.terminal.takes_lines()

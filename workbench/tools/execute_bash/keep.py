@@ -1,4 +1,4 @@
-"""Keeps head and tail of an output in bounded memory, and all of it in a file once it is cut; used by `stream`."""
+"""A buffer for output with bounded memory: head and tail in memory, all of it in a file once it is cut."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import TextIO
 
 LIMIT = 30_000
-"""Characters of an output that are given back."""
+"""Limit of the characters of an output that are returned."""
 LARGEST_FILE = 2 << 30
-"""Characters of an output that are written to its file."""
+"""Limit of the characters of an output that are written to its file."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An output as it is given back; `file` holds all of it when the middle was cut."""
+    """An output as it is returned; `file` holds all of it if the middle was cut."""
 
     text: str
     file: str | None = None
 
 
 class Keep:
-    """Takes text piece by piece; memory stays at a few times `limit`, however much comes."""
+    """Collects text piece by piece; uses a few times `limit` of memory at most."""
 
     def __init__(self, folder: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
         self._folder = folder
@@ -37,16 +37,16 @@ class Keep:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came yet."""
+        """Whether no text was added yet."""
         return not self._chars
 
     @property
     def overflowed(self) -> bool:
-        """Whether more came than the file takes."""
+        """Whether more was added than the file holds."""
         return self._chars > self._largest
 
     def add(self, text: str) -> None:
-        """Take the next piece."""
+        """Add a piece of text."""
         if not text:
             return
         if self._chars + len(text) > self._limit and not self._file and not self._trouble:
@@ -92,7 +92,7 @@ class Keep:
             self._trouble = f"only its first part is there: {error.strerror}"
 
     def take(self) -> Kept:
-        """The whole text, or head and tail with a notice between; the file is closed."""
+        """Return the whole text, or head and tail with a notice between; closes the file."""
         self._close_file()
         if self._chars <= self._limit:
             return Kept("".join(self._head))
@@ -120,7 +120,7 @@ class Keep:
                 self._trouble = f"only its first part is there: {error.strerror}"
 
     def drop(self) -> None:
-        """Close the file of an output that nobody will read."""
+        """Close the file of an output that is not needed."""
         self._close_file()
 
 

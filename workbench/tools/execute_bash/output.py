@@ -1,7 +1,7 @@
-"""Turns the bytes of a terminal into plain text while they stream in; used by `stream`.
+"""Converts the bytes of a terminal into plain text while they stream in; used by `stream`.
 
-Escape sequences go, carriage returns and backspaces do their work, invalid UTF-8 is replaced. Memory is bounded:
-only an open line (at most 64 K) and an open escape sequence (at most 4 K) are held back.
+Escape sequences are removed, carriage returns and backspaces applied, invalid UTF-8 replaced. Memory is bounded: only
+an open line (at most 64 K) and an open escape sequence (at most 4 K) are held back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LONGEST_LINE = 1 << 16
 _LONGEST_ESCAPE = 1 << 12
 
 _ERASE = "\x00"
-"""Stands for "erase to the end of the line" until lines are put together; NUL itself is dropped before."""
+"""Means "erase to the end of the line" until lines are composed; real NULs are removed before."""
 _ESCAPE = re.compile(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\|(?=\x1b|\n)|\Z)|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
 )
@@ -24,7 +24,7 @@ _FULL_SCREEN = re.compile(rb"\x1b\[\?(?:1049|1047|47)h")
 
 
 class Cleaner:
-    """Bytes in, settled text out; the open line waits until it ends, or until `flush()`."""
+    """Converts bytes to final text; an unfinished line is held back until it ends, or until `flush()`."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -33,7 +33,7 @@ class Cleaner:
         self.full_screen = False
 
     def feed(self, data: bytes) -> str:
-        """The text of the lines that `data` completes, newlines included."""
+        """Return the text of the lines that `data` completes, with newlines."""
         if not self.full_screen and b"\x1b[?" in data and _FULL_SCREEN.search(data):
             self.full_screen = True
         text = self._open + self._decoder.decode(data)
@@ -54,26 +54,26 @@ class Cleaner:
 
     @property
     def open_line(self) -> str:
-        """What the line that has not ended looks like now."""
+        """The current appearance of the unfinished line."""
         if self._line is None:
             self._line = clean(_OPEN_ESCAPE.sub("", self._open[-_LONGEST_LINE:]))
         return self._line
 
     def flush(self) -> str:
-        """The open line as it is; what follows begins anew."""
+        """Return the unfinished line; what follows starts a new one."""
         line = self.open_line
         self._open = self._line = ""
         return line
 
 
 def _settled(line: str) -> str:
-    """An open line, shorter where it was written over (a progress bar that runs for hours); the rest as it was."""
+    """Return an open line without overwritten parts (a progress bar that runs for hours)."""
     cut = line.rfind("\r")
     return clean(line[:cut]) + line[cut:] if cut > 0 else line
 
 
 def clean(text: str) -> str:
-    """The text as a terminal would show it, without colours and movements between lines."""
+    """Return the text as a terminal would show it, without colors and cursor movements between lines."""
     if not _SPECIAL.search(text):
         return text
     text = text.replace(_ERASE, "").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Finds out that a command has ended and with which exit code, so that no command can forge it; used by `shell`.
+"""Detects that a command has ended and with which exit code, in a way that no command can forge; used by `shell`.
 
 A command runs in the shell itself and can read all that bash code can read: variables, functions, files,
 `$BASH_COMMAND` in a trap, the input that waits in the terminal. So there is no secret while it runs. Its end is
@@ -34,19 +34,20 @@ from workbench.tools.execute_bash.terminal import Terminal
 
 _PREFIX = b"\x1b]133;"
 _HINTS = {_PREFIX + b"A\x07": True, _PREFIX + b"AE\x07": False}
-_LONGEST = 1 << 17  # a folder and a PATH are shorter
+# A directory and a PATH are shorter.
+_LONGEST = 1 << 17
 
 
 @dataclass(frozen=True)
 class Hint:
-    """The shell may be at its prompt: anyone can print this, so it is only a reason to look."""
+    """A sign that the shell may be at its prompt: anyone can print it, so it only triggers a check."""
 
     abandoned: bool
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What the prompt reports: exit code, whether the line was abandoned, folder and PATH."""
+    """The prompt's report: exit code, whether the line was abandoned, directory and PATH."""
 
     code: int
     abandoned: bool
@@ -57,14 +58,14 @@ class Mark:
 
 
 class MarkScanner:
-    """Splits a stream of bytes into output, hints and marks; a mark with another nonce than `nonce` is output."""
+    """Splits a byte stream into output, hints and marks; a mark with another nonce than `nonce` is output."""
 
     def __init__(self, nonce: str = "") -> None:
         self.nonce = nonce
         self._held = b""
 
     def feed(self, data: bytes) -> list[bytes | Hint | Mark]:
-        """The parts in order; what may yet become a hint or a mark is kept for the next call."""
+        """Return the parts in order; a possible beginning of a hint or mark is held for the next call."""
         data = self._held + data if self._held else data
         parts: list[bytes | Hint | Mark] = []
         given = at = 0
@@ -83,7 +84,7 @@ class MarkScanner:
         return parts
 
     def flush(self) -> bytes:
-        """What was kept, as output: nothing more will come."""
+        """Return the held bytes as output, at the end of the stream."""
         held, self._held = self._held, b""
         return held
 
@@ -93,7 +94,7 @@ class MarkScanner:
             parts.append(output)
 
     def _read(self, data: bytes, start: int) -> tuple[Hint | Mark | None, int]:
-        """What begins at `start` and where it ends; -1 while that is not known, None for output."""
+        """Return the hint or mark at `start` and its end; None for output, end -1 while undecided."""
         for hint, abandoned in _HINTS.items():
             if data.startswith(hint, start):
                 return Hint(abandoned), start + len(hint)
@@ -112,7 +113,7 @@ class MarkScanner:
 
 
 def _partial(data: bytes, at: int) -> int:
-    """Where a beginning of the prefix at the end of `data` starts, else the end."""
+    """Return where a partial prefix at the end of `data` starts, else the length of `data`."""
     esc = data.rfind(b"\x1b", max(at, len(data) - len(_PREFIX) + 1))
     return esc if esc >= 0 and _PREFIX.startswith(data[esc:]) else len(data)
 
@@ -132,12 +133,12 @@ _ENTERS = 0.001
 """Seconds between the printing of a prompt and the wait for a line, on a machine that is not busy."""
 _LOOK_AGAIN = 0.00005
 _ANSWERS = 0.05
-"""Seconds after which a question that bash does not work on was lost (C-c throws away what was typed)."""
+"""Seconds after which an unanswered question is lost (C-c discards typed input), unless bash is working on it."""
 _QUESTIONS = 12
 
 
 class PromptReader:
-    """Tells from the kernel whether bash waits at its own prompt, and has read what was typed before."""
+    """Determines from the kernel whether bash waits at its own prompt and has read the input typed before."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -146,11 +147,11 @@ class PromptReader:
 
     @property
     def is_known(self) -> bool:
-        """Whether the kernel tells where bash sleeps; if not, only who has the terminal is known."""
+        """Whether the kernel shows where bash sleeps; if not, only the terminal's foreground group is known."""
         return bool(self._place)
 
     def learn(self, seconds: float) -> None:
-        """Note where bash sleeps at its first prompt, before any command ran; it gets there within `seconds`."""
+        """Record where bash sleeps at its first prompt, before any command ran; waits up to `seconds` for it."""
         until = time.monotonic() + seconds
         while not self._place and time.monotonic() < until:
             place = self._sleeps_in()
@@ -162,20 +163,20 @@ class PromptReader:
                 time.sleep(_LOOK_AGAIN)
 
     def expect(self, count: int) -> None:
-        """Take bash for waiting only after it has read `count` bytes more than now."""
+        """Consider bash waiting only after it has read `count` more bytes than now."""
         self._wanted = self._bytes_read() + count
 
     def waits(self, *, has_read: bool = True) -> bool:
-        """Whether bash waits at its prompt, and (with `has_read`) has read what is expected."""
+        """Return whether bash waits at its prompt, and (with `has_read`) has read the expected input."""
         if not self._terminal.is_shells():
             return False
         if not self._place:
             return True
-        # The bytes are counted before the sleep is looked at, so that it is the sleep after them.
+        # The bytes are counted before the sleep is checked, so the sleep is known to follow them.
         return (not has_read or self._bytes_read() >= self._wanted) and self._sleeps_in() == self._place
 
     def _sleeps_in(self) -> tuple[str, ...]:
-        """System call, its first three arguments, stack and code address; empty when the kernel does not tell."""
+        """Return system call, its first three arguments, stack and code address; empty where not available."""
         try:
             words = Path(f"/proc/{self._terminal.guard.pid}/syscall").read_text().split()
         except OSError:
@@ -183,7 +184,7 @@ class PromptReader:
         return (*words[:4], *words[-2:])
 
     def _bytes_read(self) -> int:
-        """Bytes that bash itself has read in its life; `_wanted` when the kernel does not tell."""
+        """Return the total number of bytes that bash itself has read; the expected number where not available."""
         pid = self._terminal.guard.pid
         try:
             return int(Path(f"/proc/{pid}/task/{pid}/io").read_text().split(maxsplit=2)[1])
@@ -192,7 +193,7 @@ class PromptReader:
 
 
 class Prompt:
-    """Asks a shell for the mark of the command that ended; see the module."""
+    """Asks a shell for the mark of the command that ended; see the module docstring."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.scanner = MarkScanner()
@@ -205,12 +206,12 @@ class Prompt:
 
     @property
     def is_asked(self) -> bool:
-        """Whether an answer is on its way; what comes behind it is no output of the command."""
+        """Whether an answer is pending; output behind it does not belong to the command."""
         return bool(self._asked)
 
     @property
     def is_answered(self) -> bool:
-        """Whether the output of the command is over."""
+        """Whether the output of the command is complete."""
         return bool(self._marks)
 
     @property
@@ -219,14 +220,14 @@ class Prompt:
         return self._questions > _QUESTIONS
 
     def begin(self, line: bytes) -> None:
-        """A command's line is about to be typed; its first byte only erases what stands in the terminal."""
+        """Prepare for typing a command's line, whose first byte only clears the terminal's input line."""
         self._forget()
         self._questions = 0
         self._is_cleared = False
         self.reader.expect(len(line) - 1)
 
     def interrupt(self) -> None:
-        """C-c was pressed: what was typed may be thrown away unread."""
+        """Note that C-c was pressed: typed input may be discarded unread."""
         self._forget()
         self.reader.expect(0)
 
@@ -236,13 +237,13 @@ class Prompt:
         self.scanner.nonce = ""
 
     def add(self, mark: Mark) -> None:
-        """A mark with the nonce that was typed last has come."""
+        """Add a mark with the current nonce."""
         self._marks.add(mark)
 
     def look(self, hint: Hint | None) -> Mark | None:
-        """The mark of the command that ended, if it did; else asks for it once bash waits at its prompt.
+        """Return the mark of the command if it has ended; otherwise ask for it once bash waits at its prompt.
 
-        All output that is there must have been fed before.
+        All available output must have been fed before.
         """
         if not (hint or self._marks or self.reader.is_known):
             return None
@@ -265,7 +266,7 @@ class Prompt:
         return None
 
     def _comes(self, seconds: float, *, has_read: bool) -> bool:
-        """Whether bash waits at its prompt within the time."""
+        """Wait up to `seconds` until bash waits at its prompt; return whether it does."""
         until = time.monotonic() + seconds
         while not self.reader.waits(has_read=has_read):
             if time.monotonic() >= until:

@@ -93,12 +93,12 @@ _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\']")
 
 
 def rc_text() -> str:
-    """The file read at the start."""
+    """Return the file that the shell reads at its start."""
     return _RC
 
 
 def quoted(text: str) -> str:
-    """The text as one word of bash on one line."""
+    """Return the text as one word of bash on one line."""
     return "$'" + _ESCAPED.sub(lambda match: _escape(match.group()), text) + "'"
 
 
@@ -107,17 +107,17 @@ def _escape(sign: str) -> str:
 
 
 def command_line(command: str, code: int) -> bytes:
-    """What to type to run the command; `code` is the exit code of the command before."""
+    """Return the line that runs the command; `code` is the exit code of the command before."""
     return _typed(f"\\builtin eval {quoted(command)}".encode("utf-8", "replace"), code)
 
 
 def file_line(path: str, code: int) -> bytes:
-    """What to type to run the command written in the file."""
+    """Return the line that runs the command in the file."""
     return _typed(f'\\builtin eval "$(< {quoted(path)})"'.encode("utf-8", "surrogateescape"), code)
 
 
 def question_line(nonce: str) -> bytes:
-    """What to type at the prompt to have it print the mark; `nonce` is a decimal number.
+    """Return the line that makes the prompt print the mark; `nonce` is a decimal number.
 
     Assignments only: no function, alias or command of the agent takes part, and no `PROMPT_COMMAND` runs behind it. One
     to a read-only variable ends the line before the prompt is set.
@@ -131,6 +131,7 @@ EMPTY_LINE = b"\x15\n"
 
 
 def _typed(line: bytes, code: int) -> bytes:
-    """Erase what may stand on the line, then the line; a failed part in front of `||` ends no `set -e` shell."""
+    """Return the line preceded by a key that clears the input line; a failed part before `||` ends no `set -e`
+    shell."""
     begin = f"\x15\\__ohw_begin {code} 2>/dev/null {'||' if code else '&&'} ".encode()
     return begin + line + b"; \\__ohw_mend\n"

@@ -1,6 +1,6 @@
-"""One persistent bash: sends it a command, reads until its prompt comes back; used by `shells` and `watch`.
+"""One persistent bash: sends it a command and reads until its prompt returns; used by `shells` and `watch`.
 
-Between calls a thread reads on, so that a server in the background is not held up by a full terminal.
+Between calls a thread goes on reading, so that a server in the background is not blocked by a full terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0
 _SIP, _BREATH = 0.005, 0.01
-"""Seconds of reading and of rest while nobody waits: endless output may take a part of a core, not all of it."""
+"""Seconds of reading and of rest between calls: endless output may use a part of a core, not all of it."""
 
 
 class ShellError(WorkbenchError):
@@ -33,7 +33,7 @@ class ShellError(WorkbenchError):
 
 
 class Shell:
-    """A bash that waits for commands; everything but `close()` belongs inside `with shell.use():`."""
+    """A bash that executes commands; everything but `close()` must be called inside `with shell.use():`."""
 
     def __init__(self, folder: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
         self.nonce = secrets.token_hex(12)
@@ -71,7 +71,8 @@ class Shell:
             raise ShellError(f"The shell cannot be started in {folder}: {error.strerror or error}.") from error
 
     def _come_up(self, rc_file: Path) -> None:
-        """Have the shell read our file and show its first prompt; not by --rcfile: some systems read another before."""
+        """Make the shell source our file and show its first prompt; --rcfile would not do, as some systems read another
+        first."""
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
         # The supervisor says the shell's pid on another channel, which may come after the prompt on a busy machine.
@@ -89,11 +90,11 @@ class Shell:
 
     @property
     def ended(self) -> bool:
-        """Whether the shell is gone."""
+        """Whether the shell has ended."""
         return self.terminal.guard.ended
 
     def run(self, command: str) -> None:
-        """Hand the command to the shell; its output goes to `stream`."""
+        """Run the command in the shell; its output goes to `stream`."""
         self.terminal.mend_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
@@ -107,7 +108,7 @@ class Shell:
         self.terminal.write(line)
 
     def pump(self, seconds: float) -> bool:
-        """Read what comes within `seconds`; false when nothing came."""
+        """Read for up to `seconds`; return whether anything arrived."""
         data = self.terminal.read(seconds)
         if data:
             self.heard = time.monotonic()
@@ -128,7 +129,7 @@ class Shell:
                 self._background.feed(part, None)
 
     def _look(self) -> None:
-        """End the command when the prompt confirms it."""
+        """Finish the command when the prompt confirms its end."""
         hint, self._hint = self._hint, None
         mark = self._prompt.look(hint)
         if mark:
@@ -138,7 +139,7 @@ class Shell:
 
     @property
     def broken(self) -> bool:
-        """Whether the command ended but the shell cannot say how."""
+        """Whether the command ended but the shell cannot report its exit code."""
         return self._prompt.is_broken
 
     def interrupt(self) -> None:
@@ -147,32 +148,32 @@ class Shell:
         self._prompt.interrupt()
 
     def exit_code(self) -> int:
-        """Of the last command that ended; a script that bash could not read has 2."""
+        """Return the exit code of the last command; 2 for a script that bash could not parse."""
         if self.mark is None:
             return -1
         return 2 if self.mark.abandoned and self.mark.code == 0 else self.mark.code
 
     def drain(self, seconds: float = 1.0) -> None:
-        """Read all that is there; after the shell's death until its terminal is empty."""
+        """Read all available output; after the shell's end, until its terminal is empty."""
         until = time.monotonic() + seconds
         while self.pump(0.005 if self.running and self._prompt.is_asked else 0) and time.monotonic() < until:
             pass
 
     def rest(self) -> None:
-        """Pass on live what waits."""
+        """Pass on pending output."""
         self.stream.rest(self.on_output)
 
     def unseen(self) -> str:
-        """What the last command printed since somebody waited for it."""
+        """Return the output of the last command since the last call that waited for it."""
         return self.stream.take().text
 
     def take_background(self) -> Kept | None:
-        """What background processes wrote while no command ran."""
+        """Return the output of background processes since the last command."""
         return None if self._background.is_empty else self._background.take()
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
-        """Have the shell for oneself: the reading thread steps aside, however much there is to read."""
+        """Acquire the shell: the reading thread pauses, however much there is to read."""
         self._wanted = True
         with self._turn:
             try:
@@ -193,7 +194,7 @@ class Shell:
             time.sleep(_BREATH)
 
     def close(self) -> bool:
-        """End the shell and all it started; false when something may be left for a later `sweep`."""
+        """End the shell and all it started; return False if a later `sweep` may be necessary."""
         self._closing = True
         self.terminal.guard.hang_up()
         self._reader.join()

@@ -1,4 +1,4 @@
-"""The shells of one session, one alive at a time: starts it, replaces it, ends it; used by `impl`."""
+"""The shells of one session, at most one alive at a time; used by `impl`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _python(path: str) -> str | None:
 
 
 def working_directory(pid: int) -> str:
-    """Return the directory a process is really in, as the kernel says; empty where there is no /proc.
+    """Return the real directory of a process, from the kernel; empty without /proc.
 
-    A directory that was deleted ends in " (deleted)".
+    The path of a deleted directory ends in " (deleted)".
     """
     try:
         return os.readlink(f"/proc/{pid}/cwd") if pid > 0 else ""  # noqa: PTH115 - asked for each action
@@ -49,8 +49,9 @@ def working_directory(pid: int) -> str:
 
 
 def readers(group: int) -> list[tuple[tuple[str, ...], str]]:
-    """Return words and directory of the programs of a process group that may read what is typed: those without
-    children, or where there is no /proc nothing. Each costs a few reads of /proc.
+    """Return command line and directory of the programs of a process group that may read input.
+
+    Those are the processes without children; empty without /proc. Each costs a few reads of /proc.
     """
     found: list[tuple[tuple[str, ...], str]] = []
     left = [group]
@@ -72,7 +73,7 @@ _MOST_READERS = 20
 
 
 def metadata(shell: Shell | None, folder: str) -> CommandMetadata:
-    """What is known about the shell now; its directory comes from the kernel, as `$PWD` may say anything."""
+    """Return the state of the shell; its directory comes from the kernel, because `$PWD` can be set to anything."""
     mark = shell.mark if shell else None
     pid = shell.terminal.guard.pid if shell else -1
     return CommandMetadata(
@@ -85,11 +86,11 @@ def metadata(shell: Shell | None, folder: str) -> CommandMetadata:
 
 
 _RESET = 2.0
-"""Seconds that a reset waits for the old shell's processes, so that its ports and locks are free."""
+"""Seconds that a reset waits for the old shell's processes to end, so that its ports and locks are free."""
 
 
 class Shells:
-    """Has at most one living shell; the ones before it end in threads of their own."""
+    """Has at most one living shell; earlier ones end in threads of their own."""
 
     def __init__(self, folder: str, state_dir: Path | None, hidden: Collection[str]) -> None:
         self.folder = folder
@@ -101,7 +102,7 @@ class Shells:
         self._left: list[str] = []  # nonces of shells whose supervisor could not do its part
 
     def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
-        """A living shell, and what to say when it is another one than before; raises ShellError."""
+        """Return a living shell, and lines to report if it is a new one. Raises ShellError."""
         shell = self.current
         if shell is not None and reset:
             self.bury(seconds=_RESET)
@@ -117,14 +118,14 @@ class Shells:
         return self.start(), lead
 
     def start(self) -> Shell:
-        """A new shell; raises ShellError."""
+        """Start a new shell. Raises ShellError."""
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
         self.current = Shell(self.folder, self._scratch, self._outputs or self._scratch, self._hidden)
         return self.current
 
     def bury(self, seconds: float = 0.0) -> None:
-        """End the shell and what it started; wait at most so long for that."""
+        """End the shell and what it started, waiting at most `seconds`."""
         shell, self.current = self.current, None
         if shell is None:
             return
@@ -140,7 +141,7 @@ class Shells:
         thread.join(seconds)
 
     def close(self) -> None:
-        """End the shell, wait for those before it, remove the private files."""
+        """End the shell, wait for earlier ones, delete the private files."""
         self.bury()
         for thread in self._ends:
             thread.join()
@@ -151,5 +152,5 @@ class Shells:
             self._scratch = None
 
     def where(self) -> CommandMetadata:
-        """Who and where the shell is now."""
+        """Return the state of the current shell."""
         return metadata(self.current, self.folder)

@@ -1,4 +1,4 @@
-"""One command's output on its way: cleaned, kept, and passed on live; used by `shell`."""
+"""The output of one command: cleaned, buffered, and passed on live; used by `shell`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_PROMPT = 1000
 
 
 class Stream:
-    """Takes bytes; gives back what came since the last `take()`."""
+    """Collects bytes; `take()` returns the output since the last call."""
 
     def __init__(self, folder: Path, largest: int = LARGEST_FILE) -> None:
         self._folder = folder
@@ -29,7 +29,7 @@ class Stream:
         self._taken = ""  # of the open line, already given back
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
-        """Take the next bytes; while nobody listens, the last of them wait for who does."""
+        """Add bytes; without a listener, the last of them are held for one."""
         text = self._cleaner.feed(data)
         self._keep.add(text)
         if not text:
@@ -44,7 +44,7 @@ class Stream:
             self._pass_on(on_output)
 
     def rest(self, on_output: Callable[[str], None] | None) -> None:
-        """Pass on what waits, and the open line as it is: nothing comes at the moment."""
+        """Pass on held output and the current unfinished line: nothing is arriving at the moment."""
         if on_output is None:
             return
         line = self._cleaner.open_line
@@ -73,22 +73,22 @@ class Stream:
 
     @property
     def open_line(self) -> str:
-        """The line that has not ended."""
+        """The unfinished line."""
         return self._cleaner.open_line
 
     @property
     def prompt(self) -> str:
-        """The line that has not ended, also what `take()` gave of it already."""
+        """The unfinished line, including what `take()` already returned of it."""
         return self._taken + self._cleaner.open_line
 
     @property
     def overflowed(self) -> bool:
-        """Whether more came than is kept anywhere."""
+        """Whether there was more output than is stored anywhere."""
         return self._keep.overflowed
 
     @property
     def full_screen(self) -> bool:
-        """Whether a program took the whole screen."""
+        """Whether a program uses the full screen."""
         return self._cleaner.full_screen
 
     @property
@@ -97,7 +97,7 @@ class Stream:
         return self._keep.is_empty and not self._cleaner.open_line
 
     def take(self) -> Kept:
-        """What came since the last time."""
+        """Return the output since the last call."""
         self._taken = self.prompt[-_LONGEST_PROMPT:]
         self._keep.add(self._cleaner.flush())
         self._shown = ""
@@ -108,5 +108,5 @@ class Stream:
         return kept
 
     def close(self) -> None:
-        """Nobody will take it."""
+        """Discard the output."""
         self._keep.drop()

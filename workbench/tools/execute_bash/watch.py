@@ -1,4 +1,4 @@
-"""Waits for a command: until it ends, falls silent, asks for something, takes too long or is interrupted."""
+"""Waits for a command: until it ends, falls silent, asks for input, takes too long or is interrupted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WAITS = ("n_tty_read", "wait_woken", "do_select", "poll_schedule", "do_poll", "
 
 
 class Outcome(Enum):
-    """Why the wait is over."""
+    """Why the wait ended."""
 
     ENDED = auto()
     SILENT = auto()
@@ -50,7 +50,7 @@ STILL_RUNNING = frozenset(
 
 
 class Watch:
-    """One wait for the command that runs in `shell`; set `interrupted` from another thread to end it."""
+    """One wait for the running command of `shell`; set `interrupted` from another thread to end it."""
 
     def __init__(self, shell: Shell, silence: float, limit: float | None, interrupted: threading.Event) -> None:
         self._shell = shell
@@ -61,7 +61,7 @@ class Watch:
         self._looked = 0.0
 
     def wait(self) -> Outcome:
-        """Read until there is something to say."""
+        """Read until there is an outcome."""
         shell = self._shell
         while True:
             quiet = not shell.pump(_SLICE)
@@ -80,7 +80,7 @@ class Watch:
                 return outcome
 
     def _died(self) -> Outcome:
-        """Wait for the exit code and the last output of a shell that is going."""
+        """Wait for the exit code and the last output of a shell that is ending."""
         shell = self._shell
         until = time.monotonic() + _LAST_WORDS
         while not shell.ended and time.monotonic() < until and not self._interrupted.is_set():
@@ -111,7 +111,7 @@ class Watch:
         return Outcome.ASKS if is_open and reads_terminal(self._shell.terminal.foreground()) else None
 
     def _interrupt(self) -> Outcome:
-        """C-c, then kill what has the foreground, then give up: all within the time a person does not notice."""
+        """Press C-c, then kill the foreground group, then give up: all before the user notices a delay."""
         shell, terminal = self._shell, self._shell.terminal
         began = time.monotonic()
         shell.interrupt()
@@ -132,12 +132,12 @@ class Watch:
 
 
 def asks_password(shell: Shell) -> bool:
-    """Whether the last thing that the command printed asks for a password or the like."""
+    """Return whether the last output of the command asks for a password or similar."""
     return bool(_PASSWORD.search(shell.stream.prompt))
 
 
 def reads_terminal(group: int) -> bool:
-    """Whether a process of the group sleeps while it reads its terminal (Linux; elsewhere it is not known)."""
+    """Return whether a process of the group sleeps reading its terminal (Linux only; elsewhere False)."""
     for name in os.listdir("/proc") if Path("/proc/self/wchan").exists() else ():  # noqa: PTH208
         if not name.isdigit():
             continue
