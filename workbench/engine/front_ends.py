@@ -20,15 +20,15 @@ class FrontEnd:
 
     def __init__(self, writer: asyncio.StreamWriter, last_seq: int) -> None:
         self._writer = writer
-        self.seen = last_seq
+        self.last_seq = last_seq
 
     def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
         """Queue messages that it does not have yet; never waits."""
         for message, line in messages:
             if isinstance(message, EventBase):
-                if message.seq <= self.seen:
+                if message.seq <= self.last_seq:
                     continue
-                self.seen = message.seq
+                self.last_seq = message.seq
             elif self._lag() > _SKIP_LIVE:
                 continue
             self._writer.write(line)

@@ -119,7 +119,7 @@ class Server:
 
     async def _converse(self, reader: asyncio.StreamReader, screen: FrontEnd) -> None:
         screen.send(Hello(seen=self._opened.last_seq, pid=os.getpid(), notices=self._opened.notices))
-        screen.forward(_with_line(event) for event in self._opened.events(screen.seen))
+        screen.forward(_with_line(event) for event in self._opened.events(screen.last_seq))
         screen.forward([_with_line(self._opened.session.state)])
         self._screens.add(screen)
         self._is_expecting = False
