@@ -8,6 +8,7 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
+from workbench.tui.widgets.writing import Writing
 
 
 def busy() -> Script:
@@ -83,3 +84,13 @@ async def test_up_in_a_text_is_the_history_and_an_empty_queue_takes_no_keys():
         await pilot.press("down", "backspace", "up", "down")
         await wait_until(pilot, lambda: prompt.has_focus)
         assert link.commands == []
+
+
+async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_one():
+    app = workbench_app(FakeLink(Script().start().events))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.session_id)
+        screen = app.screen_stack[0]
+        for part in [*screen.query_one(Writing).children, *screen.children]:
+            await part.remove()
+            screen.refresh_status()

@@ -59,6 +59,8 @@ class Writing(Vertical):
         self._images: list[str] = []
         self.past = PromptHistory(history)
         self.offers = offers
+        self.queue = QueueList()
+        """Held, as what is shown of it may change while the screen is being removed, a widget at a time."""
         self._files = FileIndex(folder, lambda query, paths: self._found(query, paths), beside=offers.look)
         self._completer = Completer(
             arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
@@ -74,13 +76,13 @@ class Writing(Vertical):
     def compose(self) -> ComposeResult:
         """Mount the list, the queue, the images and the prompt."""
         yield Suggestions(self._completer)
-        yield QueueList()
+        yield self.queue
         yield Attachments()
         yield self._kind_of_prompt()(self.past, self._completer, self._folder)
 
     def on_mount(self) -> None:
         """Read the history after the first frame."""
-        self.query_one(Prompt).leave_upwards = self.query_one(QueueList).enter
+        self.query_one(Prompt).leave_upwards = self.queue.enter
         self.call_after_refresh(self.run_worker, self._read)
 
     def on_unmount(self) -> None:
@@ -98,7 +100,7 @@ class Writing(Vertical):
 
     def show_queue(self, items: Sequence[UserItem]) -> None:
         """Show the messages that wait for the agent."""
-        self.query_one(QueueList).show(items)
+        self.queue.show(items)
 
     @on(Prompt.Changed)
     def on_prompt_changed(self, event: Prompt.Changed) -> None:

@@ -209,7 +209,7 @@ class MainScreen(LowLatencyScreen):
 
     def action_queue(self) -> None:
         """Focus the list of queued messages."""
-        if not self.writing.query_one(QueueList).enter():
+        if not self.writing.queue.enter():
             self.notify("no message waits for the agent", timeout=3)
 
     def action_init(self, focus: str = "") -> None:
