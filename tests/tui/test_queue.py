@@ -94,3 +94,5 @@ async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_on
         for part in [*screen.query_one(Writing).children, *screen.children]:
             await part.remove()
             screen.refresh_status()
+        assert not screen.children
+        assert app.is_running
