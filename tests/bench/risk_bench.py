@@ -13,7 +13,7 @@ from workbench.risk.description import assess_line
 from workbench.risk.executed import executed_files
 from workbench.risk.paths import Places
 
-_CASES = Path(__file__).parent.parent / "security/data/risk.jsonl"
+_CASES = Path(__file__).parent.parent / "risk/data/risk.jsonl"
 _PLACES = Places("/home/u/proj", "/home/u")
 
 

@@ -1,4 +1,4 @@
-"""A longer run by hand: `python -m tests.security.fuzz SEED COUNT` prints what the analysis did not see."""
+"""A longer run by hand: `python -m tests.risk.fuzz SEED COUNT` prints what the analysis did not see."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.security.fuzz.compare import PLACES, differences
-from tests.security.fuzz.grammar import Grammar
-from tests.security.fuzz.real_bash import commands_run
+from tests.risk.fuzz.compare import PLACES, differences
+from tests.risk.fuzz.grammar import Grammar
+from tests.risk.fuzz.real_bash import commands_run
 from workbench.risk.commands import assess_command
 
 

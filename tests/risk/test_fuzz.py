@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from tests.security.fuzz.compare import PLACES, differences
-from tests.security.fuzz.grammar import Grammar
-from tests.security.fuzz.real_bash import commands_run
+from tests.risk.fuzz.compare import PLACES, differences
+from tests.risk.fuzz.grammar import Grammar
+from tests.risk.fuzz.real_bash import commands_run
 from workbench.risk.commands import assess_command
 
 LINES = 1200
