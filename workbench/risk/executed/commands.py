@@ -92,14 +92,15 @@ def finder_of(
 ) -> Finder:
     """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
-    workspace, start = real_path(workspace), (real_path(directory),)
+    real = _real_paths([workspace, directory, *(each for part in parts for each in part.folders)])
+    workspace, start = real[workspace], (real[directory],)
     finder = Finder(workspace, search_path(workspace, text), beneath or {}, command)
     modules = module_directories(workspace, text)
     for part in parts:
         if part.words:
-            command(finder, part.words, (*(tuple(map(real_path, part.folders)) or start), *modules), 0)
+            command(finder, part.words, (*(tuple(real[each] for each in part.folders) or start), *modules), 0)
     _set_by_variables(finder, text, start, modules)
-    _named_anywhere(finder, parts, text, (*start, *(real_path(each) for part in parts for each in part.folders[1:])))
+    _named_anywhere(finder, parts, text, (*start, *(real[each] for part in parts for each in part.folders[1:])))
     if "<<" in text:  # a heredoc may be the code of an interpreter
         finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
     if code:
@@ -107,6 +108,11 @@ def finder_of(
         for line in _CELL_RUNS.findall(code):
             command(finder, ("python", *line.split()), start, 0)
     return finder
+
+
+def _real_paths(directories: Sequence[str]) -> dict[str, str]:
+    """Return the real path of each directory; the parts of a command mostly name the same one."""
+    return {directory: real_path(directory) for directory in dict.fromkeys(directories)}
 
 
 def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -> None:
@@ -151,7 +157,8 @@ def _in_path(finder: Finder, name: str, bases: Bases, depth: int) -> None:
         return
     finder.searched.add((name, bases[0]))
     for directory in finder.search:
-        finder.program(name, (directory,), depth)
+        if finder.has(directory, name):
+            finder.program(name, (directory,), depth)
     if not within(bases[0], finder.workspace) or bases[0] == finder.workspace:
         return
     for directory in upwards(bases[0], finder.workspace):

@@ -40,6 +40,7 @@ LOADED_ENDINGS: Final = (
 """What may be left out of the name of a file that is loaded."""
 VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
 """A folder in front of a name that only the shell knows."""
+_EXPANDED: Final = re.compile(r"[*?\[$~]")
 Bases: TypeAlias = tuple[str, ...]
 """Folders that a name may be relative to."""
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
@@ -101,6 +102,16 @@ class Finder:
             return bool(name) and not name.startswith(SYSTEM)
         first = name.partition("/")[0]
         return not all(self._has_not(base, first) for base in bases)
+
+    def has(self, directory: str, name: str) -> bool:
+        """Return whether a directory may have an entry of this name, without listing the directory."""
+        if _EXPANDED.search(name):
+            return True
+        path = f"{directory}/{name}"
+        try:
+            return path in self.beneath or os.access(path, os.F_OK)
+        except ValueError:  # a null byte, or a character that no file name has
+            return False
 
     def _has_not(self, directory: str, name: str) -> bool:
         """Whether it is certain that a directory has no entry of this name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from workbench.risk.executed import programs as table
@@ -60,9 +61,14 @@ def as_mounted(text: str) -> str:
 
 def search_path(workspace: str, text: str) -> Bases:
     """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
-    here = [each for each in os.environ.get("PATH", "").split(":") if each and within(each, workspace)]
-    beside = (f"{workspace}/{each}" for each in table.BESIDE)
-    return tuple(dict.fromkeys([*_inside(_PATH_SET, text, workspace), *here, *beside]))
+    always = _program_directories(workspace, os.environ.get("PATH", ""))
+    return tuple(dict.fromkeys((*_inside(_PATH_SET, text, workspace), *always))) if "PATH=" in text else always
+
+
+@lru_cache(maxsize=8)
+def _program_directories(workspace: str, search: str) -> Bases:
+    here = (each for each in search.split(":") if each and within(each, workspace))
+    return tuple(dict.fromkeys((*here, *(f"{workspace}/{each}" for each in table.BESIDE))))
 
 
 def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
