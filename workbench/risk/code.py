@@ -59,6 +59,24 @@ _PIPED: Final = re.compile(r"\\g\w*\s*\||\|\s*\w")
 _WRITES: Final = re.compile(r"\b(?:insert|create|upsert|merge|with|begin|commit|rollback|savepoint)\b", re.I)
 
 
+_REACHES: Final = re.compile(
+    r"\b(?:load_extension|writefile|edit|pg_read_\w*file|pg_ls_\w+|pg_stat_file|pg_write_file|lo_import|lo_export|dblink\w*|"
+    r"xp_cmdshell|sys_(?:exec|eval))\s*\(|\b(?:into\s+dumpfile|(?:to|from)\s+program|force\s+install|"
+    r"(?:install|load)\s+(?:'|\w+\s*(?:;|\Z|from\b)))|\A\s*\.(?:import|read|open|log|trace|output|once|excel)\s*[\"']?\|",
+    re.I,
+)
+
+
+def reaches_beyond_data(statement: str) -> bool:
+    """Return whether a statement or command given to a database client runs code or uses files of the system."""
+    lines = statement.splitlines()
+    return bool(_REACHES.search(statement)) or any(_META.match(line) and not _DUMPS.match(line) for line in lines)
+
+
+_DUMPS: Final = re.compile(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|tee|pager|edit)\b)", re.I)
+"""Lines of _META that only print, that read a file whose content is rated elsewhere, or that only mysql understands."""
+
+
 def _sql(text: str) -> tuple[Risk, str]:
     if _META.match(text) or any(_META.match(line) for line in text.splitlines()) or re.search(r"\\!|\\g\S*\s*\|", text):
         return "HIGH", "runs a command, or reads or writes a file"

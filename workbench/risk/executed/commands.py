@@ -92,7 +92,9 @@ def finder_of(
 ) -> Finder:
     """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
-    real = _real_paths([workspace, directory, *(each for part in parts for each in part.folders)])
+    real = {
+        each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.folders)}
+    }
     workspace, start = real[workspace], (real[directory],)
     finder = Finder(workspace, search_path(workspace, text), beneath or {}, command)
     modules = module_directories(workspace, text)
@@ -108,11 +110,6 @@ def finder_of(
         for line in _CELL_RUNS.findall(code):
             command(finder, ("python", *line.split()), start, 0)
     return finder
-
-
-def _real_paths(directories: Sequence[str]) -> dict[str, str]:
-    """Return the real path of each directory; the parts of a command mostly name the same one."""
-    return {directory: real_path(directory) for directory in dict.fromkeys(directories)}
 
 
 def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -> None:

@@ -71,7 +71,7 @@ def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
     name = rest[0].text
     if name in _RUNS:
         end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
-        runs_on_found(call, found, rest[1:end])
+        runs_on_found(call, found, rest[1:end], is_beside=name.endswith("dir"))
         return rest[end + 1 :]
     if name == "-delete":
         _deletes(call, found)
@@ -117,8 +117,11 @@ def _change(call: Call, found: FindQuery) -> None:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
-def runs_on_found(call: Call, found: FindQuery, command: list[Word]) -> None:
-    """Rate a command that runs for each file found, with the file in place of the braces."""
+def runs_on_found(call: Call, found: FindQuery, command: list[Word], *, is_beside: bool = False) -> None:
+    """Rate a command that runs for each file found, with the file in place of the braces.
+
+    `is_beside` if it runs in the directory of the file, which may be a repository of its own.
+    """
     if not command:
         return
     if "{}" in command[0].text:
@@ -130,8 +133,22 @@ def runs_on_found(call: Call, found: FindQuery, command: list[Word]) -> None:
         _deletes(call, found)
         for start in found.starts if not found.name else ():
             _delete_start(call, found, start)
+    if is_beside and call.risk == "LOW":
+        _run_beside(call, found, command)
     if call.risk not in {before, "LOW"}:
         _change(call, found)
+
+
+def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
+    """Rate the command once more as one that runs in a directory below each start."""
+    name = query.name or _ENTRY
+    words = [word._replace(text=word.text.replace("{}", f"./{name}")) for word in command]
+    directory, scan = call.scan.directory, call.scan
+    for start in query.starts[:3]:
+        path = scan.absolute(start)
+        scan.directory = None if path is None else f"{path}/{_ENTRY}"
+        call.run_words(words)
+        scan.directory = directory
 
 
 def _placed(word: Word, found: FindQuery, start: Word) -> Word:

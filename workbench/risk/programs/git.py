@@ -246,8 +246,8 @@ def _git(call: Call) -> None:
     if not call.words:
         return
     verb = call.words[0].text
-    if verb not in _WITHOUT and _is_other_repository(call):
-        call.raise_to("MEDIUM", _OTHER)
+    if verb not in _WITHOUT and is_other_repository(call):
+        call.raise_to("MEDIUM", OTHER_REPOSITORY)
     if verb in _CHECKS_OUT:
         _checks_out(call, verb)
     if any(word.runs for word in call.words) and verb in {"push", "fetch", "clone", "pull", "remote"}:
@@ -264,13 +264,16 @@ def _git(call: Call) -> None:
     _by_verb(call)
 
 
-_OTHER = "works on another repository, whose settings may run programs"
+OTHER_REPOSITORY = "works on another repository, whose settings may run programs"
 _WITHOUT = words("version help check-ref-format")
 """Verbs that do not use a repository."""
 
 
-def _is_other_repository(call: Call) -> bool:
-    """Return whether git may use a repository other than the workspace's: a nested one, or one outside."""
+def is_other_repository(call: Call, marker: str = ".git") -> bool:
+    """Return whether git may use a repository other than the workspace's: a nested one, or one outside.
+
+    `marker` is the directory at the top of a repository, for programs other than git.
+    """
     base = call.base if call.base is not None else literal(".")
     path = call.scan.absolute(base)
     workspace, places = call.scan.places.workspace, call.scan.places
@@ -278,15 +281,16 @@ def _is_other_repository(call: Call) -> bool:
         return True
     directory, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
     while directory != top and within(directory, top):
-        if not facts.is_directory(directory) or _is_top(directory):
+        if not facts.is_directory(directory) or _is_top(directory, marker):
             return True
         directory = os.path.dirname(directory)  # noqa: PTH120 - a string comes in
-    return directory != top or (facts.exists(f"{top}/HEAD") and not facts.exists(f"{top}/.git"))
+    is_bare = marker == ".git" and facts.exists(f"{top}/HEAD") and not facts.exists(f"{top}/.git")
+    return directory != top or is_bare
 
 
-def _is_top(folder: str) -> bool:
-    """Return whether git sees the directory as a repository; a bare one has its `HEAD` in the directory itself."""
-    return facts.exists(f"{folder}/.git") or facts.exists(f"{folder}/HEAD")
+def _is_top(folder: str, marker: str) -> bool:
+    """Return whether the directory is a repository; a bare one of git has its `HEAD` in the directory itself."""
+    return facts.exists(f"{folder}/{marker}") or (marker == ".git" and facts.exists(f"{folder}/HEAD"))
 
 
 def _checks_out(call: Call, verb: str) -> None:
@@ -333,7 +337,7 @@ def _before(call: Call) -> bool:
             value = f"{call.base.text}/{value}" if call.base and not value.startswith(("/", "~")) else value
             call.base = literal(value)
         else:
-            call.raise_to("MEDIUM", _OTHER)
+            call.raise_to("MEDIUM", OTHER_REPOSITORY)
         call.use(Word(value, value), "read")
         if call.scan.rating(call.scan.absolute(literal(value)) or "/", "read")[0] != "LOW" or _is_far(call, value):
             call.raise_to("HIGH", "works on a repository outside the workspace")

@@ -336,6 +336,7 @@ vmstat | -[afmnsdwt] -S= --active --stats --wide | {\d+}*
 iostat/mpstat | -[cdhkmNptxyz] | {[\w]+}*
 getconf | -a -v= | {[\w/.]+}*
 locale | -[akcmv] --all-locales --charmaps --keyword-name | {[\w]+}*
+nvidia-smi | -[Lqx] -[idl]= --list-gpus --query --id= --display= --loop= --query-gpu= --query-compute-apps= --format= |
 sw_vers | -productVersion -productName -buildVersion --productVersion --productName --buildVersion |
 sysctl | -[aAeNnq] --all --names --values --ignore | {[\w.]+}*
 uuidgen | -[rt] --random --time |

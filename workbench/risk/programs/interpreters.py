@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from workbench.risk.code import rated_code
+from workbench.risk.code import rated_code, reaches_beyond_data
 from workbench.risk.paths import within
 from workbench.risk.programs.reach import destroys
 from workbench.risk.programs.rule import Rule, always, named, words
@@ -329,6 +329,8 @@ def _data_base(call: Call) -> None:
         text,
     ):
         call.raise_to("HIGH", "changes or deletes data, or runs a command")
+    if any(reaches_beyond_data(word.text) for word in call.words if not word.text.startswith("./")):
+        call.raise_to("HIGH", "runs a command, or reads or writes a file")
     if call.name in {"mysql", "mariadb"} and _CLIENT_RUNS.search(text):
         call.raise_to("HIGH", "changes or deletes data, or runs a command")
     if call.piped or call.has_input:

@@ -62,6 +62,7 @@ _ASKED_SHORT = {
     "--help": _ASKED,
     "-v": words("node nodejs npm npx php ruby perl nvm helm"),
     "-V": words("python pypy ssh curl wget tmux psql mysql"),
+    "-version": words("java javac"),
 }
 _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
 _PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)

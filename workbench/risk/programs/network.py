@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from workbench.risk.actions import METADATA
+from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
 from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
 from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
@@ -397,6 +398,8 @@ def _other_vcs(call: Call) -> None:
     """Rate other version control; a setting may be an alias, hook or extension, which runs a program."""
     if any(word.text.startswith("--conf") for word in call.words):
         call.raise_to("HIGH", f"changes what {call.name} runs")
+    if call.name == "hg" and is_other_repository(call, ".hg"):  # `.hg/hgrc` names hooks and extensions
+        call.raise_to("MEDIUM", OTHER_REPOSITORY)
     _OTHER_VCS(call)
 
 

@@ -78,7 +78,9 @@ def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
     name, equals, value = word.text.partition("=")
     if node.type == "unset_command" and "[" in word.raw:
         scan.origins.reckon(word.raw.partition("[")[2])
-    if (equals or node.type == "unset_command") and not is_open(word):
+    if UNKNOWN in name.partition("[")[0]:
+        says(scan, word.raw, "sets a variable that is not known before")
+    elif (equals or node.type == "unset_command") and not is_open(word):
         set_variable(scan, name, Word(value or UNKNOWN, word.raw), value)
     elif UNKNOWN in word.text or is_open(word) or _SUBSCRIPT.search(word.text):
         says(scan, word.raw, "sets a variable that is not known before")
