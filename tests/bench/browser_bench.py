@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from tests.bench.measure import Measure
 from tests.tools.web.site import Site
 from workbench.tools import BrowserTool
-from workbench.tools.browser.finding import find_chromium
+from workbench.tools.browser.installation import find_chromium
 
 PAGE = b"<title>Page</title>" + b"<p>A line with <a href='/'>a link</a>.</p>" * 100
 BUTTON = b"<button onclick='document.title += 1'>Count</button>"

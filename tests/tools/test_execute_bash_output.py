@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from workbench.processes.sweep import shell_environment
 from workbench.tools.execute_bash import answer as keys
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.keep import Keep
 from workbench.tools.execute_bash.output import Cleaner, clean
 from workbench.tools.execute_bash.prompt import Mark, MarkScanner
 from workbench.tools.execute_bash.shell import Shell
-from workbench.tools.execute_bash.stream import Stream
+from workbench.tools.execute_bash.stream import Keep, Stream
 from workbench.tools.execute_bash.watch import Outcome, Watch
 
 MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin\x1f:posix:;42\x07"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.tools.shells import BACKGROUND, eventually, processes
 from workbench.tools import ArgumentError, Tool, ToolContext, resolve_tool
-from workbench.tools.execute_ipython_cell import kernels as interpreter
+from workbench.tools.execute_ipython_cell import impl as interpreter
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 
 

@@ -9,7 +9,7 @@ from tests.tools.shells import processes
 from workbench.tools import ArgumentError, ToolContext
 from workbench.tools.glob.definition import MOST, GlobTool
 from workbench.tools.glob.patterns import GlobError, expand
-from workbench.tools.glob.stop import Searches
+from workbench.tools.glob.program import Searches
 from workbench.tools.glob.walk import walk
 
 

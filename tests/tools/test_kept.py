@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workbench.tools.kept import Kept
+from workbench.tools.blob_store import Kept
 
 
 def test_a_short_content_of_the_same_length_keeps_its_file(tmp_path: Path):

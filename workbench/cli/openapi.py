@@ -10,8 +10,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.text import visible
-from workbench.tools.openapi.documents import BadDocument
-from workbench.tools.openapi.pinned import Pinned, changed_lines, parts_of
+from workbench.tools.openapi.documents import BadDocument, Pinned, changed_lines, parts_of
 from workbench.tools.openapi.source import Source, read_source
 
 _NONE = "No OpenAPI documents. Add one as [tools.openapi.NAME] in settings.toml (see the guide on OpenAPI)."

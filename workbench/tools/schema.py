@@ -13,8 +13,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic_core import SchemaError
 
-from workbench.tools.json_schema import for_models, inlined
-from workbench.tools.schema_merging import all_of, flat_object, is_object
+from workbench.tools.json_schema import all_of, flat_object, for_models, inlined, is_object
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.system_packages import found_or_installed
 from workbench.tools import BrowserTool
-from workbench.tools.browser.finding import Missing, find_chromium
+from workbench.tools.browser.installation import Missing, find_chromium
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from tests.tools.shells import eventually
 from tests.tools.web.site import Site, Visit, free_port
 from workbench.errors import UsageError
 from workbench.tools import BrowserTool, Tool, ToolContext, resolve_tool
-from workbench.tools.browser import finding
+from workbench.tools.browser import installation as finding
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from workbench.errors import UsageError
 from workbench.tools.browser.calls import parse_calls
-from workbench.tools.browser.finding import NO_PLAYWRIGHT, is_missing
+from workbench.tools.browser.installation import NO_PLAYWRIGHT, is_missing
 from workbench.tools.context import ConversationState
 from workbench.tools.effects import AssessmentContext, Effect, UsesPage
 from workbench.tools.schema import Action, Observation

@@ -15,8 +15,7 @@ from workbench.processes.rpc import RpcWorker
 from workbench.processes.start import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
-from workbench.tools.browser.driver_code import kept_code
-from workbench.tools.browser.finding import Missing, find_chromium
+from workbench.tools.browser.installation import Missing, find_chromium, kept_code
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, TextContent
 

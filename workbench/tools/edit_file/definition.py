@@ -16,10 +16,10 @@ from pydantic import Field
 
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.text import well_formed
+from workbench.tools.blob_store import Kept
 from workbench.tools.context import Answer, Completion, CompletionError, ConversationState, merges_changes
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.executor import FileChange, ToolExecutor
-from workbench.tools.kept import Kept
 from workbench.tools.schema import Action, Observation
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, line_count, replace_lines
 from workbench.tools.str_replace_editor.files import Files, Plan

@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from workbench.text import visible
 from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
-from workbench.tools.execute_bash.keep import Kept
+from workbench.tools.execute_bash.stream import Kept
 from workbench.tools.execute_bash.watch import Outcome
 
 ENTER = b"\n"

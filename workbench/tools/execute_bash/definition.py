@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workbench.tools.context import ConversationState
 from workbench.tools.effects import AssessmentContext, Effect, RunsCommand, TypesInput
-from workbench.tools.execute_bash.keep import LIMIT
+from workbench.tools.execute_bash.stream import LIMIT
 from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 

@@ -11,9 +11,9 @@ from workbench.tools.execute_bash import answer as keys
 from workbench.tools.execute_bash import answer as texts
 from workbench.tools.execute_bash.answer import NOTHING, Result, answer
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
-from workbench.tools.execute_bash.keep import Kept
 from workbench.tools.execute_bash.shell import Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells, readers
+from workbench.tools.execute_bash.stream import Kept
 from workbench.tools.execute_bash.watch import STILL_RUNNING, Outcome, Watch, asks_password
 from workbench.tools.executor import ToolExecutor
 

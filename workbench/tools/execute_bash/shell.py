@@ -18,9 +18,8 @@ from workbench.processes.leftovers import SHELL_FILE
 from workbench.processes.start import find_program
 from workbench.processes.sweep import shell_environment, sweep
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.keep import Kept
 from workbench.tools.execute_bash.prompt import Hint, Mark, Prompt
-from workbench.tools.execute_bash.stream import Stream
+from workbench.tools.execute_bash.stream import Kept, Stream
 from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0

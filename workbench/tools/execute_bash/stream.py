@@ -2,12 +2,142 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
-from workbench.tools.execute_bash.keep import LARGEST_FILE, Keep, Kept
 from workbench.tools.execute_bash.output import Cleaner
+
+LIMIT = 30_000
+"""Limit of the characters of an output that are returned."""
+LARGEST_FILE = 2 << 30
+"""Limit of the characters of an output that are written to its file."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An output as it is returned; `file` holds all of it if the middle was cut."""
+
+    text: str
+    file: str | None = None
+
+
+class Keep:
+    """Collects text piece by piece; uses a few times `limit` of memory at most."""
+
+    def __init__(self, folder: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
+        self._folder = folder
+        self._limit = limit
+        self._largest = largest
+        self._head: list[str] = []
+        self._tail: deque[str] = deque()
+        self._in_head = self._in_tail = self._chars = self._lines = 0
+        self._file: TextIO | None = None
+        self._trouble = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no text was added yet."""
+        return not self._chars
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether more was added than the file holds."""
+        return self._chars > self._largest
+
+    def add(self, text: str) -> None:
+        """Add a piece of text."""
+        if not text:
+            return
+        if self._chars + len(text) > self._limit and not self._file and not self._trouble:
+            self._open()
+        self._write(text)
+        self._chars += len(text)
+        if self.overflowed and not self._trouble:
+            self._trouble = f"only its first {self._chars} characters are there"
+        self._lines += text.count("\n")
+        if self._in_head < self._limit:
+            room = self._limit - self._in_head
+            self._head.append(text[:room])
+            self._in_head += len(text[:room])
+        self._push(text[-self._limit :])
+
+    def _push(self, text: str) -> None:
+        self._tail.append(text)
+        self._in_tail += len(text)
+        while self._in_tail - len(self._tail[0]) >= self._limit:
+            self._in_tail -= len(self._tail.popleft())
+        if len(self._tail) > 2000:  # many tiny pieces
+            whole = "".join(self._tail)[-self._limit :]
+            self._tail = deque((whole,))
+            self._in_tail = len(whole)
+
+    def _open(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._folder)
+            self._file = open(handle, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123 - closed below
+            self._file_name = name
+        except OSError as error:
+            self._trouble = f"it could not be kept in a file: {error.strerror}"
+            return
+        self._write("".join(self._head))
+
+    def _write(self, text: str) -> None:
+        if self._file is None or self._trouble:
+            return
+        try:
+            self._file.write(text)
+        except OSError as error:
+            self._trouble = f"only its first part is there: {error.strerror}"
+
+    def take(self) -> Kept:
+        """Return the whole text, or head and tail with a notice between; closes the file."""
+        self._close_file()
+        if self._chars <= self._limit:
+            return Kept("".join(self._head))
+        head = _head_lines("".join(self._head), self._limit // 2)
+        tail = _tail_lines("".join(self._tail), self._limit // 2)
+        lost = self._lines - head.count("\n") - tail.count("\n")
+        chars = self._chars - len(head) - len(tail)
+        gap = "" if head.endswith("\n") else "\n"
+        return Kept(f"{head}{gap}[… {self._notice(lost, chars)} …]\n{tail}", self._name())
+
+    def _notice(self, lost: int, chars: int) -> str:
+        what = f"{lost} lines" if lost > 0 else "a part of a line"
+        where = f"; the full output is in {self._name()}" if self._name() else ""
+        why = f"; {self._trouble}" if self._trouble else ""
+        return f"{what} ({chars} characters) left out{where}{why}"
+
+    def _name(self) -> str | None:
+        return self._file_name if self._file is not None else None
+
+    def _close_file(self) -> None:
+        if self._file is not None and not self._file.closed:
+            try:
+                self._file.close()
+            except OSError as error:
+                self._trouble = f"only its first part is there: {error.strerror}"
+
+    def drop(self) -> None:
+        """Close the file of an output that is not needed."""
+        self._close_file()
+
+
+def _head_lines(text: str, limit: int) -> str:
+    cut = text.rfind("\n", limit // 2, limit)
+    return text[: cut + 1] if cut >= 0 else text[:limit]
+
+
+def _tail_lines(text: str, limit: int) -> str:
+    text = text[-limit:]
+    cut = text.find("\n", 0, limit // 2)
+    return text[cut + 1 :] if cut >= 0 else text
+
 
 _EVERY = 0.05
 _AT_MOST = 1 << 16

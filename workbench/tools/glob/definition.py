@@ -16,8 +16,8 @@ from workbench.text import visible
 from workbench.tools.context import ConversationState
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, glob_regex, has_magic
-from workbench.tools.glob.place import Place, PlaceError, locate
-from workbench.tools.glob.stop import Searches, Stop
+from workbench.tools.glob.program import Searches, Stop
+from workbench.tools.glob.search_root import Place, PlaceError, locate
 from workbench.tools.glob.walk import files_below
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from workbench.tools.glob.patterns import GlobError, glob_regex
-from workbench.tools.glob.program import ProgramError, output_of, ripgrep
-from workbench.tools.glob.stop import Stop
+from workbench.tools.glob.program import ProgramError, Stop, output_of, ripgrep
 
 _NAMES = (".rgignore", ".ignore", ".gitignore")
 """The strongest first; `.gitignore` files count up to the folder that holds `.git`."""

@@ -18,11 +18,10 @@ from workbench.text import first_line, visible
 from workbench.tools.context import ConversationState
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, expand, glob_regex
-from workbench.tools.glob.place import Place, PlaceError, locate
-from workbench.tools.glob.program import LARGEST, ProgramError, output_of, ripgrep
-from workbench.tools.glob.stop import Searches, Stop
+from workbench.tools.glob.program import LARGEST, ProgramError, Searches, Stop, output_of, ripgrep
+from workbench.tools.glob.search_root import Place, PlaceError, locate
 from workbench.tools.grep import report
-from workbench.tools.grep.found import Found, records
+from workbench.tools.grep.matches import Found, records
 from workbench.tools.grep.pattern import Pattern, PatternError, read_pattern
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition

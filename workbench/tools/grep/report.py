@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.text import well_formed
-from workbench.tools.glob.place import Place
 from workbench.tools.glob.program import LARGEST
-from workbench.tools.grep.found import FileFound, Found, lines_of, read_text
+from workbench.tools.glob.search_root import Place
+from workbench.tools.grep.matches import FileFound, Found, lines_of, read_text
 
 MOST_CHARS = 30_000
 LONGEST_LINE = 400

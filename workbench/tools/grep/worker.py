@@ -25,7 +25,7 @@ import regex
 
 from workbench.tools.glob.patterns import glob_regex
 from workbench.tools.glob.walk import walk
-from workbench.tools.grep.found import has_broken_bytes, lines_of, read_text
+from workbench.tools.grep.matches import has_broken_bytes, lines_of, read_text
 
 _PR_SET_PDEATHSIG = 1
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.tools.context import ConversationState, warn
-from workbench.tools.openapi.documents import BadDocument, checked, parsed
-from workbench.tools.openapi.pinned import Loaded, load
+from workbench.tools.openapi.documents import BadDocument, Loaded, checked, load, parsed
 from workbench.tools.openapi.source import Source, read_source
 from workbench.tools.tool import ToolBase, ToolDefinition
 

@@ -26,8 +26,8 @@ from workbench.files.text_file import (
     read_bytes,
 )
 from workbench.suggest import nearest
+from workbench.tools.blob_store import Kept
 from workbench.tools.executor import FileChange, Stale
-from workbench.tools.kept import Kept
 from workbench.tools.str_replace_editor.edits import Edited
 from workbench.tools.str_replace_editor.history import Seen, Step, UndoSteps
 

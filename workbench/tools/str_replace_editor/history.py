@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.files.text_file import EditorError, Merged, decoded, digest, merge, name_of
-from workbench.tools.kept import Kept
+from workbench.tools.blob_store import Kept
 from workbench.tools.str_replace_editor.difference import shared_ends
 
 LARGEST = 1_000_000

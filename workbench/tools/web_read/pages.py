@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from workbench.tools.kept import Kept
+from workbench.tools.blob_store import Kept
 
 Kind: TypeAlias = Literal["html", "pdf", "text"]
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from workbench.tools.glob.stop import Stop
+from workbench.tools.glob.program import Stop
 from workbench.view.prompt.completion import best
 
 MOST = 200_000

@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import Final
 
+from workbench.config.locations import Locations, private_directory
+from workbench.errors import WorkbenchError
 from workbench.processes.start import find_program
 
 _NAMES = (
@@ -63,3 +66,15 @@ def find_chromium(named: str = "") -> str:
 def _itself(found: str) -> str:
     program = _LAUNCHERS.get(found, "")
     return program if program and os.access(program, os.X_OK) else found
+
+
+CACHE_VARIABLE: Final = "NODE_COMPILE_CACHE"
+
+
+def kept_code() -> dict[str, str]:
+    """Return the variable that names the driver's private cache directory; empty if there can be none."""
+    try:
+        folder = private_directory(Locations.from_environment().data / "browser-code")
+    except WorkbenchError:
+        return {}
+    return {CACHE_VARIABLE: str(folder)}
