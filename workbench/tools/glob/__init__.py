@@ -1,4 +1,4 @@
-"""Find files by the shape of their path, newest first."""
+"""The tool `glob`: find files by a path pattern, newest first."""
 
 from __future__ import annotations
 

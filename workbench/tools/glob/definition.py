@@ -1,4 +1,4 @@
-"""The tool `glob` as model and session see it: which files there are, the newest first."""
+"""The tool `glob`: its action, observation and description, and the executor that lists matching files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from workbench.tools.context import ConversationState
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, glob_regex, has_magic
 from workbench.tools.glob.program import Searches, Stop
-from workbench.tools.glob.search_root import Place, PlaceError, locate
+from workbench.tools.glob.search_root import SearchRoot, SearchRootError, locate
 from workbench.tools.glob.walk import files_below
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MOST = 100
-"""Files that one call gives back."""
+"""Limit of the files that one call returns."""
 SECONDS = 30.0
-"""How long a search may take."""
+"""Time limit of a search."""
 
 _DESCRIPTION = f"""Find files by the shape of their path; the result is their absolute paths, the newest first, {MOST} at most.
 
@@ -53,7 +53,7 @@ class GlobObservation(Observation):
 
 
 class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
-    """Finding files, ready to use."""
+    """Finds files below a workspace."""
 
     name = "glob"
     description = _DESCRIPTION
@@ -67,21 +67,21 @@ class GlobTool(DeclaredTool[GlobAction, GlobObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Finding files of a session; relative paths are below its workspace."""
+        """Return the tool for a session; relative paths start at its workspace."""
         return (cls(**{"workspace": conv_state.workspace, **params}),)
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """Paths below `place` that fit; `hidden` ones only where the pattern names the dot."""
+class _Query:
+    """A search below `root`: `fits` matches relative paths; `hidden` is set if the pattern names a leading dot."""
 
-    place: Place
+    root: SearchRoot
     fits: Callable[[str], object]
     hidden: bool
 
 
 class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
-    """Finds files below one workspace; calls may run side by side."""
+    """Finds files below one workspace; calls may run concurrently."""
 
     side_by_side = True
 
@@ -90,36 +90,36 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
         self._searches = Searches(seconds)
 
     def __call__(self, action: GlobAction) -> GlobObservation:
-        """The newest files that fit."""
+        """Return the newest matching files, or an error for an invalid pattern or path."""
         try:
-            wanted = _read(action, self._workspace)
+            query = _read_query(action, self._workspace)
         except GlobError as error:
-            shown = visible(action.pattern, lines=False)
-            return GlobObservation.from_text(f"`{shown}` is no pattern: {error}.", is_error=True)
-        except PlaceError as error:
+            pattern = visible(action.pattern, lines=False)
+            return GlobObservation.from_text(f"`{pattern}` is no pattern: {error}.", is_error=True)
+        except SearchRootError as error:
             return GlobObservation.from_text(str(error), is_error=True)
         with self._searches.one() as stop:
-            found, newest = _newest(_fitting(wanted, stop), wanted.place, stop)
+            count, newest = _newest(_matching(query, stop), query.root, stop)
         if stop.why == "interrupt":
             return GlobObservation.from_text("The search was interrupted before its end.", is_error=True)
-        return self._report(action, wanted.place, found, newest, is_late=bool(stop.why))
+        return self._report(action, query.root, count, newest, is_late=bool(stop.why))
 
     def _report(
-        self, action: GlobAction, place: Place, found: int, newest: list[str], *, is_late: bool
+        self, action: GlobAction, root: SearchRoot, count: int, newest: list[str], *, is_late: bool
     ) -> GlobObservation:
-        files = [place.show(path) for path in newest]
-        said = list(files)
+        files = [root.show(path) for path in newest]
+        lines = list(files)
         if not files:
             pattern = visible(action.pattern, lines=False)
-            said.append(f"No file in {place.show('')} fits `{pattern}`; hidden and ignored files are left out.")
-        if found > len(files):
-            said.append(f"[The {len(files)} newest of {found} files are shown. Use a narrower pattern or path.]")
+            lines.append(f"No file in {root.show('')} fits `{pattern}`; hidden and ignored files are left out.")
+        if count > len(files):
+            lines.append(f"[The {len(files)} newest of {count} files are shown. Use a narrower pattern or path.]")
         if is_late:
-            said.append(
+            lines.append(
                 f"[Stopped after {self._searches.seconds:g} seconds: there may be more. Look in a smaller folder.]"
             )
         return GlobObservation.from_text(
-            "\n".join(said), is_error=is_late and not files, files=files, found=found, truncated=found > len(files)
+            "\n".join(lines), is_error=is_late and not files, files=files, found=count, truncated=count > len(files)
         )
 
     def interrupt(self) -> None:
@@ -131,30 +131,35 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
         self._searches.interrupt()
 
 
-def _read(action: GlobAction, workspace: str) -> _Wanted:
-    """The plain beginning of the pattern becomes a part of the place; raises GlobError, PlaceError."""
-    *folders, name = action.pattern.removeprefix("./").split("/")
+def _read_query(action: GlobAction, workspace: str) -> _Query:
+    """Parse the action; leading directories without wildcards become part of the root.
+
+    Raises GlobError and SearchRootError.
+    """
+    *directories, name = action.pattern.removeprefix("./").split("/")
     if not name:
         raise GlobError("it ends with `/`; add `**` for all files in that folder")
-    count = next((number for number, part in enumerate(folders) if has_magic(part) or part == "**"), len(folders))
+    count = next(
+        (number for number, part in enumerate(directories) if has_magic(part) or part == "**"), len(directories)
+    )
     base = os.path.expanduser(action.path) if action.path else workspace  # noqa: PTH111
-    plain = "/".join(folders[:count]) or ("/" if count else "")
-    place = locate(os.path.join(base, plain) if plain else base, workspace)  # noqa: PTH118
-    if not place.is_folder:
-        raise PlaceError(f"{place.show('')} is a file; give the folder to look in.")
-    rest = [part for part in folders[count:] if part not in ("", ".")]
-    glob = "/".join([*rest, name]) if folders else f"**/{name}"
+    plain = "/".join(directories[:count]) or ("/" if count else "")
+    root = locate(os.path.join(base, plain) if plain else base, workspace)  # noqa: PTH118
+    if not root.is_directory:
+        raise SearchRootError(f"{root.show('')} is a file; give the folder to look in.")
+    rest = [part for part in directories[count:] if part not in ("", ".")]
+    glob = "/".join([*rest, name]) if directories else f"**/{name}"
     fits = re.compile(glob_regex(glob), re.DOTALL).fullmatch
-    return _Wanted(place, fits, any(part.startswith(".") for part in (*rest, name)))
+    return _Query(root, fits, any(part.startswith(".") for part in (*rest, name)))
 
 
-def _fitting(wanted: _Wanted, stop: Stop) -> Iterator[str]:
-    return filter(wanted.fits, files_below(wanted.place.real, stop, hidden=wanted.hidden))
+def _matching(query: _Query, stop: Stop) -> Iterator[str]:
+    return filter(query.fits, files_below(query.root.real, stop, hidden=query.hidden))
 
 
-def _newest(paths: Iterable[str], place: Place, stop: Stop) -> tuple[int, list[str]]:
-    """How many there are, and the newest of them; those of the same moment by name."""
-    prefix = f"{place.real.rstrip('/')}/"
+def _newest(paths: Iterable[str], root: SearchRoot, stop: Stop) -> tuple[int, list[str]]:
+    """Return the number of paths, and the newest `MOST` of them; equal times are ordered by name."""
+    prefix = f"{root.real.rstrip('/')}/"
     dated: list[tuple[int, str]] = []
     for path in paths:
         if stop.why == "interrupt":

@@ -1,7 +1,7 @@
-"""Globs as regular expressions, read as ripgrep reads them; used for `glob`, `include` and ignore files.
+"""Translation of globs into regular expressions, with ripgrep's meaning; for `glob`, `include` and ignore files.
 
-`*` and `?` stay within one name, `**` stands for any number of folders, `{a,b}` for either, `[a-z]` and `[!a-z]` for
-one character, a backslash takes the next character as it is. Built so that matching never backtracks without end.
+`*` and `?` stay within one name, `**` matches any number of directories, `{a,b}` either part, `[a-z]` and `[!a-z]`
+one character; a backslash escapes the next character. Matching never backtracks catastrophically.
 Standard library only: the search process of `grep` imports this.
 """
 
@@ -10,44 +10,44 @@ from __future__ import annotations
 import re
 
 _MOST = 256
-"""Alternatives that the braces of one glob may stand for."""
+"""Limit of the alternatives that the braces of one glob expand to."""
 _DEEPEST = 12
 _MAGIC = re.compile(r"[*?\[{\\]")
-_FOLDERS = "(?:[^/]+/)*"
+_DIRECTORIES = "(?:[^/]+/)*"
 
 
 class GlobError(ValueError):
-    """A glob that cannot be read; the message says why."""
+    """The glob is invalid; the message says why."""
 
 
 def has_magic(text: str) -> bool:
-    """Whether the text is more than a plain name."""
+    """Return whether the text has wildcards or escapes."""
     return bool(_MAGIC.search(text))
 
 
 def glob_regex(glob: str) -> str:
-    """A regular expression for whole relative paths (names joined by `/`); raises GlobError."""
+    """Return a regular expression that fully matches relative paths. Raises GlobError."""
     return "|".join(f"(?:{_one(part)})" for part in expand(glob))
 
 
 def expand(glob: str, depth: int = 0) -> list[str]:
-    """The glob without braces, once for each way to choose; raises GlobError."""
+    """Return the globs that result from expanding all braces. Raises GlobError."""
     opened = _find_brace(glob)
     if opened < 0:
         return [glob]
     if depth > _DEEPEST:
         raise GlobError(f"it has more than {_DEEPEST} braces")
     branches, rest = _branches(glob, opened)
-    made: list[str] = []
+    expanded: list[str] = []
     for branch in branches:
-        made += [glob[:opened] + end for end in expand(branch + rest, depth + 1)]
-        if len(made) > _MOST:
+        expanded += [glob[:opened] + end for end in expand(branch + rest, depth + 1)]
+        if len(expanded) > _MOST:
             raise GlobError(f"its braces stand for more than {_MOST} names")
-    return made
+    return expanded
 
 
 def _find_brace(glob: str) -> int:
-    """Where the first opening brace stands that is neither escaped nor in a class; -1 when there is none."""
+    """Return the index of the first opening brace that is neither escaped nor in a class; -1 if there is none."""
     at = 0
     while at < len(glob):
         if glob[at] == "{":
@@ -59,7 +59,7 @@ def _find_brace(glob: str) -> int:
 
 
 def _after(glob: str, at: int) -> int:
-    """The place behind the character or class at `at`."""
+    """Return the index after the character, escape or class at `at`."""
     if glob[at] == "\\":
         return at + 2
     return _class_end(glob, at) if glob[at] == "[" else at + 1
@@ -74,22 +74,22 @@ def _class_end(glob: str, at: int) -> int:
 
 
 def _branches(glob: str, opened: int) -> tuple[list[str], str]:
-    """What stands between the braces that open at `opened`, branch by branch, and what comes behind them."""
+    """Return the branches of the brace that opens at `opened`, and the text after it."""
     branches, start, at, depth = [], opened + 1, opened + 1, 0
     while at < len(glob):
-        sign = glob[at]
-        if depth == 0 and sign in ",}":
+        character = glob[at]
+        if depth == 0 and character in ",}":
             branches.append(glob[start:at])
             start = at + 1
-            if sign == "}":
+            if character == "}":
                 return branches, glob[start:]
-        depth += (sign == "{") - (sign == "}")
+        depth += (character == "{") - (character == "}")
         at = _after(glob, at)
     raise GlobError("`{` without `}` (write `\\{` for the character)")
 
 
 def _one(glob: str) -> str:
-    """The expression for a glob without braces."""
+    """Return the expression for a glob without braces."""
     blocks: list[list[str]] = [[]]
     for name in glob.split("/"):
         if name == "**":
@@ -98,16 +98,16 @@ def _one(glob: str) -> str:
             blocks[-1].append(_name(name))
     if len(blocks) == 1:
         return "/".join(blocks[0])
-    first, *middle, last = blocks
+    first, *inner, last = blocks
     parts = ["/".join([*first, ""]) if first else ""]
-    # the nearest place for a block between two `**` is as good as any other: never tried again
-    parts += [f"(?>(?:[^/]+/)*?{'/'.join(block)}/)" for block in middle if block]
-    parts.append(_FOLDERS + ("/".join(last) or "[^/]+"))
+    # The first match of a block between two `**` is as good as any later one, so it is never retried.
+    parts += [f"(?>(?:[^/]+/)*?{'/'.join(block)}/)" for block in inner if block]
+    parts.append(_DIRECTORIES + ("/".join(last) or "[^/]+"))
     return "".join(parts)
 
 
 def _name(glob: str) -> str:
-    """The expression for one name: fixed parts with stars between them."""
+    """Return the expression for one name: fixed parts with stars between them."""
     parts = [""]
     at = 0
     while at < len(glob):
@@ -115,15 +115,15 @@ def _name(glob: str) -> str:
         if glob[at] == "*":
             parts.append("")
         else:
-            parts[-1] += _sign(glob[at:after])
+            parts[-1] += _piece(glob[at:after])
         at = after
     if len(parts) == 1:
         return parts[0]
-    first, *middle, last = parts
-    return first + "".join(f"(?>[^/]*?{part})" for part in middle if part) + "[^/]*" + last
+    first, *inner, last = parts
+    return first + "".join(f"(?>[^/]*?{part})" for part in inner if part) + "[^/]*" + last
 
 
-def _sign(piece: str) -> str:
+def _piece(piece: str) -> str:
     if piece == "?":
         return "[^/]"
     if piece[0] == "\\":
@@ -135,10 +135,10 @@ def _sign(piece: str) -> str:
 
 def _class(inside: str) -> str:
     negated = inside[0] in "!^"
-    shown = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
-    made = f"[^/{shown}]" if negated else f"[{shown}]"
+    escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
+    expression = f"[^/{escaped}]" if negated else f"[{escaped}]"
     try:
-        re.compile(made)
+        re.compile(expression)
     except re.error as error:
         raise GlobError(f"`[{inside}]` is no class: {error.msg}") from error
-    return made
+    return expression

@@ -1,4 +1,4 @@
-"""Runs ripgrep, or another program that searches, and gives its output while it comes; for `glob` and `grep`."""
+"""Search processes of `glob` and `grep`: ripgrep or our own worker, with time limit and interruption."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.processes.start import find_program, start
 
 
 class Stop:
-    """The end of one search; `why` is empty until it comes."""
+    """A flag that ends one search; `why` is empty while the search may go on."""
 
     def __init__(self) -> None:
         self.why = ""
@@ -20,7 +20,7 @@ class Stop:
         self._process: subprocess.Popen[bytes] | None = None
 
     def is_over(self) -> bool:
-        """Whether the search has to end."""
+        """Return whether the search has to end."""
         return bool(self.why)
 
     def end(self, why: str) -> None:
@@ -32,7 +32,7 @@ class Stop:
 
     @contextmanager
     def watching(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """While inside, the process is killed when the end comes; it has ended afterwards."""
+        """A context in which `end` kills the process; the process has ended on leaving it."""
         with self._lock:
             self._process = process
             if self.why:
@@ -48,7 +48,7 @@ class Stop:
 
 
 class Searches:
-    """The searches of one tool that run now; several may, side by side."""
+    """The running searches of one tool, which may be concurrent."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -57,7 +57,7 @@ class Searches:
 
     @contextmanager
     def one(self) -> Iterator[Stop]:
-        """A search that ends by itself when its time is over."""
+        """A context for one search; its `Stop` is set when the time limit passes."""
         stop = Stop()
         timer = threading.Timer(self.seconds, stop.end, ("time",))
         timer.daemon = True
@@ -72,7 +72,7 @@ class Searches:
                 self._running.discard(stop)
 
     def interrupt(self) -> None:
-        """End all of them."""
+        """End all running searches."""
         with self._lock:
             running = tuple(self._running)
         for stop in running:
@@ -80,7 +80,7 @@ class Searches:
 
 
 LARGEST = 10 << 20
-"""Bytes of a file that is still searched, in both ways to search."""
+"""Limit of the size of a searched file in bytes, for ripgrep and for our own search."""
 _CHUNK = 1 << 18
 _FLAGS = (
     *("--no-config", "--no-messages", "--no-ignore-messages", "--color=never"),
@@ -89,30 +89,30 @@ _FLAGS = (
 
 
 class ProgramError(Exception):
-    """The program refused its task, for example because it is too old to know an option."""
+    """The program printed an error, for example because it is too old to know an option."""
 
 
 def ripgrep(*options: str, hidden: bool) -> list[str] | None:
-    """The command that searches as our own walk does, for the folder it is started in; None without ripgrep."""
+    """Return a ripgrep command with the same ignore rules as `walk`, for its directory; None without ripgrep."""
     program = find_program("rg")
     if program is None:
         return None
     return [program, *_FLAGS, *(("--hidden", "--glob=!.git") if hidden else ()), *options, "./"]
 
 
-def output_of(command: Sequence[str], folder: str, stop: Stop, given: bytes = b"") -> Iterator[bytes]:
-    """What the program prints, piece by piece; raises ProgramError when it complains, OSError when it cannot start."""
+def output_of(command: Sequence[str], directory: str, stop: Stop, stdin: bytes = b"") -> Iterator[bytes]:
+    """Yield the program's output in chunks. Raises ProgramError if it prints errors, OSError if it cannot start."""
     process = start(
         command,
-        cwd=folder,
-        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+        cwd=directory,
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
     with process, stop.watching(process):
         if process.stdin:
-            _give(process, given)
+            _send(process, stdin)
         assert process.stdout is not None
         assert process.stderr is not None
         while chunk := os.read(process.stdout.fileno(), _CHUNK):
@@ -123,10 +123,10 @@ def output_of(command: Sequence[str], folder: str, stop: Stop, given: bytes = b"
             raise ProgramError(complaint)
 
 
-def _give(process: subprocess.Popen[bytes], given: bytes) -> None:
+def _send(process: subprocess.Popen[bytes], stdin: bytes) -> None:
     assert process.stdin is not None
     try:
-        process.stdin.write(given)
+        process.stdin.write(stdin)
         process.stdin.close()
     except BrokenPipeError:
-        pass  # it ended early; its complaint says why
+        pass  # it ended early; its error output says why

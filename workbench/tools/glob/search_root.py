@@ -1,4 +1,4 @@
-"""Where to search: the folder or file that `path` names; for `glob` and `grep`."""
+"""The directory or file that `glob` and `grep` search, resolved from their argument `path`."""
 
 from __future__ import annotations
 
@@ -10,39 +10,43 @@ from pathlib import Path
 from workbench.text import visible
 
 
-class PlaceError(Exception):
-    """There is nothing to search in that place; the message is for the model."""
+class SearchRootError(Exception):
+    """The path cannot be searched; the message is for the model."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """`shown` is the absolute path as it was asked for, `real` the same without links."""
+class SearchRoot:
+    """`path` is the absolute path as the model named it, `real` the same with symbolic links resolved."""
 
-    shown: str
+    path: str
     real: str
-    is_folder: bool
+    is_directory: bool
 
-    def show(self, inside: str) -> str:
-        """The absolute path of what was found there, on one line whatever its name holds."""
-        return visible(f"{self.shown.rstrip('/')}/{inside}" if inside else self.shown, lines=False)
+    def show(self, relative: str) -> str:
+        """Return the absolute path of an entry, or of the root for "", with control characters made visible."""
+        return visible(f"{self.path.rstrip('/')}/{relative}" if relative else self.path, lines=False)
 
 
-def locate(path: str | None, workspace: str) -> Place:
-    """The place for a path (relative ones are below the workspace); raises PlaceError."""
-    given = os.path.expanduser(path) if path and path.startswith("~") else path or "."  # noqa: PTH111
-    shown = os.path.normpath(Path(workspace, given))
+def locate(path: str | None, workspace: str) -> SearchRoot:
+    """Return the root for a path; relative paths start at the workspace. Raises SearchRootError."""
+    expanded = os.path.expanduser(path) if path and path.startswith("~") else path or "."  # noqa: PTH111
+    absolute = os.path.normpath(Path(workspace, expanded))
     try:
-        real = os.path.realpath(shown, strict=True)
+        real = os.path.realpath(absolute, strict=True)
         mode = Path(real).stat().st_mode
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise PlaceError(f"{visible(shown, lines=False)} cannot be searched: {reason}.{_hint(shown)}") from error
+        raise SearchRootError(
+            f"{visible(absolute, lines=False)} cannot be searched: {reason}.{_hint(absolute)}"
+        ) from error
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-        raise PlaceError(f"{visible(shown, lines=False)} is neither a folder nor a regular file; it is not searched.")
-    return Place(shown, real, stat.S_ISDIR(mode))
+        raise SearchRootError(
+            f"{visible(absolute, lines=False)} is neither a folder nor a regular file; it is not searched."
+        )
+    return SearchRoot(absolute, real, stat.S_ISDIR(mode))
 
 
-def _hint(shown: str) -> str:
-    """The nearest folder above that exists."""
-    above = next((str(parent) for parent in Path(shown).parents if os.path.lexists(parent)), "/")
-    return f" {visible(above, lines=False)} exists." if "\0" not in shown else ""
+def _hint(absolute: str) -> str:
+    """Return a sentence naming the nearest existing parent directory; empty for a path with NUL."""
+    above = next((str(parent) for parent in Path(absolute).parents if os.path.lexists(parent)), "/")
+    return f" {visible(above, lines=False)} exists." if "\0" not in absolute else ""

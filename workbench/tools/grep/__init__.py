@@ -1,4 +1,4 @@
-"""Find lines in files by a regular expression."""
+"""The tool `grep`: find lines in files by a regular expression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `grep` as model and session see it: which lines match a regular expression."""
+"""The tool `grep`: its action, observation and description, and the executor that searches files."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from workbench.tools.context import ConversationState
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, expand, glob_regex
 from workbench.tools.glob.program import LARGEST, ProgramError, Searches, Stop, output_of, ripgrep
-from workbench.tools.glob.search_root import Place, PlaceError, locate
+from workbench.tools.glob.search_root import SearchRoot, SearchRootError, locate
 from workbench.tools.grep import report
-from workbench.tools.grep.matches import Found, records
+from workbench.tools.grep.matches import Matches, records
 from workbench.tools.grep.pattern import Pattern, PatternError, read_pattern
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 SECONDS = 30.0
-"""How long a search may take."""
+"""Time limit of a search."""
 
 _DESCRIPTION = r"""Find lines in files by a regular expression; the result is `file:line:text`, in the order of the paths.
 
@@ -60,7 +60,7 @@ class GrepObservation(Observation):
 
 
 class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
-    """Searching files, ready to use."""
+    """Searches files below a workspace."""
 
     name = "grep"
     description = _DESCRIPTION
@@ -74,7 +74,7 @@ class GrepTool(DeclaredTool[GrepAction, GrepObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Searching files of a session; relative paths are below its workspace."""
+        """Return the tool for a session; relative paths start at its workspace."""
         return (cls(**{"workspace": conv_state.workspace, **params}),)
 
 
@@ -82,26 +82,26 @@ _WORKER = Path(__file__).with_name("worker.py")
 
 
 class SearchError(Exception):
-    """The search cannot be made; the message is for the model."""
+    """The search is not possible; the message is for the model."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What to search for, and where."""
+    """The pattern to search for, and the files to search."""
 
-    place: Place
+    root: SearchRoot
     pattern: Pattern
     include: str | None
     is_count: bool
 
     @property
     def hidden(self) -> bool:
-        """Whether `include` names a dot, so that hidden files count."""
+        """Whether `include` names a leading dot, so that hidden files are searched."""
         return self.include is not None and _is_hidden(self.include)
 
     def filter(self) -> Callable[[bytes], object]:
-        """Whether a file found is one of those asked for (ripgrep is given only the last part of `include`)."""
-        if self.include is None or not self.place.is_folder:
+        """Return a predicate for relative paths that fit `include`, of which ripgrep gets only the last part."""
+        if self.include is None or not self.root.is_directory:
             return lambda path: True
         fits = re.compile(glob_regex(self.include), re.DOTALL).fullmatch
         if self.hidden:
@@ -114,7 +114,7 @@ def _is_hidden(path: str) -> bool:
 
 
 class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
-    """Searches files below one workspace; calls may run side by side."""
+    """Searches files below one workspace; calls may run concurrently."""
 
     side_by_side = True
 
@@ -123,33 +123,33 @@ class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
         self._searches = Searches(seconds)
 
     def __call__(self, action: GrepAction) -> GrepObservation:
-        """The lines that match."""
+        """Return the matching lines or files, or an error for an invalid pattern or path."""
         try:
-            task = _read(action, self._workspace)
+            task = _read_task(action, self._workspace)
             with self._searches.one() as stop:
-                found = _search(task, stop, self._searches.seconds)
-        except (SearchError, PlaceError) as error:
+                matches = _search(task, stop, self._searches.seconds)
+        except (SearchError, SearchRootError) as error:
             return GrepObservation.from_text(str(error), is_error=True)
         if stop.why == "interrupt":
             return GrepObservation.from_text("The search was interrupted before its end.", is_error=True)
-        return self._report(action, task, found, is_late=bool(stop.why))
+        return self._report(action, task, matches, is_late=bool(stop.why))
 
-    def _report(self, action: GrepAction, task: _Task, found: Found, *, is_late: bool) -> GrepObservation:
+    def _report(self, action: GrepAction, task: _Task, matches: Matches, *, is_late: bool) -> GrepObservation:
         if task.is_count:
-            text, left = report.names(found, task.place)
+            text, omitted = report.names(matches, task.root)
         else:
-            text, left = report.lines(found, task.place, action.context)
-        if not found.files:
-            text = _nothing(action, task.place)
+            text, omitted = report.lines(matches, task.root, action.context)
+        if not matches.files:
+            text = _nothing(action, task.root)
         if is_late:
             seconds = f"{self._searches.seconds:g} seconds"
             text += f"\n[Stopped after {seconds}: there may be more. Use a simpler `pattern` or a narrower `path`.]"
         return GrepObservation.from_text(
             text,
-            is_error=is_late and not found.files,
-            matched_files=found.files,
-            matched_lines=found.lines,
-            truncated=left > 0 or is_late,
+            is_error=is_late and not matches.files,
+            matched_files=matches.files,
+            matched_lines=matches.lines,
+            truncated=omitted > 0 or is_late,
         )
 
     def interrupt(self) -> None:
@@ -161,19 +161,19 @@ class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
         self._searches.interrupt()
 
 
-def _nothing(action: GrepAction, place: Place) -> str:
+def _nothing(action: GrepAction, root: SearchRoot) -> str:
     files = f" in files that fit `{visible(action.include, lines=False)}`" if action.include else ""
-    said = f"No line matches `{visible(action.pattern, lines=False)}` in {place.show('')}{files}."
-    return f"{said} Hidden, ignored and binary files are not searched." if place.is_folder else said
+    message = f"No line matches `{visible(action.pattern, lines=False)}` in {root.show('')}{files}."
+    return f"{message} Hidden, ignored and binary files are not searched." if root.is_directory else message
 
 
-def _read(action: GrepAction, workspace: str) -> _Task:
-    """The task, or what is wrong with it as SearchError or PlaceError."""
+def _read_task(action: GrepAction, workspace: str) -> _Task:
+    """Return the task of an action. Raises SearchError or SearchRootError if it is invalid."""
     try:
         pattern = read_pattern(action.pattern, action.ignore_case)
     except PatternError as error:
-        shown = visible(action.pattern[:200], lines=False)
-        raise SearchError(f"`{shown}` is no regular expression that can be searched for: {error}.") from error
+        escaped = visible(action.pattern[:200], lines=False)
+        raise SearchError(f"`{escaped}` is no regular expression that can be searched for: {error}.") from error
     include = None
     if action.include:
         include = action.include.removeprefix("./")
@@ -185,17 +185,17 @@ def _read(action: GrepAction, workspace: str) -> _Task:
     return _Task(locate(action.path, workspace), pattern, include, action.output == "files")
 
 
-def _search(task: _Task, stop: Stop, seconds: float) -> Found:
+def _search(task: _Task, stop: Stop, seconds: float) -> Matches:
     command = _ripgrep(task)
     if command is not None:
         try:
-            return _gathered(task, command, task.place.real, stop)
+            return _run_search(task, command, task.root.real, stop)
         except (ProgramError, OSError, ValueError):
-            pass  # an old ripgrep without one of the options, or a pattern it finds too large
-    root, _, name = task.place.real.rpartition("/")
+            pass  # an old ripgrep without one of the options, or a pattern that is too large for it
+    root, _, name = task.root.real.rpartition("/")
     asked = {
-        "root": task.place.real.rstrip("/") if task.place.is_folder else root,
-        "file": "" if task.place.is_folder else name,
+        "root": task.root.real.rstrip("/") if task.root.is_directory else root,
+        "file": "" if task.root.is_directory else name,
         "hidden": task.hidden,
         "include": task.include,
         **asdict(task.pattern),
@@ -205,15 +205,15 @@ def _search(task: _Task, stop: Stop, seconds: float) -> Found:
     }
     try:
         worker = [sys.executable, "-I", "-S", str(_WORKER), str(Path(regex.__file__).parent.parent)]
-        return _gathered(task, worker, task.place.real if task.place.is_folder else "/", stop, json.dumps(asked))
+        return _run_search(task, worker, task.root.real if task.root.is_directory else "/", stop, json.dumps(asked))
     except (ProgramError, OSError) as error:
         last = str(error).rpartition("\n")[2]
         raise SearchError(f"The search failed: {first_line(last, 300)}. Try a simpler pattern.") from error
 
 
 def _ripgrep(task: _Task) -> list[str] | None:
-    """The command; None where our own search has to do it (one file is quicker that way, and read the same way)."""
-    if task.pattern.ripgrep is None or not task.place.is_folder:
+    """Return the ripgrep command; None if our own search must do it (for a single file it is faster)."""
+    if task.pattern.ripgrep is None or not task.root.is_directory:
         return None
     options = ["--no-mmap", f"--max-filesize={LARGEST}", "--count" if task.is_count else "--line-number"]
     options += ["--no-heading", "--ignore-case" if task.pattern.ignore_case else "--case-sensitive"]
@@ -224,15 +224,15 @@ def _ripgrep(task: _Task) -> list[str] | None:
 
 
 def _last_name(glob: str) -> str:
-    """What ripgrep is given of a glob: at least as much as fits, for its `?` and classes stand for bytes."""
+    """Return the glob's last part for ripgrep, widened to `*` where ripgrep's `?` and classes would match bytes."""
     name = glob.rpartition("/")[2]
     if name == "**" or "\\" in name:
         return "*"
     return re.sub(r"\?|\[.[^]]*\]", "*", name).replace("include:", "\\include:")
 
 
-def _gathered(task: _Task, command: list[str], folder: str, stop: Stop, given: str = "") -> Found:
-    found = Found(report.MOST_CHARS, 4 * report.LONGEST_LINE + 4, task.filter())
-    taken = records(output_of(command, folder, stop, given.encode()))
-    (found.take_counts if task.is_count else found.take_lines)(taken)
-    return found
+def _run_search(task: _Task, command: list[str], directory: str, stop: Stop, stdin: str = "") -> Matches:
+    matches = Matches(report.MOST_CHARS, 4 * report.LONGEST_LINE + 4, task.filter())
+    parsed = records(output_of(command, directory, stop, stdin.encode()))
+    (matches.add_counts if task.is_count else matches.add_lines)(parsed)
+    return matches

@@ -1,4 +1,4 @@
-"""Reads what a search prints: records of a path, NUL and a line; used by `impl`."""
+"""Parses the output of a search (path, NUL, line), and reads searched files; standard library only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BINARY = re.compile(
 
 
 def records(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Path and line; None for the line where the file turned out to be binary after some of its lines."""
+    """Yield path and line; the line is None if the file turned out to be binary after some matches."""
     rest, path = b"", None
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\0")
@@ -24,15 +24,15 @@ def records(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
             if path is not None:
                 line, _, piece = piece.partition(b"\n")
                 yield path, line
-            while found := _BINARY.match(piece):
-                yield found[1][2:], None
-                piece = piece[found.end() :]
-            path = piece[2:]  # without the ./ that every one has
+            while match := _BINARY.match(piece):
+                yield match[1][2:], None
+                piece = piece[match.end() :]
+            path = piece[2:]  # without the leading ./
     if path is not None:
         line, _, rest = rest.partition(b"\n")
         yield path, line
-        for found in _BINARY.finditer(rest):
-            yield found[1][2:], None
+        for match in _BINARY.finditer(rest):
+            yield match[1][2:], None
 
 
 _BROKEN = re.compile("[\ud800-\udfff]")
@@ -40,15 +40,15 @@ _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 def read_text(path: str, largest: int) -> str | None:
-    """The text of a regular file, bytes that are no UTF-8 as lone surrogates; None when it is not to be searched."""
+    """Return the text of a regular file, with invalid UTF-8 as lone surrogates; None if it is binary or too large."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     with os.fdopen(opened, "rb", buffering=0) as file:
         try:
-            found = os.fstat(opened)
-            raw = file.read(largest + 1) if stat.S_ISREG(found.st_mode) and found.st_size <= largest else None
+            status = os.fstat(opened)
+            raw = file.read(largest + 1) if stat.S_ISREG(status.st_mode) and status.st_size <= largest else None
         except OSError:
             return None
     if raw is None or len(raw) > largest:
@@ -67,19 +67,19 @@ def _decoded(raw: bytes) -> str | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines without their ends; a last line without an end is one too."""
+    """Return the lines without line ends; text after the last newline is a line too."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def has_broken_bytes(text: str) -> bool:
-    """Whether some of it was no UTF-8."""
+    """Return whether the text contains bytes that were invalid UTF-8."""
     return not text.isascii() and _BROKEN.search(text) is not None
 
 
 @dataclass
-class FileFound:
-    """One file: how many of its lines match, and the first of them with their numbers."""
+class FileMatches:
+    """The matches in one file: the number of matching lines, and the first of them with their line numbers."""
 
     path: bytes
     count: int = 0
@@ -87,64 +87,64 @@ class FileFound:
     size: int = 0
 
 
-class Found:
-    """The files found; of those that come first by path, about `room` bytes are kept, the others are only counted."""
+class Matches:
+    """Files with matches. About `budget` bytes are stored for the first files by path; the others are only counted."""
 
-    def __init__(self, room: int, longest: int, fits: Callable[[bytes], object]) -> None:
-        self._room, self._longest, self._fits = room, longest, fits
-        self._kept: list[FileFound] = []
+    def __init__(self, budget: int, longest: int, fits: Callable[[bytes], object]) -> None:
+        self._budget, self._longest, self._fits = budget, longest, fits
+        self._stored: list[FileMatches] = []
         self._size = 0
         self._beyond: bytes | None = None
-        self._current: FileFound | None = None
+        self._current: FileMatches | None = None
         self.files = self.lines = 0
 
-    def take_lines(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Take records `number:line`; all of a file come one after the other."""
+    def add_lines(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Add records `number:line`; the records of a file must be consecutive."""
         for path, line in records:
             current = self._current
             if current is None or current.path != path:
-                self._settle()
-                current = self._current = FileFound(path)
+                self._finish_file()
+                current = self._current = FileMatches(path)
             if line is None:
                 self._current = None
                 continue
             current.count += 1
-            if current.size < self._room:
+            if current.size < self._budget:
                 number, _, text = line.partition(b":")
                 current.lines.append((int(number), text[: self._longest]))
                 current.size += min(len(text), self._longest) + len(path) + 8
-        self._settle()
+        self._finish_file()
 
-    def take_counts(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Take records with the number of lines in a file."""
+    def add_counts(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Add records with the number of matching lines of a file."""
         for path, count in records:
             if count is not None:
-                self._current = FileFound(path, int(count), size=len(path) + 1)
-                self._settle()
+                self._current = FileMatches(path, int(count), size=len(path) + 1)
+                self._finish_file()
 
-    def _settle(self) -> None:
-        """The current file is complete."""
+    def _finish_file(self) -> None:
+        """Store the current file, which is complete, if it passes the filter."""
         current, self._current = self._current, None
         if current is None or not self._fits(current.path):
             return
         self.files += 1
         self.lines += current.count
         if self._beyond is None or current.path < self._beyond:
-            self._kept.append(current)
+            self._stored.append(current)
             self._size += current.size
-            if self._size > 8 * self._room:
+            if self._size > 8 * self._budget:
                 self._prune()
 
     def _prune(self) -> None:
-        self._kept.sort(key=lambda file: file.path)
+        self._stored.sort(key=lambda file: file.path)
         self._size = 0
-        for number, file in enumerate(self._kept):
+        for number, file in enumerate(self._stored):
             self._size += file.size
-            if self._size > 2 * self._room:
+            if self._size > 2 * self._budget:
                 self._beyond = file.path
-                del self._kept[number + 1 :]
+                del self._stored[number + 1 :]
                 return
 
-    def first(self) -> list[FileFound]:
-        """What was kept, in the order of the paths."""
-        return sorted(self._kept, key=lambda file: file.path)
+    def first(self) -> list[FileMatches]:
+        """Return the stored files, ordered by path."""
+        return sorted(self._stored, key=lambda file: file.path)

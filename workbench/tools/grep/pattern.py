@@ -1,8 +1,8 @@
-r"""The regular expressions of `grep`, read once so that ripgrep and Python find the same lines.
+r"""Parses the regular expressions of `grep` so that ripgrep and Python find the same lines.
 
-Their language is that of the `regex` package, which means by `\w`, `\b` and the like what ripgrep means by them. A
-pattern goes to ripgrep only when both read every sign of it alike; all others (lookaround, back references, classes
-with signs that ripgrep joins sets with) are always searched by Python. Called by `impl`.
+Their syntax is that of the `regex` package, which agrees with ripgrep about `\w`, `\b` and the like. A pattern goes to
+ripgrep only if both interpret every token of it alike; all others (lookaround, back references, classes with
+ripgrep's set operators) are searched by Python.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ _COMMON = re.compile(
     """,
     re.VERBOSE,
 )
-"""What both read alike."""
+"""Tokens that both interpret alike."""
 _NEEDLESS = re.compile(r"\\[!\"%',/:;<=>@_` ]")
 _END = r"(?:\r??$)"
-"""The end of a line, with and without a carriage return."""
+"""The end of a line, with or without a carriage return."""
 _ANY = re.compile(r"\.|\\[WDS]|\[.+", re.DOTALL)
-"""What could match a byte that is no UTF-8, which stands as half a surrogate pair in Python's text."""
+"""Tokens that could match an invalid UTF-8 byte, which is a lone surrogate in Python's text."""
 _NO_BYTE = "(?![\ud800-\udfff])"
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be searched for; the message says why."""
+    """The pattern cannot be searched for; the message says why."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """One expression, for lines without their ends.
+    """One expression, for lines without their line ends.
 
-    `broken` is the one for text with bytes that are no UTF-8 (nothing matches those), `ripgrep` is None where ripgrep
-    may not search; `needed` is a text that every line that matches holds, perhaps empty.
+    `broken` is the expression for text with invalid UTF-8 (nothing matches those bytes); `ripgrep` is None if ripgrep
+    must not be used; `needed` is a string that every matching line contains, possibly empty.
     """
 
     python: str
@@ -63,7 +63,7 @@ class Pattern:
 
 
 def read_pattern(text: str, ignore_case: bool = False) -> Pattern:
-    """The pattern for both ways to search; raises PatternError that says what is wrong."""
+    """Parse a regular expression. Raises PatternError if it is invalid, multi-line or too long."""
     if len(text) > _LONGEST:
         raise PatternError(f"it is longer than {_LONGEST:,} characters")
     rest = text.removeprefix("(?i)")
@@ -81,24 +81,24 @@ def read_pattern(text: str, ignore_case: bool = False) -> Pattern:
 
 
 def _plain(token: str) -> str:
-    """The token without a needless escape, and with one for a brace that repeats nothing."""
+    """Return the token without an unnecessary escape, and a literal brace with one."""
     if token in ("{", "}"):
         return f"\\{token}"
     return token[1:] if _NEEDLESS.fullmatch(token) else token
 
 
-def _check(python: str, given: str) -> None:
+def _check(python: str, original: str) -> None:
     try:
         regex.compile(python)
     except regex.error as error:
-        said = str(error)
-        raise PatternError(said if python == given else said.partition(" at position ")[0]) from error
+        message = str(error)
+        raise PatternError(message if python == original else message.partition(" at position ")[0]) from error
     except (RecursionError, OverflowError, ValueError, MemoryError) as error:
         raise PatternError("it is nested too deep, or repeats too often") from error
 
 
 def _needed(tokens: Iterable[str]) -> str:
-    """The longest plain text that is in every match; only looked for where nothing is grouped or left open."""
+    """Return the longest literal that is part of every match; "" for patterns with groups or alternatives."""
     runs = [""]
     for token in tokens:
         if token[0] in "(|":

@@ -1,9 +1,9 @@
-"""Searches files in a process of its own, where ripgrep is missing or does not know the pattern; started by `impl`.
+"""The search process of `grep`, used if ripgrep is missing or does not support the pattern.
 
-Run as `python -I -S worker.py FOLDER`, where FOLDER holds the `regex` package; the task comes as JSON on the standard
-input. It prints what ripgrep prints with `--null`: the path, NUL, the line's number, a colon, the line (or only the
-number of lines). A pattern that never comes to an end is ended from outside: the process is killed when the search is
-over, by its own alarm, or with its parent. Standard library and `regex` only.
+Run as `python -I -S worker.py DIRECTORY`, where DIRECTORY contains the `regex` package; the task comes as JSON on
+standard input. The output is that of ripgrep with `--null`: path, NUL, line number, colon, line (or only the number of
+lines). A pattern that never finishes is ended from outside: the process is killed at the end of the search, by its own
+alarm, or with its parent. Standard library and `regex` only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class _Lines:
-    """Finds the lines of a text that match."""
+    """Finds the matching lines of a text."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self._needed: str = task["needed"]
@@ -39,8 +39,8 @@ class _Lines:
         self._whole = regex.compile(task["python"], flags).search
         self._broken = regex.compile(task["broken"], flags).search
 
-    def found(self, text: str) -> Iterator[tuple[int, str]]:
-        """Number and content of each line that matches."""
+    def matches(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield number and content of each matching line."""
         if self._needed not in text:
             return
         search = self._broken if has_broken_bytes(text) else self._whole
@@ -52,19 +52,19 @@ class _Lines:
 def _paths(task: dict[str, Any]) -> Iterator[str]:
     if task["file"]:
         return iter([task["file"]])
-    found = walk(task["root"], hidden=task["hidden"])
+    paths = walk(task["root"], hidden=task["hidden"])
     include = task["include"]
-    return filter(re.compile(glob_regex(include), re.DOTALL).fullmatch, found) if include else found
+    return filter(re.compile(glob_regex(include), re.DOTALL).fullmatch, paths) if include else paths
 
 
-def _print(path: str, found: Iterator[tuple[int, str]], write: Callable[[bytes], object], is_count: bool) -> None:
+def _print(path: str, matches: Iterator[tuple[int, str]], write: Callable[[bytes], object], is_count: bool) -> None:
     name = os.fsencode(f"./{path}")
     if is_count:
-        count = sum(1 for _ in found)
+        count = sum(1 for _ in matches)
         if count:
             write(b"%s\0%d\n" % (name, count))
         return
-    for number, line in found:
+    for number, line in matches:
         write(b"%s\0%d:%s\n" % (name, number, line.encode("utf-8", "surrogateescape")))
 
 
@@ -76,14 +76,14 @@ def _die_in_time(seconds: float) -> None:
 
 
 def main() -> None:
-    """Read the task, search, print."""
+    """Read the task, search, and print the matches."""
     task = json.load(sys.stdin)
     _die_in_time(task["seconds"])
     lines = _Lines(task)
     for path in _paths(task):
         text = read_text(f"{task['root']}/{path}", task["largest"])
         if text is not None:
-            _print(path, lines.found(text), sys.stdout.buffer.write, task["count"])
+            _print(path, lines.matches(text), sys.stdout.buffer.write, task["count"])
 
 
 if __name__ == "__main__":
