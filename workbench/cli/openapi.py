@@ -61,7 +61,7 @@ def _review(where: Locations, source: Source, approved: str | None) -> None:
     if approved is None:
         _show(pinned, new, source.name)
         return
-    agreed, advice = approved or pinned.shown, f"review it first: ohw openapi changes {source.name}"
+    agreed, advice = approved or pinned.last_reviewed, f"review it first: ohw openapi changes {source.name}"
     if agreed != pinned.mark(new):
         why = "changed since they were shown" if agreed else "were not shown yet"
         raise UsageError(f"the changes of {source.name} {why}; {advice}")
@@ -77,5 +77,5 @@ def _show(pinned: Pinned, new: bytes, name: str) -> None:
         raise UsageError(f"the changed document cannot be used: {error}") from error
     for line in lines:
         print_line(visible(line, lines=False))
-    pinned.show(new)
+    pinned.record_review(new)
     print_line(f"To use them from the next session on: ohw openapi approve {name} {pinned.mark(new)}")

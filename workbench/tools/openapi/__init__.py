@@ -1,4 +1,4 @@
-"""Call the operations of OpenAPI documents: each operation is a tool."""
+"""The tools of OpenAPI documents: each operation becomes a tool."""
 
 from __future__ import annotations
 

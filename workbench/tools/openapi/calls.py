@@ -1,4 +1,4 @@
-"""Calls an operation over HTTP, with limits of time and size; what comes back is text for the model."""
+"""Calls an operation over HTTP with limits of time and size; the response becomes text for the model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass
 class Request:
-    """What is sent."""
+    """An HTTP request before it is signed and encoded."""
 
     method: str
     url: str
@@ -39,11 +39,11 @@ class Request:
     cookies: Pairs = field(default_factory=list)
     content: bytes | None = None
     form: dict[str, Any] | None = None
-    """The fields of a multipart body, which the client writes."""
+    """The fields of a multipart body, which the HTTP client encodes."""
 
 
 def request_of(operation: Operation, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> Request:
-    """The request of a call, without what signs in; raises ValueError for what cannot be written."""
+    """Return the request of a call without keys. Raises ValueError for a value that cannot be serialized."""
     path = operation.path
     request = Request(operation.method.upper(), "", headers={"Accept": "application/json, */*;q=0.5", **headers})
     for parameter in operation.parameters:
@@ -65,7 +65,7 @@ def request_of(operation: Operation, arguments: Mapping[str, Any], headers: Mapp
 
 
 def _in_path(parameter: Parameter, value: Any) -> str:
-    """A part of the path: nothing in a value can lead to another one."""
+    """Return the value as one path segment; a value cannot change the rest of the path."""
     text = _simple(parameter, value)
     prefix = {"label": ".", "matrix": f";{parameter.name}="}.get(parameter.style, "")
     if not text or text in (".", ".."):
@@ -89,13 +89,13 @@ def _in_query(parameter: Parameter, value: Any) -> Pairs:
 
 
 def _simple(parameter: Parameter, value: Any) -> str:
-    """As parts of the path and headers are written."""
+    """Return the value in the "simple" style of OpenAPI, which path segments and headers use."""
     if parameter.media or not isinstance(value, list | dict):
         return _written(parameter, value)
     if isinstance(value, list):
         return ",".join(map(_text, value))
-    sign = "=" if parameter.explode else ","
-    return ",".join(f"{key}{sign}{_text(part)}" for key, part in value.items())
+    separator = "=" if parameter.explode else ","
+    return ",".join(f"{key}{separator}{_text(part)}" for key, part in value.items())
 
 
 def _written(parameter: Parameter, value: Any) -> str:
@@ -108,12 +108,12 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a `number` that was given as a whole one
+        value = int(value)  # the model wrote an integer for a `number`
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _header(text: str) -> str:
-    if any(sign in text for sign in "\r\n\0"):
+    if any(character in text for character in "\r\n\0"):
         raise ValueError("a header cannot hold a line break")
     return text
 
@@ -135,31 +135,31 @@ def _write_body(request: Request, body: Body, value: Any) -> None:
 
 
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
-_taken: dict[str, str] = {}
+_popped: dict[str, str] = {}
 
 
 class NoKey(Exception):
-    """A key that is wanted is not there; the message is for the model."""
+    """A required key is missing; the message is for the model."""
 
 
-def taken(variable: str) -> str:
-    """What the variable holds, or held when it was first asked for; it is not in the environment any more."""
-    if found := os.environ.pop(variable, ""):
-        _taken[variable] = found
-    return _taken.get(variable, "")
+def pop_variable(variable: str) -> str:
+    """Return a variable's value, also after this removed it from the environment; "" if it was never set."""
+    if value := os.environ.pop(variable, ""):
+        _popped[variable] = value
+    return _popped.get(variable, "")
 
 
 class Keys:
-    """The keys of one document, by what the settings say."""
+    """The keys of one document, read from the environment variables in its settings."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         names = [name for name in (source.key_env, *source.auth.values()) if name]
-        self.values: Mapping[str, str] = {name: key for name in names if (key := taken(name))}
-        """The keys by their variables."""
+        self.values: Mapping[str, str] = {name: key for name in names if (key := pop_variable(name))}
+        """The keys by variable name."""
 
     def sign(self, request: Request, operation: Operation) -> None:
-        """Put in what the operation wants; raises NoKey."""
+        """Add the keys that the operation requires to the request. Raises NoKey."""
         way = self._way(operation.security)
         for scheme in way:
             _put(request, scheme, self._key(scheme))
@@ -167,7 +167,7 @@ class Keys:
             _put(request, Scheme("", "bearer"), self._key(Scheme("", "bearer")))
 
     def _way(self, ways: Sequence[Sequence[Scheme]]) -> Sequence[Scheme]:
-        """The first way of signing in that there are keys for; else one that needs none, or the first."""
+        """Return the first alternative with all keys; else one without keys if allowed, or the first."""
         for way in ways:
             if way and all(self._variable(scheme) for scheme in way):
                 return way
@@ -178,24 +178,24 @@ class Keys:
 
     def _key(self, scheme: Scheme) -> str:
         variable = self._variable(scheme)
-        place = f"[tools.openapi.{self._source.name}]"
+        table = f"[tools.openapi.{self._source.name}]"
         if not variable:
-            raise NoKey(f"This call needs a key ({scheme.name}), and the settings name none: key_env in {place}.")
+            raise NoKey(f"This call needs a key ({scheme.name}), and the settings name none: key_env in {table}.")
         if variable not in self.values:
             raise NoKey(
-                f"This call needs the key in the variable {variable} (see {place} of the settings); it is not set."
+                f"This call needs the key in the variable {variable} (see {table} of the settings); it is not set."
             )
         return self.values[variable].strip()
 
     def masked(self, text: str) -> str:
-        """The text without the keys."""
+        """Return the text with all keys masked."""
         for name, key in (*self._written(), *_signing(self._source.headers)):
             if len(key) >= 6:
                 text = text.replace(key, f"‹secret {name}›")
         return text
 
     def _written(self) -> Iterator[tuple[str, str]]:
-        """Each key in all the ways in which it is sent, the longest first."""
+        """Yield name and value of each key in every encoding in which it may be sent, longest first."""
         for name, value in self.values.items():
             key = value.strip()
             ways = {key, quote(key, safe=""), base64.b64encode(key.encode()).decode()}
@@ -203,7 +203,7 @@ class Keys:
 
 
 def _signing(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Headers of the settings that may sign in: their values, without the kind before them."""
+    """Yield configured headers that may hold keys, without a scheme such as `Bearer` before the value."""
     for name, value in headers.items():
         if name.lower() not in _PLAIN:
             yield name, value.rpartition(" ")[2]
@@ -228,19 +228,19 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class OperationObservation(Observation):
-    """What a server answered."""
+    """The response of a server."""
 
     status: int | None = None
     url: str = ""
 
 
 class OperationExecutor(ToolExecutor[Any, OperationObservation]):
-    """Calls one operation; one that only reads may be called side by side."""
+    """Calls one operation; calls of a read-only one may be concurrent."""
 
     def __init__(self, operation: Operation, source: Source, keys: Keys, *, goes_anywhere: bool = True) -> None:
-        """`goes_anywhere`: the person named the server, so it may be one of their own network."""
+        """`goes_anywhere` means that the user named the server, so non-public addresses are allowed."""
         self._operation = operation
-        self._addresses = None if goes_anywhere else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
+        self._allowed = None if goes_anywhere else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
         self.source = source
         self._keys = keys
         self._calls = Calls()
@@ -248,11 +248,11 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The keys that calls are signed with, by the variables they come from."""
+        """The keys that calls are signed with, by variable name."""
         return dict(self._keys.values)
 
     def __call__(self, action: Action) -> OperationObservation:
-        """The answer of the server."""
+        """Return the server's response, or an error that says whether the call was made."""
         arguments = action.model_dump(mode="json", by_alias=True, exclude_unset=True)
         try:
             request = request_of(self._operation, arguments, self.source.headers)
@@ -286,14 +286,14 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         import httpx
 
         try:  # the time of the whole call is limited where it is run
-            async with httpx.AsyncClient(timeout=None, **_way(request.url, self._addresses)) as client:
+            async with httpx.AsyncClient(timeout=None, **_way(request.url, self._allowed)) as client:
                 sent = client.build_request(**_wire(request))
                 for _ in range(_MOST_HOPS):
                     answer = await client.send(sent, stream=True)
                     try:
                         further = self._further(answer)
                         if further is None:
-                            return await self._told(answer)
+                            return await self._observation(answer)
                     finally:
                         await answer.aclose()
                     sent = client.build_request(sent.method, further, headers=_again(sent))
@@ -309,11 +309,13 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         target = answer.headers.get("location")
         if answer.status_code not in _REDIRECTS or not target or not self._operation.reads_only:
             return None
-        place = answer.request.url.join(target)
+        next_url = answer.request.url.join(target)
         here = answer.request.url
-        return place if (place.scheme, place.host, place.port) == (here.scheme, here.host, here.port) else None
+        return (
+            next_url if (next_url.scheme, next_url.host, next_url.port) == (here.scheme, here.host, here.port) else None
+        )
 
-    async def _told(self, answer: httpx.Response) -> OperationObservation:
+    async def _observation(self, answer: httpx.Response) -> OperationObservation:
         body = BodyReader(answer.headers.get("content-encoding", ""), _MOST)
         await body.read(answer.aiter_raw())
         kind = answer.headers.get("content-type", "")
@@ -335,15 +337,15 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         )
 
 
-def _way(url: str, addresses: Addresses | None) -> dict[str, Any]:
-    """How the client gets there: only to what `addresses` allows, where there are any."""
+def _way(url: str, allowed: Addresses | None) -> dict[str, Any]:
+    """How the client gets there: only to what `allowed` allows, where there are any."""
     import httpx
 
     context, proxy = httpx.create_ssl_context(), proxy_of(url)
-    if addresses is None:
+    if allowed is None:
         return {"trust_env": False, "proxy": proxy or None, "verify": context}
 
-    return {"trust_env": False, "transport": CheckedTransport(addresses, proxy, verify=context)}
+    return {"trust_env": False, "transport": CheckedTransport(allowed, proxy, verify=context)}
 
 
 def _wire(request: Request) -> dict[str, Any]:
@@ -366,36 +368,36 @@ def _again(sent: httpx.Request) -> dict[str, str]:
 class CheckedTransport(httpx.AsyncHTTPTransport):
     """Connects to the address that was checked, whatever the name leads to a moment later; raises Refused."""
 
-    def __init__(self, addresses: Addresses, proxy: str, **options: Any) -> None:
+    def __init__(self, allowed: Addresses, proxy: str, **options: Any) -> None:
         super().__init__(trust_env=False, proxy=proxy or None, **options)
-        self._addresses = addresses
+        self._allowed = allowed
         self._is_direct = not proxy
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The answer of the first address that takes the connection."""
         if not self._is_direct:
             return await self._through_proxy(request)
-        found = await self._addresses.of(request.url.host, port_of(request.url))
-        for address in found[:-1]:
+        ips = await self._allowed.of(request.url.host, port_of(request.url))
+        for ip in ips[:-1]:
             try:
-                return await super().handle_async_request(_to(request, address))
+                return await super().handle_async_request(_to(request, ip))
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 continue
-        return await super().handle_async_request(_to(request, found[-1]))
+        return await super().handle_async_request(_to(request, ips[-1]))
 
     async def _through_proxy(self, request: httpx.Request) -> httpx.Response:
         """A proxy looks names up itself; one that is known here must not be of the own network."""
         with suppress(Unresolved):  # behind a proxy names may be known to it alone
-            await self._addresses.of(request.url.host, port_of(request.url))
+            await self._allowed.of(request.url.host, port_of(request.url))
         return await super().handle_async_request(request)
 
 
-def _to(request: httpx.Request, address: str) -> httpx.Request:
+def _to(request: httpx.Request, ip: str) -> httpx.Request:
     """The same request to this address; its name is what the certificate is checked for."""
     name = {"sni_hostname": request.url.raw_host.decode("ascii")}
     return httpx.Request(
         request.method,
-        request.url.copy_with(host=address),
+        request.url.copy_with(host=ip),
         headers=request.headers,
         stream=request.stream,
         extensions={**request.extensions, **name},

@@ -1,4 +1,4 @@
-"""The tools of the OpenAPI documents that `[tools.openapi]` names; the registry knows them under the name `openapi`."""
+"""Creates the tools of the OpenAPI documents in `[tools.openapi]`; registered under the name `openapi`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.tools.openapi.operations import Operation
 
 MOST = 3_000
-"""Operations of one document."""
+"""Limit of the operations of one document."""
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _MOST_WARNINGS = 5
@@ -27,26 +27,26 @@ _SET = "say in the settings where they go: base_url"
 
 
 class OpenAPITools(ToolBase[Any, Any]):
-    """Each operation of each document a tool, named after the document and the operation."""
+    """Creates one tool for each operation of each document, named after both."""
 
     @classmethod
     def create(cls, conv_state: ConversationState, **documents: Any) -> Sequence[ToolDefinition]:
-        """The tools of all documents that can be read; raises UsageError for a wrong setting."""
+        """Return the tools of all usable documents; others add a notice. Raises UsageError for a wrong setting."""
         sources = [read_source(name, table) for name, table in documents.items()]
         with ThreadPoolExecutor(min(8, len(sources) or 1), "openapi") as pool:
             loaded = list(pool.map(lambda source: _loaded(source, Path(conv_state.workspace)), sources))
-        made: dict[str, ToolDefinition] = {}
-        for source, found in zip(sources, loaded, strict=True):
+        tools: dict[str, ToolDefinition] = {}
+        for source, result in zip(sources, loaded, strict=True):
             about = f"the OpenAPI document {source.name} ({source.document})"
             try:
-                if isinstance(found, BadDocument):
-                    raise found
-                if found.notice:
-                    warn(conv_state, f"{about}: {found.notice}")
-                made |= {tool.name: tool for tool in _tools(source, found, conv_state, made)}
+                if isinstance(result, BadDocument):
+                    raise result
+                if result.notice:
+                    warn(conv_state, f"{about}: {result.notice}")
+                tools |= {tool.name: tool for tool in _tools(source, result, conv_state, tools)}
             except BadDocument as error:
                 warn(conv_state, f"{about} is left out: {error}")
-        return tuple(made.values())
+        return tuple(tools.values())
 
 
 def _loaded(source: Source, workspace: Path) -> Loaded | BadDocument:
@@ -59,15 +59,15 @@ def _loaded(source: Source, workspace: Path) -> Loaded | BadDocument:
 def _tools(
     source: Source, loaded: Loaded, conv_state: ConversationState, taken: Container[str]
 ) -> Iterator[ToolDefinition]:
-    """The tools of one document; raises BadDocument."""
+    """Yield the tools of one document. Raises BadDocument."""
     from workbench.tools.openapi.calls import Keys, OperationExecutor
     from workbench.tools.openapi.operations import Reader
     from workbench.tools.openapi.references import References
     from workbench.tools.openapi.tool import OperationTool
 
     document = checked(parsed(loaded.content))
-    references = References(document, loaded.uri, loaded.folder)
-    reader = Reader(document, references, loaded.address, source.base_url)
+    references = References(document, loaded.uri, loaded.directory)
+    reader = Reader(document, references, loaded.url, source.base_url)
     keys = Keys(source)
     is_old = str(document["openapi"]).startswith("3.0")
     names: set[str] = set()
@@ -75,7 +75,7 @@ def _tools(
         if len(names) >= MOST:
             reader.warnings.append(f"it has more than {MOST:,} operations; the others are left out")
             break
-        if not _is_wanted(operation, source):
+        if not _is_selected(operation, source):
             continue
         is_settled = bool(source.base_url) or loaded.settles(operation.base_url)
         if source.has_keys and not is_settled:
@@ -89,28 +89,28 @@ def _tools(
         yield OperationTool(name, operation, references, executor, is_old=is_old, is_settled=is_settled)
     if not names:
         reader.warnings.append("it has no operation that is wanted")
-    _tell(conv_state, source, reader.warnings)
+    _warn_all(conv_state, source, reader.warnings)
 
 
-def _tell(conv_state: ConversationState, source: Source, warnings: Sequence[str]) -> None:
+def _warn_all(conv_state: ConversationState, source: Source, warnings: Sequence[str]) -> None:
     for line in warnings[:_MOST_WARNINGS]:
         warn(conv_state, f"the OpenAPI document {source.name}: {line}")
     if len(warnings) > _MOST_WARNINGS:
         warn(conv_state, f"the OpenAPI document {source.name}: {len(warnings) - _MOST_WARNINGS} more are left out")
 
 
-def _is_wanted(operation: Operation, source: Source) -> bool:
+def _is_selected(operation: Operation, source: Source) -> bool:
     if source.read_only and not operation.reads_only:
         return False
-    known = (operation.id, operation.path, *operation.tags)
-    return not source.only or any(fnmatchcase(name, pattern) for name in known for pattern in source.only)
+    labels = (operation.id, operation.path, *operation.tags)
+    return not source.only or any(fnmatchcase(name, pattern) for name in labels for pattern in source.only)
 
 
-def _free(wanted: str, names: Container[str], taken: Container[str]) -> str:
-    """A name every provider takes and no other tool has."""
-    base = _OTHER.sub("_", wanted).strip("_")
+def _free(candidate: str, names: Container[str], taken: Container[str]) -> str:
+    """Return a name that every provider accepts and no other tool has."""
+    base = _OTHER.sub("_", candidate).strip("_")
     if len(base) > _LONGEST:
-        base = f"{base[: _LONGEST - 7]}_{hashlib.sha256(wanted.encode(errors='replace')).hexdigest()[:6]}"
+        base = f"{base[: _LONGEST - 7]}_{hashlib.sha256(candidate.encode(errors='replace')).hexdigest()[:6]}"
     name, count = base, 1
     while name in names or name in taken or _is_ours(name):
         count += 1

@@ -1,4 +1,4 @@
-"""OpenAPI documents as data: read from a file or fetched, JSON or YAML; used by `definition`."""
+"""Loads OpenAPI documents from files or URLs; fetched ones are pinned until the user approves a change."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _VERSIONS = re.compile(r"3\.[01]\.\d+.*")
 
 
 class BadDocument(Exception):
-    """What cannot be used as an OpenAPI document; the message says why, in one line."""
+    """The document cannot be used; the message says why in one line."""
 
 
 def parsed(content: bytes) -> Any:
-    """JSON or YAML as plain data; raises BadDocument."""
+    """Parse JSON or YAML into plain data. Raises BadDocument."""
     if len(content) > MOST_BYTES:
         raise BadDocument(f"it is larger than {MOST_BYTES // 1_000_000} MB")
     try:
@@ -44,11 +44,11 @@ def _yaml(text: str) -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Dates stay the texts they are."""
+        """A loader that leaves dates as strings."""
 
         yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
-            first: [(tag, pattern) for tag, pattern in known if tag != "tag:yaml.org,2002:timestamp"]
-            for first, known in base.yaml_implicit_resolvers.items()
+            first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+            for first, resolvers in base.yaml_implicit_resolvers.items()
         }
 
     try:
@@ -58,13 +58,13 @@ def _yaml(text: str) -> Any:
 
 
 def checked(document: Any) -> dict[str, Any]:
-    """The document, if it is one of OpenAPI 3.0 or 3.1; raises BadDocument."""
+    """Return the document if it is OpenAPI 3.0 or 3.1. Raises BadDocument."""
     if not isinstance(document, dict):
         raise BadDocument("it is no OpenAPI document")
     version = str(document.get("openapi") or document.get("swagger") or "")
     if not _VERSIONS.fullmatch(version):
-        said = f"it is written for version {version[:20]}" if version else "it does not say its version"
-        raise BadDocument(f"{said}; OpenAPI 3.0 and 3.1 can be read")
+        problem = f"it is written for version {version[:20]}" if version else "it does not say its version"
+        raise BadDocument(f"{problem}; OpenAPI 3.0 and 3.1 can be read")
     if not isinstance(document.get("paths"), dict):
         raise BadDocument("it has no paths")
     return document
@@ -73,24 +73,24 @@ def checked(document: Any) -> dict[str, Any]:
 _NO_MATTER = ("info", "tags", "externalDocs", "paths", "components")
 _MOST_OF_ONE = 40
 _MOST = 400
-"""Lines."""
+"""Limit of the lines of a diff."""
 
 
 def parts_of(content: bytes) -> dict[str, str]:
-    """What tools are made of, each part as text under its name; raises BadDocument."""
+    """Return the parts that define tools as JSON text, by operation or component name. Raises BadDocument."""
     document = checked(parsed(content))
-    made = {name: _text(part) for name, part in document.items() if name not in _NO_MATTER}
+    parts = {name: _text(part) for name, part in document.items() if name not in _NO_MATTER}
     for path, item in document["paths"].items():
         for method, operation in (item if isinstance(item, dict) else {"": item}).items():
-            made[f"{str(method).upper()} {path}"] = _text(operation)
-    for kind, known in (document.get("components") or {}).items():
-        for name, part in (known if isinstance(known, dict) else {"": known}).items():
-            made[f"{kind} {name}"] = _text(part)
-    return made
+            parts[f"{str(method).upper()} {path}"] = _text(operation)
+    for kind, entries in (document.get("components") or {}).items():
+        for name, part in (entries if isinstance(entries, dict) else {"": entries}).items():
+            parts[f"{kind} {name}"] = _text(part)
+    return parts
 
 
 def changed_lines(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
-    """Each part that is new, gone or different, with its lines; cut where there are very many."""
+    """Yield a diff of the parts that were added, removed or changed, at most `_MOST` lines."""
     lines = [line for name in sorted({*old, *new}) for line in _part(name, old.get(name), new.get(name))]
     yield from lines[:_MOST]
     if len(lines) > _MOST:
@@ -115,34 +115,37 @@ def _text(part: Any) -> str:
 
 
 class Pinned:
-    """The copies of one address: `agreed` is used, `waiting` is not."""
+    """The local copies of one URL: the approved one, which is used, and a changed one awaiting approval."""
 
-    def __init__(self, address: str, locations: Locations | None = None) -> None:
-        folder = (locations or Locations.from_environment()).data / "openapi"
-        self._file = folder / hashlib.sha256(address.encode(errors="replace")).hexdigest()[:32]
+    def __init__(self, url: str, locations: Locations | None = None) -> None:
+        directory = (locations or Locations.from_environment()).data / "openapi"
+        self._file = directory / hashlib.sha256(url.encode(errors="replace")).hexdigest()[:32]
         self._new = self._file.with_suffix(".new")
-        self._shown = self._file.with_suffix(".shown")
+        self._reviewed_file = self._file.with_suffix(".shown")
 
     @property
     def agreed(self) -> bytes | None:
-        """What was agreed to; None where it was never fetched."""
+        """The approved content; None if it was never fetched."""
         return _read(self._file)
 
     @property
     def waiting(self) -> bytes | None:
-        """What it has become since."""
+        """The changed content that awaits approval; None if there is none."""
         return _read(self._new)
 
     @property
     def checked_at(self) -> float:
-        """When it was fetched last, in seconds since 1970."""
+        """The time of the last fetch in seconds since 1970; 0 if there was none."""
         try:
             return self._file.stat().st_mtime
         except OSError:
             return 0.0
 
     def fetched(self, content: bytes) -> bytes:
-        """What is to be used now: this, where it is the first or says the same; else what was agreed to."""
+        """Store fetched content; return the content to use.
+
+        That is the new content if it is the first or defines the same tools, else the approved content.
+        """
         agreed = self.agreed
         if agreed is None or agreed == content or _says_the_same(agreed, content):
             self._keep(self._file, content)
@@ -152,34 +155,34 @@ class Pinned:
         os.utime(self._file)
         return agreed
 
-    def approve(self, shown: bytes) -> bool:
-        """Agree to the change that was shown; False where it has changed again since."""
-        if self.waiting != shown:
+    def approve(self, content: bytes) -> bool:
+        """Approve the change with this content; return False if another change awaits approval by now."""
+        if self.waiting != content:
             return False
         self._new.replace(self._file)
-        self._shown.unlink(missing_ok=True)
+        self._reviewed_file.unlink(missing_ok=True)
         return True
 
     def mark(self, new: bytes) -> str:
-        """A short hash of a change: what it would be, and what it would replace."""
+        """Return a short hash of a change, made from the approved and the new content."""
         parts = (hashlib.sha256(each).digest() for each in (self.agreed or b"", new))
         return hashlib.sha256(b"".join(parts)).hexdigest()[:12]
 
     @property
-    def shown(self) -> str:
-        """The hash of what the person was shown last; empty where nothing was."""
-        return (_read(self._shown) or b"").decode("ascii", "replace")
+    def last_reviewed(self) -> str:
+        """The `mark` of the change that the user was shown last; empty if none was shown."""
+        return (_read(self._reviewed_file) or b"").decode("ascii", "replace")
 
-    def show(self, new: bytes) -> None:
-        """Remember that the person was shown this."""
-        self._keep(self._shown, self.mark(new).encode())
+    def record_review(self, new: bytes) -> None:
+        """Store that the user was shown this change."""
+        self._keep(self._reviewed_file, self.mark(new).encode())
 
     @staticmethod
-    def _keep(place: Path, content: bytes) -> None:
-        """Where that fails there is no copy."""
+    def _keep(path: Path, content: bytes) -> None:
+        """Write the file; a failure is ignored, and there is no copy then."""
         try:
-            private_directory(place.parent)
-            replace_file(place, content)
+            private_directory(path.parent)
+            replace_file(path, content)
         except (OSError, UsageError):
             return
 
@@ -192,7 +195,7 @@ def _read(copy: Path) -> bytes | None:
 
 
 def _says_the_same(old: bytes, new: bytes) -> bool:
-    """Whether nothing that tools are made of differs: layout, title and date of a document do not matter."""
+    """Return whether both define the same tools: layout, title and version do not matter."""
     try:
         return parts_of(old) == parts_of(new)
     except BadDocument:
@@ -200,9 +203,9 @@ def _says_the_same(old: bytes, new: bytes) -> bool:
 
 
 _SECONDS = 10.0
-"""For fetching a document; a session waits for it."""
+"""Time limit for fetching a document; the start of a session waits for it."""
 _FRESH = 86_400
-"""Seconds in which a copy is as good as the document."""
+"""Seconds for which a copy is used without fetching the document again."""
 _CHANGED = (
     "it has changed since it was agreed to; what was agreed to is used until you have looked at the difference: "
     "ohw openapi changes {name}"
@@ -211,27 +214,27 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Loaded:
-    """A document's bytes, its place as references begin there, and what is to be said about it."""
+    """A document's content, the URI against which its references are resolved, and a notice for the user."""
 
     content: bytes
     uri: str
-    folder: Path | None = None
-    address: str = ""
+    directory: Path | None = None
+    url: str = ""
     notice: str = ""
     is_own: bool = False
-    """Whether it is a file of the person's, outside the folder that the agent works in: nobody else writes it."""
+    """Whether it is a file outside the workspace, so that only the user writes it."""
 
     def settles(self, base_url: str) -> bool:
-        """Whether the document may say that calls go there: its own server, or any where the person wrote the file."""
+        """Return whether the document may name this server: it came from there, or the user wrote the document."""
         return self.is_own or self.is_of(base_url)
 
     def is_of(self, base_url: str) -> bool:
-        """Whether that is the server the document was fetched from, which the person named."""
-        return bool(self.address) and urlsplit(self.address)[:2] == urlsplit(base_url)[:2]
+        """Return whether the document was fetched from this server, which the user then named."""
+        return bool(self.url) and urlsplit(self.url)[:2] == urlsplit(base_url)[:2]
 
 
 def load(source: Source, workspace: Path) -> Loaded:
-    """The document; raises BadDocument."""
+    """Load the document of a source. Raises BadDocument."""
     if source.is_remote:
         return _remote(source)
     try:
@@ -246,28 +249,28 @@ def load(source: Source, workspace: Path) -> Loaded:
 
 
 def _remote(source: Source) -> Loaded:
-    address, pinned = source.document, Pinned(source.document)
+    url, pinned = source.document, Pinned(source.document)
     agreed, notice = pinned.agreed, ""
     if agreed is None or time.time() - pinned.checked_at >= _FRESH:
         try:
-            agreed = pinned.fetched(_fetched(address))
+            agreed = pinned.fetched(_fetched(url))
         except BadDocument as error:
             if agreed is None:
                 raise
             notice = f"it could not be fetched ({error}); the copy of an earlier day is used"
     if pinned.waiting is not None:
         notice = _CHANGED.format(name=source.name)
-    return Loaded(agreed, address, address=address, notice=notice)
+    return Loaded(agreed, url, url=url, notice=notice)
 
 
-def _fetched(address: str) -> bytes:
+def _fetched(url: str) -> bytes:
     from workbench.web.addresses import Addresses, AddressRefused
     from workbench.web.calls import Calls, OutOfTime
     from workbench.web.fetch import FetchLimits, Unreachable, fetch
 
     limits = FetchLimits(MOST_BYTES, _SECONDS)
     try:
-        got = Calls().run(lambda: fetch(address, Addresses(True), limits), _SECONDS + 1)
+        got = Calls().run(lambda: fetch(url, Addresses(True), limits), _SECONDS + 1)
     except (AddressRefused, Unreachable) as error:
         raise BadDocument(str(error).rstrip(".")) from error
     except OutOfTime as error:

@@ -1,4 +1,4 @@
-"""Reads the operations of an OpenAPI document; what is wrong with one is told, and leaves the others alone."""
+"""Reads the operations of an OpenAPI document; an invalid operation is left out with a warning."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from workbench.tools.openapi.references import Broken, References
 
 Where: TypeAlias = Literal["path", "query", "header", "cookie"]
 READING = frozenset({"get", "head", "options"})
-"""Methods that change nothing, as HTTP has it."""
+"""Methods that HTTP defines as safe: they change nothing."""
 
 
 @dataclass(frozen=True)
 class Located:
-    """A schema and the document it stands in: its references begin there."""
+    """A schema, and the URI of its document, against which its references are resolved."""
 
     schema: Any
-    place: str
+    base_uri: str
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: `argument` is what models call it, `media` is set where its value is sent as such a text."""
+    """A parameter: `argument` is its name for models; `media` is set if the value is serialized as that media type."""
 
     argument: str
     name: str
@@ -44,7 +44,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Body:
-    """The body: under which name models give it, and how it is sent."""
+    """The request body: `argument` is its name for models, `media` the type it is sent as."""
 
     argument: str
     media: str
@@ -55,7 +55,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way of signing in: `kind` is bearer, basic, header, query or cookie; `field` the name it is sent under."""
+    """A security scheme: `kind` is bearer, basic, header, query or cookie; `field` is the name it is sent under."""
 
     name: str
     kind: str
@@ -64,7 +64,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation, with all that a call needs."""
+    """An operation with everything that a call needs."""
 
     id: str
     method: str
@@ -76,77 +76,79 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
     security: tuple[tuple[Scheme, ...], ...] = ()
-    """Any one of these, all schemes of it together; an empty one means that nobody needs to sign in."""
+    """Alternatives, each with the schemes that it combines; an empty one allows calls without a key."""
     is_deprecated: bool = False
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reads_only(self) -> bool:
-        """Whether it changes nothing, as HTTP has it."""
+        """Whether the method is safe, as HTTP defines it."""
         return self.method in READING
 
 
 METHODS = ("get", "head", "options", "post", "put", "patch", "delete", "trace")
 _IGNORED = frozenset({"accept", "content-type", "authorization"})
-"""Headers that a document cannot make parameters of."""
+"""Headers that OpenAPI does not allow as parameters."""
 _OWN = {"summary", "description", "operationId", "tags", "deprecated", "security", "servers"}
-"""What is read of an operation itself."""
-_LEFT_OUT = {"example", "examples", "content"}
+"""The keys of an operation that are validated."""
+_SKIPPED_KEYS = {"example", "examples", "content"}
 _NO_ARGUMENT = re.compile(r"[^A-Za-z0-9_.-]+")
 _MEDIA = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-_TEXTS = re.compile(r"text/.+|.+/(?:.+\+)?(?:xml|yaml)|application/(?:graphql|x-ndjson|octet-stream)|\*/\*")
+_TEXT_MEDIA = re.compile(r"text/.+|.+/(?:.+\+)?(?:xml|yaml)|application/(?:graphql|x-ndjson|octet-stream)|\*/\*")
 
 _LONGEST_KIND = 200
 
 
 class _Unusable(Exception):
-    """Why an operation cannot be offered."""
+    """The operation cannot be offered; the message says why."""
 
 
 class Reader:
-    """Reads one document; `warnings` says what was left out, a line each."""
+    """Reads one document; `warnings` has one line for each part that was left out."""
 
-    def __init__(self, document: dict[str, Any], references: References, address: str, base_url: str = "") -> None:
-        """`address` is where the document was fetched; `base_url` is set where the person gave one."""
+    def __init__(self, document: dict[str, Any], references: References, document_url: str, base_url: str = "") -> None:
+        """`document_url` is where the document was fetched from; `base_url` is the user's setting, if any."""
         self._document = document
         self._references = references
-        self._address = address
+        self._document_url = document_url
         self._base_url = base_url
         self._models = v3_1 if str(document["openapi"]).startswith("3.1") else v3_0
         self._schemes = self._read_schemes()
         self.warnings: list[str] = []
 
     def operations(self) -> Iterator[Operation]:
-        """All that can be called, in the document's order."""
+        """Yield the operations that can be called, in document order."""
         for path, item in self._document["paths"].items():
             for method, node, shared in self._methods(str(path), item):
                 name = str(node.get("operationId") or f"{method} {path}")
                 try:
                     yield self._operation(name, method, str(path), node, shared)
                 except (_Unusable, Broken) as error:
-                    why = f"{self._references.shown(str(error))} leads nowhere" if isinstance(error, Broken) else error
+                    why = (
+                        f"{self._references.relative(str(error))} leads nowhere" if isinstance(error, Broken) else error
+                    )
                     self.warnings.append(f"the operation {name} is left out: {why}")
 
     def _methods(self, path: str, item: Any) -> Iterator[tuple[str, dict[str, Any], tuple[Any, str]]]:
-        """The operations at a path, and what they share."""
+        """Yield method and node of each operation of a path item, with the item itself and its URI."""
         try:
-            found, place = self._references.followed(item, self._references.root)
+            node, base_uri = self._references.followed(item, self._references.root)
         except Broken as error:
-            self.warnings.append(f"the path {path} is left out: {self._references.shown(str(error))} leads nowhere")
+            self.warnings.append(f"the path {path} is left out: {self._references.relative(str(error))} leads nowhere")
             return
-        for method in METHODS if isinstance(found, dict) else ():
-            if isinstance(found.get(method), dict):
-                yield method, found[method], (found, place)
+        for method in METHODS if isinstance(node, dict) else ():
+            if isinstance(node.get(method), dict):
+                yield method, node[method], (node, base_uri)
 
     def _operation(
         self, name: str, method: str, path: str, node: dict[str, Any], shared: tuple[dict[str, Any], str]
     ) -> Operation:
-        item, place = shared
+        item, base_uri = shared
         self._validated(self._models.Operation, {"responses": {}, **{key: node[key] for key in _OWN & node.keys()}})
-        parameters = self._parameters(path, [*_list(item, "parameters"), *_list(node, "parameters")], place)
-        body = self._body(node["requestBody"], place, parameters) if node.get("requestBody") else None
+        parameters = self._parameters(path, [*_list(item, "parameters"), *_list(node, "parameters")], base_uri)
+        body = self._body(node["requestBody"], base_uri, parameters) if node.get("requestBody") else None
         for schema in (*(each.schema for each in parameters), *([body.schema] if body else ())):
-            if fault := self._references.fault(schema.schema, schema.place):
+            if fault := self._references.fault(schema.schema, schema.base_uri):
                 raise Broken(fault)
         return Operation(
             id=name,
@@ -163,7 +165,7 @@ class Reader:
         )
 
     def _validated(self, model: Any, node: Any) -> Any:
-        """The node as the library reads it; raises _Unusable with what is wrong."""
+        """Return the node as a validated model. Raises _Unusable with the first error."""
         try:
             return model.model_validate(node)
         except ValidationError as error:
@@ -171,24 +173,24 @@ class Reader:
             where = ".".join(str(part) for part in first["loc"])
             raise _Unusable(f"{where or 'it'}: {first['msg']}") from error
 
-    def _parameters(self, path: str, nodes: Sequence[Any], place: str) -> list[Parameter]:
-        """Those of the path and of the operation; the later one of two with the same name and place counts."""
-        found: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
+    def _parameters(self, path: str, nodes: Sequence[Any], base_uri: str) -> list[Parameter]:
+        """Return the parameters; a later one replaces an earlier one with the same name and location."""
+        nodes_by_key: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
         for node in nodes:
-            plain, there = self._references.followed(node, place)
+            plain, there = self._references.followed(node, base_uri)
             if not isinstance(plain, dict):
                 raise _Unusable("a parameter is no object")
             if not (plain.get("in") == "header" and str(plain.get("name")).lower() in _IGNORED):
-                found[str(plain.get("name")), str(plain.get("in"))] = (plain, there)
-        unsaid = set(re.findall(r"\{([^{}]+)\}", path)) - {name for name, where in found if where == "path"}
+                nodes_by_key[str(plain.get("name")), str(plain.get("in"))] = (plain, there)
+        unsaid = set(re.findall(r"\{([^{}]+)\}", path)) - {name for name, where in nodes_by_key if where == "path"}
         if unsaid:
             raise _Unusable(f"its path names {', '.join(sorted(unsaid))}, which is no parameter")
-        names = Counter(_argument(name) for name, _ in found)
-        return [self._parameter(node, there, names) for node, there in found.values()]
+        names = Counter(_argument(name) for name, _ in nodes_by_key)
+        return [self._parameter(node, there, names) for node, there in nodes_by_key.values()]
 
-    def _parameter(self, node: dict[str, Any], place: str, names: Mapping[str, int]) -> Parameter:
+    def _parameter(self, node: dict[str, Any], base_uri: str, names: Mapping[str, int]) -> Parameter:
         content = node.get("content")
-        shallow = {key: {} if key == "schema" else node[key] for key in node.keys() - _LEFT_OUT}
+        shallow = {key: {} if key == "schema" else node[key] for key in node.keys() - _SKIPPED_KEYS}
         shallow |= {"content": {media: {} for media in content}} if isinstance(content, dict) else {}
         read = self._validated(self._models.Parameter, shallow)
         where = cast(Where, str(getattr(read.param_in, "value", read.param_in)))
@@ -201,22 +203,22 @@ class Reader:
             name=read.name,
             where=where,
             is_required=bool(read.required) or where == "path",
-            schema=Located(schema if media else node.get("schema") or {}, place),
+            schema=Located(schema if media else node.get("schema") or {}, base_uri),
             description=read.description or "",
             style=str(read.style or ""),
             explode=node.get("explode") if isinstance(node.get("explode"), bool) else None,
             media=media,
         )
 
-    def _body(self, node: Any, place: str, parameters: Sequence[Parameter]) -> Body:
-        plain, place = self._references.followed(node, place)
+    def _body(self, node: Any, base_uri: str, parameters: Sequence[Parameter]) -> Body:
+        plain, base_uri = self._references.followed(node, base_uri)
         content = plain.get("content") if isinstance(plain, dict) else None
         if not isinstance(content, dict) or not content:
             raise _Unusable("its body does not say what it holds")
         self._validated(self._models.RequestBody, {**plain, "content": {media: {} for media in content}})
-        media = next((found for kind in _MEDIA for found in content if _kind(found) == kind), "")
-        media = media or next((found for found in content if re.fullmatch(r"application/.+\+json", _kind(found))), "")
-        media = media or next((found for found in content if _TEXTS.fullmatch(_kind(found))), "")
+        media = next((candidate for kind in _MEDIA for candidate in content if _kind(candidate) == kind), "")
+        media = media or next((candidate for candidate in content if re.fullmatch(r"application/.+\+json", _kind(candidate))), "")
+        media = media or next((candidate for candidate in content if _TEXT_MEDIA.fullmatch(_kind(candidate))), "")
         if not media:
             raise _Unusable(f"its body is sent as {', '.join(map(str, content))}")
         entry = content[media] if isinstance(content[media], dict) else {}
@@ -224,30 +226,30 @@ class Reader:
             argument="request_body" if any(each.argument == "body" for each in parameters) else "body",
             media=media,
             is_required=bool(plain.get("required")),
-            schema=Located(entry.get("schema") or {}, place),
+            schema=Located(entry.get("schema") or {}, base_uri),
             description=str(plain.get("description") or ""),
         )
 
     def _server(self, servers: Any) -> str:
-        """Where calls go: what the person says, or the first server that is told."""
+        """Return the server URL: the user's setting, or the document's first server. Raises _Unusable without one."""
         if self._base_url:
             return self._base_url
         first = next((each for each in servers or () if isinstance(each, dict)), {"url": "/"})
-        said = first.get("variables")
-        variables: dict[str, Any] = said if isinstance(said, dict) else {}
+        declared = first.get("variables")
+        variables: dict[str, Any] = declared if isinstance(declared, dict) else {}
         url = str(first.get("url") or "/")
         for name, variable in variables.items():
             url = url.replace(f"{{{name}}}", str(variable.get("default", "") if isinstance(variable, dict) else ""))
-        whole = urljoin(self._address, url) if self._address else url
+        whole = urljoin(self._document_url, url) if self._document_url else url
         if not re.match(r"https?://[^/]", whole):
             raise _Unusable("the document does not say where it is served; set base_url")
         return whole
 
     def _read_schemes(self) -> dict[str, Scheme]:
         components = self._document.get("components")
-        found = components.get("securitySchemes") if isinstance(components, dict) else None
+        declared = components.get("securitySchemes") if isinstance(components, dict) else None
         schemes = {}
-        for name, node in found.items() if isinstance(found, dict) else ():
+        for name, node in declared.items() if isinstance(declared, dict) else ():
             try:
                 plain, _ = self._references.followed(node, self._references.root)
             except Broken:
@@ -256,9 +258,9 @@ class Reader:
                 schemes[str(name)] = scheme
         return schemes
 
-    def _security(self, wanted: Any) -> tuple[tuple[Scheme, ...], ...]:
-        """The ways of signing in; those with a scheme that is not known are left out."""
-        ways = [each for each in wanted or () if isinstance(each, dict)]
+    def _security(self, requirements: Any) -> tuple[tuple[Scheme, ...], ...]:
+        """Return the alternatives of security schemes, without those that have an unsupported scheme."""
+        ways = [each for each in requirements or () if isinstance(each, dict)]
         return tuple(
             tuple(self._schemes[name] for name in way) for way in ways if all(name in self._schemes for name in way)
         )
@@ -276,7 +278,7 @@ def _scheme(name: str, node: Mapping[str, Any]) -> Scheme | None:
 
 
 def _content(content: Any) -> tuple[str, Any]:
-    """Media type and schema of a parameter that is sent as a text of that type."""
+    """Return media type and schema of a parameter that is serialized as that type; "" and {} for others."""
     for media, entry in content.items() if isinstance(content, dict) else ():
         return str(media), (entry.get("schema") if isinstance(entry, dict) else None) or {}
     return "", {}
@@ -287,10 +289,10 @@ def _kind(media: Any) -> str:
 
 
 def _argument(name: str) -> str:
-    """What models may call it: providers take few signs in names."""
+    """Return the parameter's name for models, limited to the characters that providers allow."""
     return _NO_ARGUMENT.sub("_", name).strip("_.-")[:56] or "value"
 
 
 def _list(node: Mapping[str, Any], name: str) -> list[Any]:
-    found = node.get(name)
-    return found if isinstance(found, list) else []
+    value = node.get(name)
+    return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""References of OpenAPI documents, followed within them and into files beside them; used by `reading` and `schemas`."""
+"""Resolves references within an OpenAPI document and into files below its directory."""
 
 from __future__ import annotations
 
@@ -15,31 +15,35 @@ from workbench.tools.openapi.documents import BadDocument, parsed
 
 _MOST_HOPS = 30
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
-"""Keywords whose values are data: what looks like a reference in them is none."""
+"""Keywords whose values are data, in which `$ref` is no reference."""
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 
 class Broken(Exception):
-    """A reference that leads nowhere; holds it as it is written."""
+    """The reference cannot be resolved; the message is the reference."""
 
 
 class References:
-    """The references of one document; those into files below its folder are followed too, others are not."""
+    """The references of one document, also into files below its directory; never fetches other URIs."""
 
-    def __init__(self, document: dict[str, Any], uri: str, folder: Path | None) -> None:
+    def __init__(self, document: dict[str, Any], uri: str, directory: Path | None) -> None:
         self.root = uri
-        self._folder = folder
+        self._directory = directory
         self._files: dict[URI, Resource[Any]] = {}
         registry: Registry[Any] = Registry(retrieve=self._retrieved)  # type: ignore[call-arg]
         self._registry = registry.with_resource(uri, _opaque(document))
-        self._found: dict[str, Any] = {}
+        self._targets: dict[str, Any] = {}
         self._direct: dict[str, frozenset[str]] = {}
 
     def _retrieved(self, uri: URI) -> Resource[Any]:
-        """A file beside the document."""
+        """Return a file below the document's directory. Raises NoSuchResource for any other URI."""
         if uri not in self._files:
             path = Path(unquote(urlsplit(uri).path))
-            if self._folder is None or not uri.startswith("file:") or not path.resolve().is_relative_to(self._folder):
+            if (
+                self._directory is None
+                or not uri.startswith("file:")
+                or not path.resolve().is_relative_to(self._directory)
+            ):
                 raise NoSuchResource(uri)
             try:
                 self._files[uri] = _opaque(parsed(path.read_bytes()))
@@ -48,39 +52,39 @@ class References:
         return self._files[uri]
 
     def target(self, whole: str) -> Any:
-        """What a whole reference points at; raises Broken."""
-        if whole not in self._found:
+        """Return the target of an absolute reference. Raises Broken."""
+        if whole not in self._targets:
             try:
-                self._found[whole] = self._registry.resolver().lookup(whole).contents
+                self._targets[whole] = self._registry.resolver().lookup(whole).contents
             except (Unresolvable, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
                 raise Broken(whole) from error
-        return self._found[whole]
+        return self._targets[whole]
 
-    def followed(self, node: Any, place: str) -> tuple[Any, str]:
-        """What stands behind a node that may be a reference (to a reference …), and where; raises Broken."""
+    def followed(self, node: Any, base_uri: str) -> tuple[Any, str]:
+        """Follow a chain of references; return the node at its end and that node's URI. Raises Broken."""
         for _ in range(_MOST_HOPS):
             if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
-                return node, place
-            whole = urljoin(place, node["$ref"])
-            node, place = self.target(whole), urldefrag(whole).url
-        raise Broken(f"{place} (it leads round in circles)")
+                return node, base_uri
+            whole = urljoin(base_uri, node["$ref"])
+            node, base_uri = self.target(whole), urldefrag(whole).url
+        raise Broken(f"{base_uri} (it leads round in circles)")
 
-    def fault(self, schema: Any, place: str) -> str:
-        """The first reference in a schema, or in what it leads to, that leads nowhere; empty when all is well."""
-        waiting = sorted(direct(schema, place))
-        seen = set(waiting)
+    def fault(self, schema: Any, base_uri: str) -> str:
+        """Return the first broken reference in a schema or in anything it refers to; empty if there is none."""
+        waiting = sorted(direct(schema, base_uri))
+        visited = set(waiting)
         while waiting:
             whole = waiting.pop()
             try:
-                more = self._direct_of(whole) - seen
+                more = self._direct_of(whole) - visited
             except Broken:
-                return self.shown(whole)
-            seen |= more
+                return self.relative(whole)
+            visited |= more
             waiting += sorted(more)
         return ""
 
-    def shown(self, whole: str) -> str:
-        """A whole reference as it is probably written."""
+    def relative(self, whole: str) -> str:
+        """Return an absolute reference relative to the document, as it is probably written there."""
         return whole.removeprefix(self.root)
 
     def _direct_of(self, whole: str) -> frozenset[str]:
@@ -89,20 +93,20 @@ class References:
         return self._direct[whole]
 
 
-def direct(schema: Any, place: str) -> set[str]:
-    """The whole references that stand in a schema itself."""
-    return {urljoin(place, reference) for reference in _references(schema)}
+def direct(schema: Any, base_uri: str) -> set[str]:
+    """Return the absolute references in a schema itself, without following them."""
+    return {urljoin(base_uri, reference) for reference in _references(schema)}
 
 
 def _references(schema: Any) -> Iterator[str]:
-    """Walks without recursion: documents may be nested as deep as they like."""
+    """Yield the references in a schema, iteratively: a document may be nested arbitrarily deep."""
     waiting: list[tuple[Any, bool]] = [(schema, False)]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         node, is_named = waiting.pop()
-        if id(node) in seen:  # an alias of YAML: the same once more
+        if id(node) in visited:  # a YAML alias of a node visited before
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node, list):
             waiting += [(part, False) for part in node]
         elif isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""What the settings say of one OpenAPI document: `[tools.openapi.NAME]`, checked; used by `definition`."""
+"""The settings of one OpenAPI document, `[tools.openapi.NAME]`, with their validation."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from workbench.errors import UsageError
 from workbench.suggest import nearest
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,30}")
-_ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
+_URL = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One document and how its operations are called; keys are named by their environment variables."""
+    """The settings of one document; keys are given as names of environment variables."""
 
     name: str
     document: str
-    """A file, or an address."""
+    """A path or URL."""
     base_url: str = ""
-    """Where calls go; by default what the document says."""
+    """The server URL; by default that of the document."""
     key_env: str = ""
-    """The variable that holds the key, for whichever way of signing in an operation wants."""
+    """The variable with the key for any security scheme that `auth` does not name."""
     auth: Mapping[str, str] = field(default_factory=dict)
-    """The name of a security scheme of the document -> the variable that holds its key."""
+    """Variables with keys by the name of the document's security scheme."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Sent with every call."""
+    """Headers sent with every call."""
     only: tuple[str, ...] = ()
-    """Patterns for ids, tags or paths of operations; by default all."""
+    """Patterns for ids, tags or paths of the operations to offer; by default all."""
     read_only: bool = False
-    """Whether only operations that read are offered."""
+    """Whether only read-only operations are offered."""
     seconds: float = 60.0
-    """How long one call may take."""
+    """Time limit of one call."""
 
     @property
     def has_keys(self) -> bool:
-        """Whether calls may be signed."""
+        """Whether keys are configured."""
         return bool(self.key_env or self.auth)
 
     @property
     def is_remote(self) -> bool:
-        """Whether the document has to be fetched."""
-        return bool(_ADDRESS.match(self.document))
+        """Whether the document is a URL."""
+        return bool(_URL.match(self.document))
 
 
 def read_source(name: str, table: object) -> Source:
-    """One document's table; raises UsageError that begins with the key."""
+    """Validate one document's table. Raises UsageError whose message starts with the key."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r}: a name is made of letters, digits, - and _, and short")
     if not isinstance(table, Mapping):
@@ -89,7 +89,7 @@ def _is_time(value: object) -> bool:
 _KINDS = {
     "document": (_is_text, "a file or an address"),
     "base_url": (
-        lambda value: isinstance(value, str) and bool(_ADDRESS.match(value)),
+        lambda value: isinstance(value, str) and bool(_URL.match(value)),
         "an address such as https://api.example.org",
     ),
     "key_env": (_is_text, "the name of an environment variable"),

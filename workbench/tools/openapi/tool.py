@@ -1,4 +1,4 @@
-"""An operation of an OpenAPI document as a tool; its model is made on first use."""
+"""An operation of an OpenAPI document as a tool; its argument model is created on first use."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from workbench.tools.tool import ToolAnnotations, ToolDefinition
 _ABOUT = frozenset(
     {"example", "examples", "externalDocs", "xml", "discriminator", "deprecated", "readOnly", "writeOnly"}
 )
-"""What says nothing of the values that are allowed."""
+"""Keywords that do not restrict the allowed values."""
 _NAMED = ("properties", "patternProperties")
 _SINGLE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MOST = 3_000
-"""Nodes of one schema; what is beyond may be anything."""
+"""Limit of the nodes of one schema; nodes beyond it allow any value."""
 _DEEPEST = 60
 
 
 def arguments_schema(operation: Operation, references: References, *, is_old: bool) -> dict[str, Any]:
-    """The JSON schema of the object that a model gives; `is_old` where the document is one of 3.0."""
-    made = _Maker(references, is_old)
+    """Return the JSON schema of the call's arguments; `is_old` means that the document is OpenAPI 3.0."""
+    copier = _SchemaCopier(references, is_old)
     properties: dict[str, Any] = {}
     for parameter in operation.parameters:
         about = parameter.description or f"The {parameter.where} parameter {parameter.name}."
-        properties[parameter.argument] = _described(made.schema(parameter.schema), about)
+        properties[parameter.argument] = _described(copier.schema(parameter.schema), about)
     required = [parameter.argument for parameter in operation.parameters if parameter.is_required]
     if body := operation.body:
         properties[body.argument] = _described(
-            made.schema(body.schema), body.description or f"The body ({body.media})."
+            copier.schema(body.schema), body.description or f"The body ({body.media})."
         )
         required += [body.argument] if body.is_required else []
-    made.finish()
+    copier.finish()
     whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return {**whole, "$defs": made.defined} if made.defined else whole
+    return {**whole, "$defs": copier.defined} if copier.defined else whole
 
 
 def _described(schema: Any, about: str) -> Any:
@@ -53,8 +53,8 @@ def _described(schema: Any, about: str) -> Any:
     return schema if schema.get("description") else {**schema, "description": about}
 
 
-class _Maker:
-    """Copies schemas; what they refer to is put under `$defs`, each once."""
+class _SchemaCopier:
+    """Copies schemas and collects the targets of their references under `$defs`, each once."""
 
     def __init__(self, references: References, is_old: bool) -> None:
         self._references = references
@@ -65,11 +65,11 @@ class _Maker:
         self.defined: dict[str, Any] = {}
 
     def schema(self, located: Located) -> Any:
-        """The schema, its references pointing into `$defs`."""
-        return self._copied(located.schema, located.place, 0)
+        """Return a copy of the schema whose references point into `$defs`."""
+        return self._copied(located.schema, located.base_uri, 0)
 
     def finish(self) -> None:
-        """Put everything that is referred to under `$defs`."""
+        """Copy all referenced schemas into `defined`, including those that they refer to."""
         while self._waiting:
             whole = self._waiting.pop()
             try:
@@ -86,7 +86,7 @@ class _Maker:
             self._waiting.append(whole)
         return self._names[whole]
 
-    def _copied(self, node: Any, place: str, depth: int) -> Any:
+    def _copied(self, node: Any, base_uri: str, depth: int) -> Any:
         self._nodes += 1
         if not isinstance(node, dict):
             return node if isinstance(node, bool) else {}
@@ -94,49 +94,51 @@ class _Maker:
             return {}
         if isinstance(node.get("$ref"), str):
             beside = {name: node[name] for name in ("description", "default") if name in node}
-            return {"$ref": f"#/$defs/{self._named(urljoin(place, node['$ref']))}", **beside}
-        made = {name: self._part(name, part, place, depth + 1) for name, part in node.items() if self._counts(name)}
-        if isinstance(made.get("required"), list) and isinstance(made.get("properties"), dict):
-            made["required"] = [name for name in made["required"] if not _is_answer(node["properties"].get(name))]
-        return _modern(made) if self._is_old else made
+            return {"$ref": f"#/$defs/{self._named(urljoin(base_uri, node['$ref']))}", **beside}
+        result = {
+            name: self._part(name, part, base_uri, depth + 1) for name, part in node.items() if self._counts(name)
+        }
+        if isinstance(result.get("required"), list) and isinstance(result.get("properties"), dict):
+            result["required"] = [name for name in result["required"] if not _is_answer(node["properties"].get(name))]
+        return _modern(result) if self._is_old else result
 
     def _counts(self, name: Any) -> bool:
         return isinstance(name, str) and name not in _ABOUT and not name.startswith("x-")
 
-    def _part(self, name: str, part: Any, place: str, depth: int) -> Any:
+    def _part(self, name: str, part: Any, base_uri: str, depth: int) -> Any:
         if name in _NAMED and isinstance(part, dict):
-            kept = {str(key): value for key, value in part.items() if not _is_answer(value)}
-            return {key: self._copied(value, place, depth) for key, value in kept.items()}
+            properties = {str(key): value for key, value in part.items() if not _is_answer(value)}
+            return {key: self._copied(value, base_uri, depth) for key, value in properties.items()}
         if name in _SINGLE and isinstance(part, dict):
-            return self._copied(part, place, depth)
+            return self._copied(part, base_uri, depth)
         if name in _LISTS and isinstance(part, list):
-            return [self._copied(each, place, depth) for each in part]
+            return [self._copied(each, base_uri, depth) for each in part]
         return part
 
 
 def _is_answer(part: Any) -> bool:
-    """Whether a property comes only in answers."""
+    """Return whether a property is read-only, so that it occurs only in responses."""
     return isinstance(part, dict) and part.get("readOnly") is True
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of OpenAPI 3.0 as JSON Schema says the same."""
-    made = {name: part for name, part in schema.items() if name != "nullable"}
+    """Return an OpenAPI 3.0 schema in the terms of JSON Schema 2020-12 (`nullable`, exclusive limits)."""
+    converted = {name: part for name, part in schema.items() if name != "nullable"}
     for name, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(made.get(name), bool):
-            is_exclusive = made.pop(name)
-            if is_exclusive and limit in made:
-                made[name] = made.pop(limit)
+        if isinstance(converted.get(name), bool):
+            is_exclusive = converted.pop(name)
+            if is_exclusive and limit in converted:
+                converted[name] = converted.pop(limit)
     if schema.get("nullable") is True:
-        if isinstance(made.get("type"), str):
-            made["type"] = [made["type"], "null"]
-        if isinstance(made.get("enum"), list) and None not in made["enum"]:
-            made["enum"] = [*made["enum"], None]
-    return made
+        if isinstance(converted.get("type"), str):
+            converted["type"] = [converted["type"], "null"]
+        if isinstance(converted.get("enum"), list) and None not in converted["enum"]:
+            converted["enum"] = [*converted["enum"], None]
+    return converted
 
 
 _LONGEST = 1_200
-"""Characters of a description that models get."""
+"""Limit of the characters of a description for models."""
 _ANYTHING = {"type": "object", "additionalProperties": True}
 
 
@@ -145,7 +147,7 @@ class OperationAction(Action):
 
 
 class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
-    """One operation, under the name that models call."""
+    """A tool that calls one operation."""
 
     is_remote = True
 
@@ -159,8 +161,8 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         is_old: bool,
         is_settled: bool = True,
     ) -> None:
-        """`is_settled`: where calls go is the person's choice, and not only that of whoever writes the document."""
-        self._made: type[OperationAction] | None = None
+        """`is_settled` means that the user chose the server, not only the author of the document."""
+        self._model: type[OperationAction] | None = None
         self._raw: dict[str, Any] | None = None
         self._references = references
         self._is_old = is_old
@@ -180,21 +182,21 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
 
     @property
     def action_type(self) -> type[OperationAction]:
-        """Made when it is first asked for; where a schema cannot be a model, the server checks the arguments."""
-        if self._made is None:
+        """The model, created on first use; any object is accepted if the schema cannot be turned into a model."""
+        if self._model is None:
             try:
-                self._made = OperationAction.from_mcp_schema(self.name, self._arguments())
+                self._model = OperationAction.from_mcp_schema(self.name, self._arguments())
             except ValueError:
-                self._made = OperationAction.from_mcp_schema(self.name, _ANYTHING)
-        return self._made
+                self._model = OperationAction.from_mcp_schema(self.name, _ANYTHING)
+        return self._model
 
     @action_type.setter
     def action_type(self, kind: type[OperationAction]) -> None:
-        self._made = None if kind is OperationAction else kind
+        self._model = None if kind is OperationAction else kind
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The arguments as models read them best; this needs no model."""
+        """The schema of the arguments in simplified form; does not create the model."""
         if self._schema is None:
             self._schema = for_models(self._arguments())
         return self._schema
@@ -205,7 +207,7 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         return self._raw
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the request to the server of the document."""
+        """Return the request to the server as the only effect."""
         hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
         call = f"{self.operation.method.upper()} {self.operation.base_url.rstrip('/')}{self.operation.path}"
         is_approved = self._is_settled
@@ -213,13 +215,13 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
 
 
 def described(operation: Operation) -> str:
-    """What an operation is for, in the document's words, and how it is called."""
+    """Return the tool's description: summary and description of the operation, then method and path."""
     words = [operation.summary.strip(), operation.description.strip()]
-    told = "\n".join(visible(each) for each in dict.fromkeys(words) if each)
-    told = told if len(told) <= _LONGEST else f"{told[:_LONGEST]} […]"
+    text = "\n".join(visible(each) for each in dict.fromkeys(words) if each)
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} […]"
     call = f"{operation.method.upper()} {visible(operation.path, lines=False)}"
     notes = " (deprecated)" if operation.is_deprecated else ""
-    return f"{told}\n{call}{notes}" if told else f"{call}{notes}"
+    return f"{text}\n{call}{notes}" if text else f"{call}{notes}"
 
 
 def _annotations(operation: Operation) -> ToolAnnotations:
