@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from workbench.tools.blob_store import Kept
+from workbench.tools.blob_store import BlobStore
 
 
 def test_a_short_content_of_the_same_length_keeps_its_file(tmp_path: Path):
-    kept = Kept(tmp_path)
+    kept = BlobStore(tmp_path)
     kept.put("shown/a", b"1" * 64)
     before = (tmp_path / "shown/a").stat()
     kept.put("shown/a", b"2" * 64)
@@ -16,7 +16,7 @@ def test_a_short_content_of_the_same_length_keeps_its_file(tmp_path: Path):
 
 
 def test_another_length_or_a_long_content_replaces_it_whole(tmp_path: Path):
-    kept = Kept(tmp_path)
+    kept = BlobStore(tmp_path)
     for first, second in ((b"1" * 64, b"2" * 65), (b"1" * 65, b"2"), (b"1" * 600, b"2" * 600), (b"1", b"")):
         kept.put("shown/a", first)
         before = (tmp_path / "shown/a").stat().st_ino
@@ -30,5 +30,5 @@ def test_a_link_in_its_place_is_not_written_through(tmp_path: Path):
     (tmp_path / "shown").mkdir()
     (tmp_path / "theirs").write_bytes(b"1" * 64)
     (tmp_path / "shown/a").symlink_to(tmp_path / "theirs")
-    Kept(tmp_path).put("shown/a", b"2" * 64)
+    BlobStore(tmp_path).put("shown/a", b"2" * 64)
     assert (tmp_path / "theirs").read_bytes() == b"1" * 64

@@ -204,7 +204,7 @@ async def test_a_click_takes_a_row():
 
 async def test_typing_is_never_held_up_by_the_search(folder, monkeypatch):
     go_on = threading.Event()
-    monkeypatch.setattr("workbench.tools.glob.walk.files_below", lambda *a, **k: iter([str(go_on.wait(30))]))
+    monkeypatch.setattr("workbench.tools.glob.walk.list_files", lambda *a, **k: iter([str(go_on.wait(30))]))
     app = workbench_app(FakeLink(), folder=folder)
     async with app.run_test() as pilot:
         await pilot.press("@", *"true")

@@ -1,4 +1,4 @@
-"""What runs a tool: executors take a validated action and answer with an observation."""
+"""Executors, which run a tool: they take a validated action and return an observation."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ ObservationT = TypeVar("ObservationT", bound=Observation, default=Any)
 
 @dataclass(frozen=True)
 class Stale:
-    """What the agent had `seen` of a file that somebody changed since, and what it `wanted` to make of that.
+    """A change of a file since the agent viewed it: `base` is the viewed content, `ours` that with the agent's edit.
 
-    `conflicts` counts the places that both changed; None where the two changes could not be merged.
+    `conflicts` is the number of conflicting passages; None if the two changes could not be merged.
     """
 
-    seen: str
-    wanted: str
+    base: str
+    ours: str
     conflicts: int | None = 0
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """One file before and after: its text, `None` where it does not exist; `path` is absolute.
+    """The text of one file before and after; None if it does not exist. `path` is absolute.
 
-    Where the file is not what the agent had seen (`stale`), `after` holds their change and the agent's.
+    If the file was changed since the agent viewed it (`stale`), `after` contains that change and the agent's.
     """
 
     path: str
@@ -44,36 +44,36 @@ class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
     """Runs the actions of one tool; only `__call__` must be written."""
 
     on_output: Callable[[str], None] | None = None
-    """Where output goes while an action runs (set by whoever wants to see it live)."""
+    """Receives output while an action runs; set by a caller that shows it live."""
     side_by_side: bool = False
-    """Of a read-only tool: whether calls may run at once, in any thread; `interrupt` then ends all of them."""
+    """Whether calls of a read-only tool may run concurrently, in any thread; `interrupt` then ends all of them."""
 
     @abstractmethod
     def __call__(self, action: ActionT) -> ObservationT:
-        """Run the action; what goes wrong comes back as an observation with `is_error`."""
+        """Run the action; return errors as an observation with `is_error`."""
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """What this tool answered earlier in the session, as plain data; called for each, in order, after a restart."""
+        """Restore state from an observation (plain data) that this tool returned before a restart; called in order."""
         return None
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:
-        """What running the action would write, without writing it; empty when nothing is known."""
+        """Return the changes that the action would make, without making them; empty if they are unknown."""
         return ()
 
     def preparation(self, action: ActionT) -> Callable[[], ObservationT | None] | None:
-        """What takes long and must be done before `preview` can tell, such as asking a model; None: nothing.
+        """Return slow work that must precede `preview`, such as asking a model; None if there is none.
 
-        It is done before anybody is asked about the action, and `interrupt` ends it. What it gives back says why the
-        action cannot be run, or is None.
+        It is called before the user is asked about the action, and `interrupt` ends it. It returns None, or an
+        observation that says why the action cannot be run.
         """
         return None
 
     def working_dir(self) -> str | None:
-        """The folder an action would run in, where that moves with the actions; `None` means the workspace."""
+        """Return the directory that an action would run in, if actions can change it; None means the workspace."""
         return None
 
     def interrupt(self) -> None:
         """End a running `__call__` soon; called from another thread. It still returns an observation."""
 
     def close(self) -> None:
-        """Free what the executor holds; no process it started is left."""
+        """Release all resources, and end all processes that the executor started."""

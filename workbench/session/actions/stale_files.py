@@ -61,9 +61,9 @@ def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]
     return tuple(
         StaleFile(
             path=change.path,
-            seen=change.stale.seen,
+            seen=change.stale.base,
             theirs=change.before or "",
-            wanted=change.stale.wanted,
+            wanted=change.stale.ours,
             conflicts=change.stale.conflicts,
             by=_writer(change, who),
         )

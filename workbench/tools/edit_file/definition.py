@@ -16,7 +16,7 @@ from pydantic import Field
 
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.text import well_formed
-from workbench.tools.blob_store import Kept
+from workbench.tools.blob_store import BlobStore
 from workbench.tools.context import Answer, Completion, CompletionError, ConversationState, merges_changes
 from workbench.tools.effects import AssessmentContext, Effect, TouchesFile
 from workbench.tools.executor import FileChange, ToolExecutor
@@ -96,19 +96,19 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
         """Return the tool for a session; nothing if the session has no model to ask."""
         if conv_state.complete is None:
             return ()
-        given = {
+        defaults = {
             "complete": conv_state.complete,
             "workspace": conv_state.workspace,
             "state_dir": conv_state.state_dir,
             "merges": merges_changes(conv_state),
         }
-        return (cls(**{**given, **params}),)
+        return (cls(**{**defaults, **params}),)
 
 
 _OPEN, _CLOSE = "<merged>", "</merged>"
 _FENCED = re.compile(r"\A\s*(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _COMMENT = r"^\s*(?:#|//|/\*|<!--|--|;|%|\{/\*|\(\*|\"|')+\s*"
-_LEFT_OUT = re.compile(
+_PLACEHOLDER = re.compile(
     _COMMENT + r"(?:(?:\.\.\.|…)|.*\b(?:existing|unchanged|remaining|rest of|stays?|same)\b.*(?:\.\.\.|…))",
     re.IGNORECASE,
 )
@@ -134,7 +134,7 @@ Answer with the whole new part between <merged> and </merged>, each of them on a
 
 
 @dataclass(frozen=True)
-class Question:
+class MergeRequest:
     """The lines that a draft replaces, and the prompt that asks a model to merge them."""
 
     first: int
@@ -144,8 +144,8 @@ class Question:
     prompt: str
 
     @classmethod
-    def about(cls, action: EditFileAction, text: str) -> Question:
-        """Return the question for an action on this text. Raises EditorError for an invalid or too large range."""
+    def about(cls, action: EditFileAction, text: str) -> MergeRequest:
+        """Return the request for an action on this text. Raises EditorError for an invalid or too large range."""
         first, last = _range(action, line_count(text))
         original = "\n".join(text.replace("\r\n", "\n").split("\n")[first - 1 : last])
         prompt = _PROMPT.format(path=action.path, original=original, draft=action.content)
@@ -202,14 +202,14 @@ def _body(answer: str) -> str:
 
 def _check_whole(text: str, original: str) -> None:
     """Raise EditorError for placeholder lines in the new text that the old one does not have."""
-    left = _placeholders(text) - _placeholders(original)
-    if left:
-        line = next(iter(left))
+    placeholders = _placeholders(text) - _placeholders(original)
+    if placeholders:
+        line = next(iter(placeholders))
         raise EditorError(f"Left out lines were not filled in: the new text still says {line!r}. {_NOTHING}")
 
 
 def _placeholders(text: str) -> Counter[str]:
-    return Counter(line.strip() for line in text.splitlines() if _LEFT_OUT.match(line))
+    return Counter(line.strip() for line in text.splitlines() if _PLACEHOLDER.match(line))
 
 
 _NAME = "drafts.json"
@@ -217,14 +217,14 @@ _MOST = 8
 
 
 class Drafts:
-    """The last answers of the model, by question; stored for the session."""
+    """The last answers of the model, by the hash of the prompt; stored for the session."""
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
-        self._answers = _loaded(kept.get(_NAME))
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+        self._answers = _loaded(blobs.get(_NAME))
 
     def get(self, prompt: str) -> Answer | None:
-        """Return the answer to exactly this question, or None."""
+        """Return the answer to exactly this prompt, or None."""
         return self._answers.get(_key(prompt))
 
     def put(self, prompt: str, answer: Answer) -> None:
@@ -234,7 +234,7 @@ class Drafts:
             del self._answers[name]
         self._save()
 
-    def take(self, prompt: str) -> Answer | None:
+    def pop(self, prompt: str) -> Answer | None:
         """Remove and return the answer."""
         answer = self._answers.pop(_key(prompt), None)
         if answer is not None:
@@ -245,16 +245,16 @@ class Drafts:
         # After a restart the model is asked again.
         with suppress(OSError):
             entries = {name: asdict(answer) for name, answer in self._answers.items()}
-            self._kept.put(_NAME, json.dumps(entries).encode())
+            self._blobs.put(_NAME, json.dumps(entries).encode())
 
 
 def _key(prompt: str) -> str:
     return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _loaded(kept: bytes | None) -> dict[str, Answer]:
+def _loaded(stored: bytes | None) -> dict[str, Answer]:
     try:
-        return {name: Answer(**entry) for name, entry in json.loads(kept or b"{}").items()}
+        return {name: Answer(**entry) for name, entry in json.loads(stored or b"{}").items()}
     # Damaged: the model is asked again.
     except (ValueError, TypeError, AttributeError):
         return {}
@@ -279,12 +279,12 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
     ) -> None:
         self._complete = complete
         self._files = Files(workspace, state_dir, merges=merges)
-        self._drafts = Drafts(Kept(state_dir))
+        self._drafts = Drafts(BlobStore(state_dir))
 
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
         """Return the call that asks the model or reports why the edit is impossible; None if the answer is stored."""
         try:
-            self._known(action, self._files.locate(action.path))
+            self._from_stored(action, self._files.locate(action.path))
         except (_NotAsked, EditorError, OSError, ValueError):
             return lambda: _tried(action, lambda: self._prepared(action))
         return None
@@ -312,25 +312,25 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         plan = self._plan(action, self._files.target(action.path))
         self._files.write(plan)
         is_merged = plan.before is not None and action.start != -1
-        text = plan.stale.seen if plan.stale else plan.before or ""
-        prompt = Question.about(action, text).prompt if is_merged else ""
-        return _report(action, plan, self._drafts.take(prompt) or Answer(""))
+        text = plan.stale.base if plan.stale else plan.before or ""
+        prompt = MergeRequest.about(action, text).prompt if is_merged else ""
+        return _report(action, plan, self._drafts.pop(prompt) or Answer(""))
 
     def _plan(self, action: EditFileAction, path: Path) -> Plan:
         """Return the change, asking the model if necessary. Raises EditorError, CompletionError, OSError."""
         try:
-            return self._known(action, path)
+            return self._from_stored(action, path)
         except _NotAsked as missing:
             prompt = missing.prompt
         self._drafts.put(prompt, self._complete(prompt))
         try:
-            return self._known(action, path)
+            return self._from_stored(action, path)
         except EditorError:
             # An unusable answer must not be used again.
-            self._drafts.take(prompt)
+            self._drafts.pop(prompt)
             raise
 
-    def _known(self, action: EditFileAction, path: Path) -> Plan:
+    def _from_stored(self, action: EditFileAction, path: Path) -> Plan:
         """Return the change from a stored answer. Raises _NotAsked, EditorError, OSError."""
         if not path.exists():
             check_complete(action.content)
@@ -341,11 +341,11 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         if action.start == -1:
             check_complete(action.content)
             return insert_after(text, line_count(text), action.content)
-        question = Question.about(action, text)
-        answer = self._drafts.get(question.prompt)
+        request = MergeRequest.about(action, text)
+        answer = self._drafts.get(request.prompt)
         if answer is None:
-            raise _NotAsked(question.prompt)
-        return question.applied(text, answer.text)
+            raise _NotAsked(request.prompt)
+        return request.applied(text, answer.text)
 
 
 def _tried(action: EditFileAction, work: Callable[[], T]) -> T | EditFileObservation:
@@ -353,10 +353,10 @@ def _tried(action: EditFileAction, work: Callable[[], T]) -> T | EditFileObserva
     try:
         return work()
     except (EditorError, CompletionError) as error:
-        said = str(error)
+        message = str(error)
     except (OSError, ValueError) as error:
-        said = why_unusable(action.path, error)
-    return EditFileObservation.from_text(well_formed(said), is_error=True, path=action.path)
+        message = why_unusable(action.path, error)
+    return EditFileObservation.from_text(well_formed(message), is_error=True, path=action.path)
 
 
 def _report(action: EditFileAction, plan: Plan, answer: Answer) -> EditFileObservation:

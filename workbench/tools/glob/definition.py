@@ -18,7 +18,7 @@ from workbench.tools.executor import ToolExecutor
 from workbench.tools.glob.patterns import GlobError, glob_regex, has_magic
 from workbench.tools.glob.program import Searches, Stop
 from workbench.tools.glob.search_root import SearchRoot, SearchRootError, locate
-from workbench.tools.glob.walk import files_below
+from workbench.tools.glob.walk import list_files
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
@@ -154,7 +154,7 @@ def _read_query(action: GlobAction, workspace: str) -> _Query:
 
 
 def _matching(query: _Query, stop: Stop) -> Iterator[str]:
-    return filter(query.fits, files_below(query.root.real, stop, hidden=query.hidden))
+    return filter(query.fits, list_files(query.root.real, stop, hidden=query.hidden))
 
 
 def _newest(paths: Iterable[str], root: SearchRoot, stop: Stop) -> tuple[int, list[str]]:

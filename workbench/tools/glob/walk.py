@@ -158,7 +158,7 @@ def _is_included(entry: os.DirEntry[str], is_directory: bool, level: Level | Non
     return not verdict
 
 
-def files_below(directory: str, stop: Stop, *, hidden: bool) -> Iterator[str]:
+def list_files(directory: str, stop: Stop, *, hidden: bool) -> Iterator[str]:
     """Yield the files' paths relative to the directory (absolute, without links), without ignored files."""
     command = ripgrep("--files", hidden=hidden)
     if command is not None:

@@ -17,26 +17,26 @@ LONGEST_LINE = 400
 def names(matches: Matches, root: SearchRoot) -> tuple[str, int]:
     """Return the text that lists the files, and the number of files left out."""
     rows, is_whole = _bounded(iter([root.show(_path(file, root))] for file in matches.first()))
-    shown_count = sum(len(row) for row in rows)
-    if is_whole and shown_count == matches.files:
+    listed = sum(len(row) for row in rows)
+    if is_whole and listed == matches.files:
         return _joined(rows), 0
-    omitted = matches.files - shown_count
+    omitted = matches.files - listed
     return f"{_joined(rows)}\n[… {omitted} more files. Use a narrower `pattern`, `path` or `include`.]", omitted
 
 
 def lines(matches: Matches, root: SearchRoot, context: int) -> tuple[str, int]:
     """Return the text that lists the lines, and the number of matching lines left out."""
-    shown_count = 0
+    listed = 0
 
     def rows() -> Iterator[list[str]]:
-        nonlocal shown_count
+        nonlocal listed
         for file in matches.first():
             for count, part in _parts(file, root, context):
                 yield part
-                shown_count += count
+                listed += count
 
     parts, _ = _bounded(rows())
-    omitted = matches.lines - shown_count
+    omitted = matches.lines - listed
     if omitted <= 0:
         return _joined(parts), 0
     more = f"[… {omitted} more matching lines; {matches.files} files match in all."

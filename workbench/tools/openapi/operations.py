@@ -217,7 +217,9 @@ class Reader:
             raise _Unusable("its body does not say what it holds")
         self._validated(self._models.RequestBody, {**plain, "content": {media: {} for media in content}})
         media = next((candidate for kind in _MEDIA for candidate in content if _kind(candidate) == kind), "")
-        media = media or next((candidate for candidate in content if re.fullmatch(r"application/.+\+json", _kind(candidate))), "")
+        media = media or next(
+            (candidate for candidate in content if re.fullmatch(r"application/.+\+json", _kind(candidate))), ""
+        )
         media = media or next((candidate for candidate in content if _TEXT_MEDIA.fullmatch(_kind(candidate))), "")
         if not media:
             raise _Unusable(f"its body is sent as {', '.join(map(str, content))}")

@@ -1,4 +1,4 @@
-"""Edit text files: view, create, str_replace, insert, undo_edit."""
+"""The tool `str_replace_editor`: view, create and edit text files, and undo edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor as model and session see it: its action, its observation, its description."""
+"""The tool `str_replace_editor`: its action, observation and description, and the executor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.tools.executor import FileChange, ToolExecutor
 from workbench.tools.schema import Action, Observation, TextContent
 from workbench.tools.str_replace_editor.edits import Edited, insert_after, replace_once
 from workbench.tools.str_replace_editor.files import Files, Plan
-from workbench.tools.str_replace_editor.view import image_in, show_change, show_file, show_folder
+from workbench.tools.str_replace_editor.view import image_in, show_change, show_directory, show_file
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 Command = Literal["view", "create", "str_replace", "insert", "undo_edit"]
@@ -84,7 +84,7 @@ class StrReplaceEditorObservation(Observation):
 
 
 class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObservation]):
-    """The editor, ready to run; without a `state_dir` undo lasts as long as the tool."""
+    """Views and edits files; without a `state_dir`, undo steps exist only as long as the tool."""
 
     name = "str_replace_editor"
     description = _DESCRIPTION
@@ -97,27 +97,24 @@ class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserv
         super().__init__(FileEditorExecutor(workspace or str(Path.cwd()), state_dir, merges=merges))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return what is done to the file."""
+        """Return the operation on the file as the only effect."""
         return (TouchesFile(str(arguments.get("command", "edit")), str(arguments.get("path", ""))),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """The editor of a session: relative paths are explained by its workspace, undo survives a restart."""
-        given = {
+        """Return the editor of a session: errors suggest paths in its workspace, and undo survives a restart."""
+        defaults = {
             "workspace": conv_state.workspace,
             "state_dir": conv_state.state_dir,
             "merges": merges_changes(conv_state),
         }
-        return (cls(**{**given, **params}),)
+        return (cls(**{**defaults, **params}),)
 
 
 def plan(action: StrReplaceEditorAction, files: Files, path: Path) -> Plan:
-    """The change the action stands for, of the file at this real path.
-
-    Raises EditorError when it cannot be made, OSError.
-    """
+    """Return the change of the file at this real path. Raises EditorError if it is not possible, and OSError."""
     if action.command == "create":
-        return files.creation(path, _given(action, "file_text"))
+        return files.creation(path, _required_text(action, "file_text"))
     if action.command == "undo_edit":
         return files.undoing(path)
     return files.edit(path, _edit_of(action))
@@ -125,15 +122,15 @@ def plan(action: StrReplaceEditorAction, files: Files, path: Path) -> Plan:
 
 def _edit_of(action: StrReplaceEditorAction) -> Callable[[str], Edited]:
     if action.command == "insert":
-        line, added = action.insert_line, _given(action, "new_str")
+        line, added = action.insert_line, _required_text(action, "new_str")
         if line is None:
             raise EditorError("`insert` needs `insert_line`: the line after which the text goes, 0 for the top.")
         return lambda text: insert_after(text, line, added)
-    old = _given(action, "old_str")
+    old = _required_text(action, "old_str")
     return lambda text: replace_once(text, old, action.new_str or "")
 
 
-def _given(action: StrReplaceEditorAction, name: str) -> str:
+def _required_text(action: StrReplaceEditorAction, name: str) -> str:
     value = getattr(action, name)
     if value is None:
         raise EditorError(f"The command `{action.command}` needs `{name}`.")
@@ -141,26 +138,26 @@ def _given(action: StrReplaceEditorAction, name: str) -> str:
 
 
 class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorObservation]):
-    """The editor of one session; earlier versions are kept under `state_dir`."""
+    """The editor of one session; undo steps and viewed contents are stored under `state_dir`."""
 
     def __init__(self, workspace: str, state_dir: Path | None = None, *, merges: bool = False) -> None:
         self._files = Files(workspace, state_dir, merges=merges)
 
     def __call__(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
-        """View or edit; a refusal is an observation that says why."""
+        """View or edit; a refusal is an observation with the reason."""
         try:
             if action.command == "view":
                 return self._view(action)
-            made = plan(action, self._files, self._files.target(action.path))
-            self._files.take_back(made) if action.command == "undo_edit" else self._files.write(made)
+            planned = plan(action, self._files, self._files.target(action.path))
+            self._files.apply_undo(planned) if action.command == "undo_edit" else self._files.write(planned)
         except EditorError as error:
             return _refusal(action, str(error))
         except (OSError, ValueError) as error:  # ValueError: a path that no file can have
             return _refusal(action, why_unusable(action.path, error))
-        return _report(action, made)
+        return _report(action, planned)
 
     def preparation(self, action: StrReplaceEditorAction) -> Callable[[], StrReplaceEditorObservation] | None:
-        """An edit that is bound to fail goes back to the model before anybody is asked about it."""
+        """Return a function that reports why the edit is impossible, so that the user is not asked; None otherwise."""
         if action.command == "view":
             return None
         try:
@@ -174,53 +171,53 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         return lambda: refused
 
     def preview(self, action: StrReplaceEditorAction) -> Sequence[FileChange]:
-        """The file before and after, as the action would write it; empty when it would be refused."""
+        """Return the file before and after the action; empty if the action would be refused."""
         if action.command == "view":
             return ()
         try:
-            made = plan(action, self._files, self._files.locate(action.path))
+            planned = plan(action, self._files, self._files.locate(action.path))
         except (EditorError, OSError, ValueError):
             return ()
-        return (self._files.previewed(made),)
+        return (self._files.previewed(planned),)
 
     def _view(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
         path = self._files.existing(self._files.locate(action.path))
         if path.is_dir():
             if action.view_range is not None:
                 raise EditorError(f"{path} is a folder; `view_range` is for files.")
-            return _seen(action, show_folder(path, action.path))
+            return _view_result(action, show_directory(path, action.path))
         raw = read_bytes(path, self._files.root_of(path))
         image = image_in(raw)
         if image is not None:
             text = TextContent(text=f"The image {action.path}:")
             return StrReplaceEditorObservation(content=(text, image), command="view", path=action.path, prev_exist=True)
         coding, content = decoded(path, raw)
-        shown = show_file(action.path, content, coding, action.view_range)
+        listing = show_file(action.path, content, coding, action.view_range)
         self._files.remember(path, raw)
-        return _seen(action, shown)
+        return _view_result(action, listing)
 
 
-def _report(action: StrReplaceEditorAction, made: Plan) -> StrReplaceEditorObservation:
+def _report(action: StrReplaceEditorAction, planned: Plan) -> StrReplaceEditorObservation:
     return StrReplaceEditorObservation.from_text(
-        _said(action, made),
+        _summary(action, planned),
         command=action.command,
         path=action.path,
-        prev_exist=made.before is not None,
-        old_content=made.before,
-        new_content=made.after,
+        prev_exist=planned.before is not None,
+        old_content=planned.before,
+        new_content=planned.after,
     )
 
 
-def _said(action: StrReplaceEditorAction, made: Plan) -> str:
+def _summary(action: StrReplaceEditorAction, planned: Plan) -> str:
     if action.command == "create":
         return f"File created successfully at: {action.path}"
-    if made.edited is None:
+    if planned.edited is None:
         return f"Took the creation of {action.path} back: the file is removed."
     done = f"Took the last edit of {action.path} back." if action.command == "undo_edit" else f"Edited {action.path}."
-    return f"{done} {show_change(made.edited)}"
+    return f"{done} {show_change(planned.edited)}"
 
 
-def _seen(action: StrReplaceEditorAction, text: str) -> StrReplaceEditorObservation:
+def _view_result(action: StrReplaceEditorAction, text: str) -> StrReplaceEditorObservation:
     return StrReplaceEditorObservation.from_text(text, command="view", path=action.path, prev_exist=True)
 
 

@@ -1,4 +1,4 @@
-"""How much two texts, or the bytes of two files, share at their ends; used by the edits and the undo steps."""
+"""Lengths of the common prefix and suffix of two strings or byte strings, for edits and undo steps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import AnyStr
 
 _BLOCK = 1 << 16
-"""What is compared at a time stays in the processor's cache."""
+"""Length of the slices that are compared, which fit into the processor's cache."""
 
 
 def shared_ends(one: AnyStr, other: AnyStr) -> tuple[int, int]:
-    """How many characters are the same at the beginning, and behind that at the end; the two never overlap."""
+    """Return the lengths of the common prefix and of the common suffix of the rest, which never overlap."""
     head = shared_start(one, other)
     ends = len(one), len(other)
 
@@ -21,20 +21,20 @@ def shared_ends(one: AnyStr, other: AnyStr) -> tuple[int, int]:
 
 
 def shared_start(one: AnyStr, other: AnyStr) -> int:
-    """How many characters are the same at the beginning."""
+    """Return the length of the common prefix."""
     return _longest(lambda low, high: one[low:high] == other[low:high], min(len(one), len(other)))
 
 
 def _longest(same: Callable[[int, int], bool], most: int) -> int:
-    """Block by block, then by halving: to compare two slices is quick, to compare sign by sign is not."""
+    """Search by blocks, then by bisection: comparing slices is much faster than comparing characters."""
     low = 0
     while low + _BLOCK <= most and same(low, low + _BLOCK):
         low += _BLOCK
     high = min(low + _BLOCK, most)
     while low < high:
-        middle = (low + high + 1) // 2
-        if same(low, middle):
-            low = middle
+        mid = (low + high + 1) // 2
+        if same(low, mid):
+            low = mid
         else:
-            high = middle - 1
+            high = mid - 1
     return low

@@ -1,7 +1,7 @@
-"""The files of a workspace as the model knows them: found, read, written, taken back; used by the tools that edit.
+"""The files of a workspace for the tools that edit: locating, reading, writing and undoing.
 
-What the model was last shown of a file is kept as a digest, so that a change by anybody else is noticed, whatever the
-clock says and also after a restart.
+The digest of a file's last viewed content is stored, so that a change by the user or another program is noticed,
+independent of timestamps and also after a restart.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from workbench.files.text_file import (
     read_bytes,
 )
 from workbench.suggest import nearest
-from workbench.tools.blob_store import Kept
+from workbench.tools.blob_store import BlobStore
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.history import Seen, Step, UndoSteps
+from workbench.tools.str_replace_editor.history import LastViewed, Step, UndoSteps
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000
-"""Names of a folder that are looked at for the one that was meant."""
+"""Limit of the entries compared to suggest a file name."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One file before and after, as bytes and as text; None where it does not exist. `was`: the digest before."""
+    """One file before and after, as bytes and as text; None if it does not exist."""
 
     path: Path
     raw_before: bytes | None
@@ -46,46 +46,46 @@ class Plan:
     before: str | None
     after: str | None
     edited: Edited | None = None
-    was: str = ""
+    digest_before: str = ""
     stale: Stale | None = None
-    """Set where somebody else changed the file since the model was shown it; `after` holds both changes."""
+    """Set if the file was changed since the model viewed it; `after` then contains both changes."""
     mode: int = 0
-    """Of a file that is deleted, for putting it back."""
+    """The mode of a deleted file, for restoring it."""
 
 
 class Files:
-    """Reads and writes for the model; tools that share a `state_dir` share what it was shown and what can be undone."""
+    """Reads and writes files; tools with the same `state_dir` share the viewed contents and the undo steps."""
 
     def __init__(self, workspace: str, state_dir: Path | None, *, merges: bool = False) -> None:
-        """With `merges` an edit of a file that somebody changed is merged with their change, if that was previewed."""
+        """With `merges`, an edit of a file that was changed meanwhile is merged with that change, once previewed."""
         self._workspace = workspace
         self._root = Root.at(workspace)
-        self._kept = Kept(state_dir)
-        self._seen = Seen(self._kept) if merges else None
-        self._undo = UndoSteps(self._kept)
+        self._blobs = BlobStore(state_dir)
+        self._last_viewed = LastViewed(self._blobs) if merges else None
+        self._undo = UndoSteps(self._blobs)
 
-    def locate(self, given: str) -> Path:
-        """The file itself, links followed; raises EditorError for a path that is not absolute."""
-        if not Path(given).is_absolute():
-            home = f"{Path.home()}/{given[2:]}" if given.startswith("~/") else given
+    def locate(self, name: str) -> Path:
+        """Return the real path. Raises EditorError for a path that is not absolute."""
+        if not Path(name).is_absolute():
+            home = f"{Path.home()}/{name[2:]}" if name.startswith("~/") else name
             absolute = os.path.normpath(Path(self._workspace) / home)
-            raise EditorError(f"The path {given!r} is not absolute. Did you mean {absolute}?")
-        return Path(real_path(given))
+            raise EditorError(f"The path {name!r} is not absolute. Did you mean {absolute}?")
+        return Path(real_path(name))
 
-    def target(self, given: str) -> Path:
-        """The file to write now; raises EditorError where the path leads elsewhere than was shown.
+    def target(self, name: str) -> Path:
+        """Return the real path to write. Raises EditorError if it is not one of the approved paths.
 
-        Where nothing was shown, a path in the workspace must stay there.
+        Without approved paths, a path in the workspace must not lead out of it.
         """
-        path, shown = self.locate(given), approved_paths()
-        if shown is None:
-            named, folder = Path(os.path.normpath(given)), self._root.path
-            is_inside = named.is_relative_to(folder) or named.is_relative_to(self._workspace)
-            is_meant = path.is_relative_to(folder) or not is_inside
+        path, approved = self.locate(name), approved_paths()
+        if approved is None:
+            named, root = Path(os.path.normpath(name)), self._root.path
+            is_inside = named.is_relative_to(root) or named.is_relative_to(self._workspace)
+            is_meant = path.is_relative_to(root) or not is_inside
         else:
-            is_meant = str(path) in shown
+            is_meant = str(path) in approved
         if not is_meant:
-            raise EditorError(f"{given} leads to {path} now, {_ELSEWHERE[shown is None]}. Nothing was changed.")
+            raise EditorError(f"{name} leads to {path} now, {_ELSEWHERE[approved is None]}. Nothing was changed.")
         return path
 
     def root_of(self, path: Path) -> Root:
@@ -93,7 +93,7 @@ class Files:
         return self._root if self._root.holds(path) else SYSTEM
 
     def existing(self, path: Path) -> Path:
-        """The path, if something is there; raises EditorError that names what is near otherwise."""
+        """Return the path if it exists. Raises EditorError with a suggestion otherwise."""
         if path.exists():
             return path
         beside = [entry.name for entry in islice(path.parent.iterdir(), _COMPARED)] if path.parent.is_dir() else []
@@ -102,19 +102,19 @@ class Files:
         raise EditorError(f"{path} does not exist.{hint}")
 
     def edit(self, path: Path, edit: Callable[[str], Edited]) -> Plan:
-        """The plan to change a file; raises OSError, EditorError (also when it is not what the model was shown)."""
+        """Return the plan of an edit. Raises OSError, and EditorError also for an unmergeable change."""
         raw = self._read(path)
-        was, shown = digest(raw), self._kept.get(_shown(path))
+        digest_before, viewed = digest(raw), self._blobs.get(_digest_name(path))
         coding, before = decoded(path, raw)
         stale = None
-        if shown is None or shown == was.encode() or is_pending(path):
+        if viewed is None or viewed == digest_before.encode() or is_pending(path):
             edited = edit(before)
         else:
-            edited, stale = self._merged(path, before, shown.decode(), edit)
-        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, was, stale)
+            edited, stale = self._merged(path, before, viewed.decode(), edit)
+        return Plan(path, raw, encoded(path, edited.text, coding), before, edited.text, edited, digest_before, stale)
 
     def _read(self, path: Path) -> bytes:
-        """What the file holds, or will hold once an earlier action has run; raises EditorError, OSError."""
+        """Return the content, including pending changes of earlier actions. Raises EditorError, OSError."""
         if not is_pending(path):
             return read_bytes(self.existing(path), self.root_of(path))
         text = pending_content(path)
@@ -124,31 +124,33 @@ class Files:
             path, text, decoded(path, read_bytes(path, self.root_of(path)))[0] if path.exists() else Coding()
         )
 
-    def _merged(self, path: Path, theirs: str, shown: str, edit: Callable[[str], Edited]) -> tuple[Edited, Stale]:
-        """The edit of what the model was shown, merged with what the file holds now; raises EditorError."""
+    def _merged(
+        self, path: Path, theirs: str, viewed_digest: str, edit: Callable[[str], Edited]
+    ) -> tuple[Edited, Stale]:
+        """Return the edit of the viewed content merged with the current content. Raises EditorError."""
         changed = f"{path} has changed since it was last shown to you."
-        seen = self._seen.text(path, shown) if self._seen else None
+        base = self._last_viewed.text(path, viewed_digest) if self._last_viewed else None
         try:
-            wanted = edit(seen).text if seen is not None else None
+            ours = edit(base).text if base is not None else None
         except EditorError as error:
             raise EditorError(f"{changed} View it again before you edit it. ({error})") from error
-        if self._seen is None or seen is None or wanted is None:
+        if self._last_viewed is None or base is None or ours is None:
             raise EditorError(f"{changed} View it again before you edit it.")
-        merged = self._seen.merged(seen, theirs, wanted)
+        merged = self._last_viewed.merged(base, theirs, ours)
         if merged.text == theirs:
             raise EditorError(f"{changed} It holds this edit already. View it again.")
-        return Edited.between(theirs, merged.text), Stale(seen, wanted, merged.conflicts)
+        return Edited.between(theirs, merged.text), Stale(base, ours, merged.conflicts)
 
     def previewed(self, plan: Plan) -> FileChange:
-        """The change as it is shown; a merged one is written only as it was shown last."""
-        if self._seen and plan.stale:
-            self._seen.offer(plan.path, plan.was)
+        """Return the change for a preview; a merge is written only in the form that was previewed last."""
+        if self._last_viewed and plan.stale:
+            self._last_viewed.offer(plan.path, plan.digest_before)
         return FileChange(str(plan.path), plan.before, plan.after, plan.stale)
 
     def holding(self, path: Path, before: str | None, after: str | None) -> Plan:
-        """The plan to have a file that holds `before` hold `after` (None: not exist); raises EditorError, OSError.
+        """Return the plan to change a file from `before` to `after` (None: it does not exist).
 
-        The path may be a link only to a file of the workspace, which holds `before`.
+        Raises EditorError and OSError. The path may be a symbolic link only to an existing file of the workspace.
         """
         real = Path(real_path(path))
         if real != path and (before is None or not real.is_relative_to(self._root.path)):
@@ -162,22 +164,22 @@ class Files:
             raise EditorError(f"{path} does not hold the text that was shown.")
         if after is None:
             mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0
-            return Plan(path, raw, None, before, None, was=digest(raw), mode=mode)
-        made = raw if after == before else encoded(path, after, coding)
-        return Plan(path, raw, made, before, after, Edited.between(before, after), digest(raw))
+            return Plan(path, raw, None, before, None, digest_before=digest(raw), mode=mode)
+        raw_after = raw if after == before else encoded(path, after, coding)
+        return Plan(path, raw, raw_after, before, after, Edited.between(before, after), digest(raw))
 
-    def remember(self, path: Path, raw: bytes | None, known: str = "") -> None:
-        """The model knows this content now (`known` is its digest), None: that there is no such file."""
+    def remember(self, path: Path, raw: bytes | None, content_digest: str = "") -> None:
+        """The model knows this content now (`content_digest` is its digest), None: that there is no such file."""
         with suppress(OSError):  # then the file has to be viewed again before the next edit
-            if self._seen:
-                self._seen.put(path, raw)
+            if self._last_viewed:
+                self._last_viewed.put(path, raw)
             if raw is not None:
-                self._kept.put(_shown(path), (known or digest(raw)).encode())
+                self._blobs.put(_digest_name(path), (content_digest or digest(raw)).encode())
             else:
-                self._kept.drop(_shown(path))
+                self._blobs.drop(_digest_name(path))
 
     def creation(self, path: Path, text: str) -> Plan:
-        """The plan to make a new file; raises EditorError where something is already."""
+        """Return the plan to create a file. Raises EditorError if the path exists."""
         is_there = pending_content(path) is not None if is_pending(path) else os.path.lexists(path)
         if is_there:
             what = "is a folder" if path.is_dir() else "exists already"
@@ -185,27 +187,27 @@ class Files:
         return Plan(path, None, encoded(path, text), None, text)
 
     def write(self, plan: Plan) -> None:
-        """Carry an edit out, so that it can be taken back (a deletion cannot).
+        """Carry out an edit and store an undo step (a deletion has none).
 
-        Raises OSError, EditorError; then nothing was changed.
+        Raises OSError and EditorError; nothing was changed then.
         """
         if plan.raw_after is None:
             self._write(plan)
             self.remember(plan.path, None)
             return
-        if self._seen and plan.stale and not self._seen.was_offered(plan.path, plan.was):
+        if self._last_viewed and plan.stale and not self._last_viewed.was_offered(plan.path, plan.digest_before):
             raise EditorError(f"{plan.path} was changed by something else at this moment. View it again.")
-        step = Step.between(plan.raw_before, plan.raw_after, plan.was, _shared_ends(plan))
+        step = Step.between(plan.raw_before, plan.raw_after, plan.digest_before, _shared_ends(plan))
         self._undo.push(plan.path, step)
         try:
             self._write(plan)
         except OSError:
             self._forget_if_unchanged(plan)
             raise
-        self.remember(plan.path, plan.raw_after, step.made)
+        self.remember(plan.path, plan.raw_after, step.digest_after)
 
     def undoing(self, path: Path) -> Plan:
-        """The plan to take the last edit back; raises EditorError when there is none or the file has changed since."""
+        """Return the plan to undo the last edit. Raises EditorError if there is none or the file changed since."""
         if is_pending(path):
             raise EditorError(f"What there is to take back of {path} is known once the action before this one has run.")
         step = self._undo.last(path)
@@ -213,8 +215,8 @@ class Files:
             raise EditorError(f"There is no edit of {path} left to take back.")
         raw = read_bytes(self.existing(path), self.root_of(path))
         now = digest(raw)
-        if now != step.made:
-            if now == step.was:  # kept for an edit that a crash prevented
+        if now != step.digest_after:
+            if now == step.digest_before:  # a crash prevented the edit of this step
                 self._undo.drop(path)
                 return self.undoing(path)
             raise EditorError(
@@ -222,26 +224,26 @@ class Files:
                 "change. View the file and make the opposite edit with `str_replace`."
             )
         before = decoded(path, raw)[1]
-        if not step.was:
+        if not step.digest_before:
             return Plan(path, raw, None, before, None)
-        earlier = step.taken_back(raw)
+        earlier = step.undone(raw)
         after = decoded(path, earlier)[1]
         return Plan(path, raw, earlier, before, after, Edited.between(before, after))
 
-    def take_back(self, plan: Plan) -> None:
-        """Carry a plan of `undoing` out; raises OSError."""
+    def apply_undo(self, plan: Plan) -> None:
+        """Carry out a plan of `undoing`. Raises OSError."""
         self._write(plan)
-        with suppress(OSError):  # then the step is passed over the next time
+        with suppress(OSError):  # the step is skipped the next time
             self._undo.drop(plan.path)
         self.remember(plan.path, plan.raw_after)
 
     def revert(self, plans: Sequence[Plan]) -> list[Path]:
-        """Put files back that were just written, the last one first; those that could not be are given back."""
+        """Restore files that were just written, last one first; return those that could not be restored."""
         lost = []
         for plan in reversed(plans):
             back = Plan(plan.path, plan.raw_after, plan.raw_before, plan.after, plan.before, mode=plan.mode)
             try:
-                self.take_back(back) if plan.raw_after is not None else self._write(back)
+                self.apply_undo(back) if plan.raw_after is not None else self._write(back)
             except OSError:
                 lost.append(plan.path)
         return lost
@@ -256,7 +258,7 @@ class Files:
             atomic.replace(plan.path, plan.raw_after, root, before=plan.raw_before)
 
     def _forget_if_unchanged(self, plan: Plan) -> None:
-        """After a failed write: the step is kept only where the file is not as it was."""
+        """Drop the undo step after a failed write, unless the file has changed."""
         with suppress(OSError, EditorError):
             now = read_bytes(plan.path, self.root_of(plan.path)) if os.path.lexists(plan.path) else None
             if now == plan.raw_before or plan.raw_before is None:
@@ -264,15 +266,15 @@ class Files:
 
 
 def _shared_ends(plan: Plan) -> tuple[int, int] | None:
-    """How many bytes an edit leaves at both ends, where a character is a byte; None where they have to be compared."""
+    """Return the numbers of bytes that an edit leaves at both ends; None unless each character is one byte."""
     edited, before, after = plan.edited, plan.raw_before, plan.raw_after
     if edited is None or before is None or after is None or plan.before is None or plan.after is None:
         return None
     if (len(before), len(after)) != (len(plan.before), len(plan.after)):
         return None
-    # a newline that an insertion begins with stands before its `start`
+    # A newline at the beginning of an insertion is before its `start`.
     return max(0, edited.start - 1), len(after) - edited.stop
 
 
-def _shown(path: Path) -> str:
+def _digest_name(path: Path) -> str:
     return f"shown/{name_of(path)}"

@@ -1,4 +1,4 @@
-"""What the model was last shown of each file, whole, so that its edit can be merged with changes it has not seen."""
+"""The last version of each file that the model has viewed, for merging its edits, and the steps for undo."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.files.text_file import EditorError, Merged, decoded, digest, merge, name_of
-from workbench.tools.blob_store import Kept
+from workbench.tools.blob_store import BlobStore
 from workbench.tools.str_replace_editor.difference import shared_ends
 
 LARGEST = 1_000_000
-"""Bytes of a file that is kept; an edit of a larger one that changed has to wait until it was viewed again."""
+"""Limit of the bytes of a stored file; a larger one that changed must be viewed again before it is edited."""
 
 
-class Seen:
-    """The contents, one a file, and the merge that was shown last."""
+class LastViewed:
+    """The last viewed content of each file, and the last merge offered for it."""
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
         self._last: tuple[tuple[str, str, str], Merged] | None = None
         self._offered: dict[Path, str] = {}
 
     def put(self, path: Path, raw: bytes | None) -> None:
-        """The model knows this content now; raises OSError."""
+        """Store the content that the model has viewed; None removes it. Raises OSError."""
         if raw is not None and len(raw) <= LARGEST:
-            self._kept.put(_name(path), raw)
+            self._blobs.put(_name(path), raw)
         else:
-            self._kept.drop(_name(path))
+            self._blobs.drop(_name(path))
 
-    def text(self, path: Path, shown: str) -> str | None:
-        """The content with the digest `shown`, None when it was not kept."""
-        raw = self._kept.get(_name(path))
-        if raw is None or digest(raw) != shown:
+    def text(self, path: Path, viewed_digest: str) -> str | None:
+        """Return the stored content as text; None unless its digest is `viewed_digest`."""
+        raw = self._blobs.get(_name(path))
+        if raw is None or digest(raw) != viewed_digest:
             return None
         try:
             return decoded(path, raw)[1]
         except EditorError:
             return None
 
-    def merged(self, seen: str, theirs: str, wanted: str) -> Merged:
-        """The two changes in one text; asked again for the same it answers at once."""
-        key = (seen, theirs, wanted)
+    def merged(self, base: str, theirs: str, ours: str) -> Merged:
+        """Return the three-way merge of both changes; the last result is cached."""
+        key = (base, theirs, ours)
         if self._last is None or self._last[0] != key:
             self._last = (key, merge(*key))
         return self._last[1]
 
-    def offer(self, path: Path, was: str) -> None:
-        """A merge with the content of this digest was shown."""
-        self._offered[path] = was
+    def offer(self, path: Path, digest_before: str) -> None:
+        """Record that a merge with the content of this digest was previewed."""
+        self._offered[path] = digest_before
 
-    def was_offered(self, path: Path, was: str) -> bool:
-        """Whether the last merge that was shown for the file is with this content."""
-        return self._offered.get(path) == was
+    def was_offered(self, path: Path, digest_before: str) -> bool:
+        """Return whether the last previewed merge of the file is with the content of this digest."""
+        return self._offered.get(path) == digest_before
 
 
 def _name(path: Path) -> str:
@@ -64,71 +64,73 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class Step:
-    """An edit: at `start`, `removed` became `added` other bytes. Digests before ("" where no file was) and after."""
+    """An edit: `removed` at `start` was replaced by `added` bytes. `digest_before` is "" if there was no file."""
 
-    was: str
-    made: str
+    digest_before: str
+    digest_after: str
     start: int = 0
     removed: bytes = b""
     added: int = 0
 
     @classmethod
-    def between(cls, before: bytes | None, after: bytes, was: str, ends: tuple[int, int] | None = None) -> Step:
-        """The edit that made `after` out of `before`, whose digest is `was`.
+    def between(
+        cls, before: bytes | None, after: bytes, digest_before: str, ends: tuple[int, int] | None = None
+    ) -> Step:
+        """Return the edit from `before`, whose digest is `digest_before`, to `after`.
 
-        `ends` are numbers of bytes that are the same at the beginning and at the end, where they are known.
+        `ends` are the numbers of equal bytes at the beginning and at the end, if they are known.
         """
         if before is None:
             return cls("", digest(after))
         head, tail = ends or shared_ends(before, after)
-        return cls(was, digest(after), head, before[head : len(before) - tail], len(after) - head - tail)
+        return cls(digest_before, digest(after), head, before[head : len(before) - tail], len(after) - head - tail)
 
-    def taken_back(self, raw: bytes) -> bytes:
-        """What the file held before the edit that made `raw` of it."""
+    def undone(self, raw: bytes) -> bytes:
+        """Return the content before the edit; `raw` is the content after it."""
         return b"".join((raw[: self.start], self.removed, raw[self.start + self.added :]))
 
     def to_bytes(self) -> bytes:
-        """The entry that is kept."""
-        head = [self.was, self.made, self.start, self.added, digest(self.removed)]
+        """Return the step as a stored entry."""
+        head = [self.digest_before, self.digest_after, self.start, self.added, digest(self.removed)]
         return json.dumps(head).encode() + b"\n" + self.removed
 
     @classmethod
     def from_bytes(cls, entry: bytes) -> Step | None:
-        """The step of an entry; None when it is damaged, as after a power cut in the middle of writing it."""
+        """Return the step of a stored entry; None if it is damaged, for example by a crash while it was written."""
         line, _, removed = entry.partition(b"\n")
         try:
-            was, made, start, added, whole = json.loads(line)
+            digest_before, digest_after, start, added, whole = json.loads(line)
         except (ValueError, TypeError):
             return None
-        return cls(was, made, start, removed, added) if whole == digest(removed) else None
+        return cls(digest_before, digest_after, start, removed, added) if whole == digest(removed) else None
 
 
 class UndoSteps:
-    """A stack of steps for each file."""
+    """A stack of at most `DEPTH` steps for each file."""
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
 
     def push(self, path: Path, step: Step) -> None:
-        """Remember an edit that is about to be made; raises OSError when it cannot be kept."""
+        """Store an edit that is about to be made. Raises OSError if it cannot be stored."""
         stack = _stack(path)
-        numbers = self._kept.numbers(stack)
-        self._kept.put(f"{stack}/{max(numbers, default=0) + 1}", step.to_bytes())
+        numbers = self._blobs.numbers(stack)
+        self._blobs.put(f"{stack}/{max(numbers, default=0) + 1}", step.to_bytes())
         for number in numbers[: max(0, len(numbers) + 1 - DEPTH)]:
-            self._kept.drop(f"{stack}/{number}")
+            self._blobs.drop(f"{stack}/{number}")
 
     def last(self, path: Path) -> Step | None:
-        """The last edit, or None when none is kept."""
-        entry = self._kept.get(self._newest(path))
+        """Return the last edit; None if there is none."""
+        entry = self._blobs.get(self._newest(path))
         return Step.from_bytes(entry) if entry is not None else None
 
     def drop(self, path: Path) -> None:
-        """Forget the last edit."""
-        self._kept.drop(self._newest(path))
+        """Remove the last edit."""
+        self._blobs.drop(self._newest(path))
 
     def _newest(self, path: Path) -> str:
         stack = _stack(path)
-        return f"{stack}/{max(self._kept.numbers(stack), default=0)}"
+        return f"{stack}/{max(self._blobs.numbers(stack), default=0)}"
 
 
 def _stack(path: Path) -> str:

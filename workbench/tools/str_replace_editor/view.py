@@ -1,4 +1,4 @@
-"""What the command `view` shows: a file with line numbers, a folder, an image."""
+"""Formats the results of `view` (a file with line numbers, a directory, an image) and of edits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from workbench.files.text_file import Coding, EditorError
 from workbench.text import cut_middle
 from workbench.tools.schema import ImageContent
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.nearest import MAX_SHOWN, number_lines
+from workbench.tools.str_replace_editor.nearest import MAX_CHARS, number_lines
 
 _CONTEXT = 4
 _MAX_ENTRIES = 5_000
 
 
 def image_in(raw: bytes) -> ImageContent | None:
-    """The image the bytes are, or None; raises EditorError for one that is too large to be sent to a model."""
+    """Return the bytes as an image; None if they are none. Raises EditorError for an image above the size limit."""
     kind = kind_of(raw[:HEAD])
     if kind is None:
         return None
@@ -29,7 +29,7 @@ def image_in(raw: bytes) -> ImageContent | None:
 
 
 def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | None) -> str:
-    """The file as `cat -n` prints it, or the lines of the range."""
+    """Return the file, or the lines of the range, as `cat -n` prints them. Raises EditorError for a wrong range."""
     lines = split_lines(text)
     first, last = _checked_range(view_range, len(lines)) if view_range is not None else (1, len(lines))
     body = number_lines(lines[first - 1 : last], first) if lines else "(the file is empty)"
@@ -37,12 +37,12 @@ def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | 
 
 
 def show_change(edited: Edited) -> str:
-    """What an edit made, with four lines around it, numbered."""
+    """Return the changed part with line numbers and four lines of context."""
     return f"Here's the result of running `cat -n` on the changed part:\n{_around(edited)}\n"
 
 
 def _around(edited: Edited) -> str:
-    """Looks at no more of the text than it shows."""
+    """Return the numbered lines; reads only the part of the text that it returns, and counts the lines before it."""
     text = edited.text
     start = text.rfind("\n", 0, edited.start) + 1
     stop = max(edited.stop - 1, start)
@@ -58,25 +58,25 @@ def _around(edited: Edited) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their newline; a newline at the end begins no further line."""
+    """Return the lines without newlines; a final newline starts no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def _checked_range(view_range: Sequence[int], count: int) -> tuple[int, int]:
-    said = f"`view_range` is {list(view_range)}"
+    argument = f"`view_range` is {list(view_range)}"
     if len(view_range) != 2:
-        raise EditorError(f"{said}, but it must be two numbers: [first, last].")
+        raise EditorError(f"{argument}, but it must be two numbers: [first, last].")
     first, last = view_range
     if not 1 <= first <= max(count, 1):
-        raise EditorError(f"{said}, but the file has {count} lines: the first must be from 1 to {max(count, 1)}.")
+        raise EditorError(f"{argument}, but the file has {count} lines: the first must be from 1 to {max(count, 1)}.")
     if last != -1 and last < first:
-        raise EditorError(f"{said}: the last line is before the first one. Use -1 for the end of the file.")
+        raise EditorError(f"{argument}: the last line is before the first one. Use -1 for the end of the file.")
     return first, count if last == -1 else min(last, count)
 
 
 def _notes(text: str, coding: Coding) -> str:
-    """What an editor of this file should know and cannot see."""
+    """Return a line about invisible properties: encoding, line ends, missing final newline; empty if all are usual."""
     crlf, newlines = text.count("\r\n"), text.count("\n")
     notes = [f"encoding {coding.encoding}"] if coding.encoding != "utf-8" else []
     if crlf:
@@ -86,26 +86,26 @@ def _notes(text: str, coding: Coding) -> str:
     return f"[{', '.join(notes)}; edits keep that]\n" if notes else ""
 
 
-def show_folder(path: Path, shown: str) -> str:
-    """Files and folders two levels deep without the hidden ones, and how many those are at the top."""
+def show_directory(path: Path, display_path: str) -> str:
+    """Return the entries two levels deep without hidden ones, and the number of hidden ones at the top level."""
     rows = list(_entries(path, 2))
     hidden = sum(entry.name.startswith(".") for entry in path.iterdir())
     text = "\n".join(rows[:_MAX_ENTRIES]) or "(nothing)"
     more = f"\n[{len(rows) - _MAX_ENTRIES} more left out]" if len(rows) > _MAX_ENTRIES else ""
-    said = f"\n[{hidden} hidden {'entry is' if hidden == 1 else 'entries are'} not shown]" if hidden else ""
-    return f"Files and folders in {shown}, two levels deep:\n{cut_middle(text, MAX_SHOWN)}{more}{said}\n"
+    hidden_note = f"\n[{hidden} hidden {'entry is' if hidden == 1 else 'entries are'} not shown]" if hidden else ""
+    return f"Files and folders in {display_path}, two levels deep:\n{cut_middle(text, MAX_CHARS)}{more}{hidden_note}\n"
 
 
-def _entries(folder: Path, levels: int, indent: str = "") -> Iterator[str]:
+def _entries(directory: Path, levels: int, indent: str = "") -> Iterator[str]:
     try:
-        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError as error:
         yield f"{indent}({error.strerror})"
         return
-    for entry in found:
+    for entry in entries:
         if entry.name.startswith("."):
             continue
-        is_folder = entry.is_dir(follow_symlinks=False)
-        yield f"{indent}{entry.name}{'/' if is_folder else ''}"
-        if is_folder and levels > 1:
+        is_directory = entry.is_dir(follow_symlinks=False)
+        yield f"{indent}{entry.name}{'/' if is_directory else ''}"
+        if is_directory and levels > 1:
             yield from _entries(Path(entry.path), levels - 1, indent + "  ")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from workbench.tools.blob_store import Kept
+from workbench.tools.blob_store import BlobStore
 
 Kind: TypeAlias = Literal["html", "pdf", "text"]
 
@@ -109,7 +109,7 @@ class Shelf:
     """The documents of one session; one that cannot be kept or read back is fetched again."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._kept = Kept(folder)
+        self._kept = BlobStore(folder)
 
     def put(self, url: str, part: str, document: Document) -> None:
         """Keep what was found under that address."""

@@ -81,12 +81,12 @@ class FileIndex:
 
     def _list(self) -> Iterator[list[str]]:
         """List the files anew; the first time, yield the list now and then while it grows."""
-        from workbench.tools.glob.walk import files_below
+        from workbench.tools.glob.walk import list_files
 
         is_first = self._listed_at is None
         found: list[str] = []
         with suppress(OSError):
-            for path in files_below(self._folder, self._stop, hidden=True):
+            for path in list_files(self._folder, self._stop, hidden=True):
                 found.append(path)
                 if is_first and len(found) % _BATCH == 0:
                     yield found
