@@ -40,7 +40,7 @@ def told(d: Desk) -> list[str]:
 def test_a_question_waits_in_every_mode_and_its_answer_is_the_result(asking, mode):
     d = asking(calls(ASK), says("ok"), mode=mode)
     assert d.session.phase == "deciding"
-    assert d.session.question.asks_person
+    assert d.session.question.asks_user
     assert d.kinds()[-1] == "action_assessed"
     assert not d.log()[-1].needs_decision
     answer(d, "  blue ")
@@ -157,6 +157,6 @@ def test_a_question_that_cannot_be_shown_is_an_error_for_the_model(asking, argum
 
 def test_options_written_as_text_are_a_list(asking):
     d = asking(calls(("ask_human", {"question": "?", "options": '["a", "b"]'})), says("ok"))
-    assert d.session.question.asks_person
+    assert d.session.question.asks_user
     answer(d, "b")
     assert told(d) == ["b"]

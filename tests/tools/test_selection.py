@@ -247,7 +247,10 @@ def test_a_tool_that_is_off_is_not_even_loaded(place):
         ("def tool(conv_state): raise OSError('no\\nnet')", "OSError: no"),
         (GREET.replace('name="greet"', 'name="execute_bash"'), "another tool's name"),
         (GREET.replace('name="greet"', 'name="two words"'), "or none"),
-        (GREET + "tool = ToolDefinition(name='greet', description='', action_type=Greet)", "NotImplementedError"),
+        (
+            GREET + "tool = ToolDefinition(name='greet', description='', action_type=Greet)",
+            "The tool 'greet' has no executor",
+        ),
         (GREET + "Greet.to_mcp_schema = classmethod(lambda cls: {'properties': {'x': {1, 2}}})", "TypeError"),
     ],
 )

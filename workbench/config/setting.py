@@ -7,6 +7,7 @@ library.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from workbench.errors import UsageError
@@ -21,7 +22,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 
-class Kind:
+class Kind(ABC):
     """A kind of value. `check` takes a value of the file, the environment or a flag, `parse` the text of the form."""
 
     is_table = False
@@ -29,9 +30,9 @@ class Kind:
     choices: Sequence[tuple[str, str]] = ()
     """The allowed values, each with a short explanation; empty if the values are not listed."""
 
+    @abstractmethod
     def check(self, name: str, value: Any) -> Any:
         """Return the value converted to its type. Raises UsageError that names the setting and what it expects."""
-        raise NotImplementedError
 
     def parse(self, name: str, text: str) -> Any:
         """Return the value, as the file contains it, of text typed into the form. Raises UsageError if it is wrong."""

@@ -122,15 +122,15 @@ class Narrator:
             self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
             return
         for number, (action, agent) in enumerate(questions, 1):
-            risk = action.assessed.risk if action.assessed is not None and not action.asks_person else ""
-            what = "" if action.asks_person else f"  {_what(action.proposed)}"
+            risk = action.assessed.risk if action.assessed is not None and not action.asks_user else ""
+            what = "" if action.asks_user else f"  {_what(action.proposed)}"
             self._say(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
             self._why(action)
         self._say(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
         """Return one line that says who asks what; a question that the agent asks is written in full before."""
-        if not action.asks_person:
+        if not action.asks_user:
             return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
         self._ask(action.proposed)
         return f"the {f'sub-agent {agent}' if agent else 'agent'} asks you something."
@@ -138,7 +138,7 @@ class Narrator:
     def _why(self, action: OpenAction) -> None:
         """Write why an action needs approval: its risk with the reasons, and the rule or mode."""
         found = action.assessed
-        if found is None or action.asks_person:
+        if found is None or action.asks_user:
             return
         parts = [part.reason for part in found.segments if part.risk == found.risk]
         why = first_line("; ".join(dict.fromkeys((*found.reasons, *parts))), 300)

@@ -70,7 +70,7 @@ class OpenAction:
     @property
     def is_waiting(self) -> bool:
         """Whether the user has to decide or to answer."""
-        return bool(self.assessed and (self.assessed.needs_decision or self.asks_person) and self.decided is None)
+        return bool(self.assessed and (self.assessed.needs_decision or self.asks_user) and self.decided is None)
 
     @property
     def waits_below(self) -> bool:
@@ -78,7 +78,7 @@ class OpenAction:
         return self.sub_agent is not None and bool(self.sub_agent.questions)
 
     @property
-    def asks_person(self) -> bool:
+    def asks_user(self) -> bool:
         """Whether it is a question to the user, to be settled by their answer."""
         return self.assessed is not None and self.assessed.needs_answer
 

@@ -1,4 +1,4 @@
-"""The tools an agent works with, and what a third-party tool needs; names load on first use.
+"""The tools of an agent, and the interface for third-party tools; names load on first use.
 
 A tool runs in plain Python, without a session, an engine or a screen. It takes the arguments that a model sends and
 returns an observation; errors are observations too:
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from workbench.tools.tool import ToolDefinition as ToolDefinition
     from workbench.tools.web_read.definition import WebReadTool as WebReadTool
 
-_PLACES = {
+_MODULES = {
     "arguments": ("ArgumentError",),
     "ask_human.definition": ("AskHumanTool",),
     "browser.definition": ("BrowserTool",),
@@ -117,14 +117,14 @@ _PLACES = {
     "tool": ("ToolAnnotations", "ToolBase", "ToolDefinition"),
     "web_read.definition": ("WebReadTool",),
 }
-_PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACE_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_PLACE_OF[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACE_OF})
+    return sorted({*globals(), *_MODULE_OF})

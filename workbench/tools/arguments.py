@@ -20,7 +20,7 @@ MAX_BYTES = 20_000_000
 """Limit of all arguments of one call together."""
 MAX_DEPTH = 60
 _EXTRAS = ("security_risk", "summary")
-_SHOWN = 5
+_MOST_ERRORS = 5
 
 
 class ArgumentError(ValueError):
@@ -36,11 +36,11 @@ def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any])
         )
     check_size(arguments)
     names = _names(action_type)
-    given = {name: value for name, value in arguments.items() if name in names or name not in _EXTRAS}
+    own = {name: value for name, value in arguments.items() if name in names or name not in _EXTRAS}
     try:
-        return action_type.model_validate(given)
+        return action_type.model_validate(own)
     except ValidationError as error:
-        adapted = _adapted(action_type, given, error)
+        adapted = _adapted(action_type, own, error)
     try:
         return action_type.model_validate(adapted)
     except ValidationError as error:
@@ -80,10 +80,10 @@ def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]
         yield from part
 
 
-def _adapted(action_type: type[Action], given: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+def _adapted(action_type: type[Action], arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
     """Return the arguments with common mistakes corrected: lists and objects as JSON text, null for an omitted
     value."""
-    adapted = dict(given)
+    adapted = dict(arguments)
     names = _names(action_type)
     for detail in error.errors(include_url=False, include_context=False):
         field = detail["loc"][0] if detail["loc"] else None
@@ -109,9 +109,9 @@ def _decoded(text: str) -> Any:
 
 def _explain(action_type: type[Action], error: ValidationError) -> str:
     details = error.errors(include_url=False, include_context=False)
-    told = list(dict.fromkeys(_one(action_type, detail) for detail in details))
-    more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return f"{'; '.join(told[:_SHOWN])}{more}. {_allowed(action_type)}"
+    messages = list(dict.fromkeys(_one(action_type, detail) for detail in details))
+    more = f" and {len(messages) - _MOST_ERRORS} more" if len(messages) > _MOST_ERRORS else ""
+    return f"{'; '.join(messages[:_MOST_ERRORS])}{more}. {_allowed(action_type)}"
 
 
 def _one(action_type: type[Action], detail: ErrorDetails) -> str:
@@ -127,12 +127,12 @@ def _one(action_type: type[Action], detail: ErrorDetails) -> str:
     return f"`{where}` {_verdict(message, detail['input'])}" if where else message
 
 
-def _verdict(message: str, given: object) -> str:
-    if isinstance(given, dict | list):
+def _verdict(message: str, value: object) -> str:
+    if isinstance(value, dict | list):
         return f"is wrong: {message}"
-    shown = visible(repr(given)[:60], lines=False)
-    near = nearest(str(given)[:60], _quoted(message)) if isinstance(given, str) else ""
-    return f"is {shown}: {message}" + (f" (did you mean '{near}'?)" if near else "")
+    excerpt = visible(repr(value)[:60], lines=False)
+    near = nearest(str(value)[:60], _quoted(message)) if isinstance(value, str) else ""
+    return f"is {excerpt}: {message}" + (f" (did you mean '{near}'?)" if near else "")
 
 
 def _quoted(message: str) -> list[str]:

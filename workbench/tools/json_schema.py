@@ -1,6 +1,8 @@
-"""JSON schemas made plain: what models get to read of a tool's parameters, and words for it in error messages.
+"""Simplification of JSON schemas for models, and descriptions of types for error messages.
 
-References are put in place, "or null" of what may be left out goes, titles go; everything a model can use stays.
+References are inlined; titles, and null as a value of optional properties, are removed. Schemas of objects that are
+composed with allOf, anyOf and oneOf become one list of properties, which accepts whatever the parts accept and, where
+their rules cannot be combined, a little more.
 """
 
 from __future__ import annotations
@@ -17,39 +19,39 @@ _UNIONS = ("anyOf", "oneOf")
 
 
 def is_object(node: Any) -> bool:
-    """Whether the schema speaks of an object."""
+    """Return whether the schema describes an object."""
     return isinstance(node, dict) and (node.get("type") == "object" or isinstance(node.get("properties"), dict))
 
 
 def all_of(parts: Iterable[Any]) -> Node:
-    """One schema for what fits all parts."""
+    """Return one schema for values that are valid against all parts."""
     return reduce(_both, (part for part in parts if isinstance(part, dict)), {})
 
 
 def flat_object(node: Node) -> Node:
-    """One object schema without allOf, anyOf and oneOf at its top: every property of every branch is there."""
-    made = {name: value for name, value in node.items() if name not in ("allOf", *_UNIONS)}
+    """Return one object schema with the properties of all branches of allOf, anyOf and oneOf."""
+    merged = {name: value for name, value in node.items() if name not in ("allOf", *_UNIONS)}
     for branch in _branches(node, "allOf"):
-        made = _both(made, flat_object(branch))
+        merged = _both(merged, flat_object(branch))
     for union in _UNIONS:
         if branches := [flat_object(branch) for branch in _branches(node, union)]:
-            made = _both(made, _any_of(branches))
-    return made
+            merged = _both(merged, _any_of(branches))
+    return merged
 
 
 def _branches(node: Node, name: str) -> list[Node]:
-    found = node.get(name)
-    return [branch for branch in found if isinstance(branch, dict)] if isinstance(found, list) else []
+    branches = node.get(name)
+    return [branch for branch in branches if isinstance(branch, dict)] if isinstance(branches, list) else []
 
 
 def _any_of(branches: list[Node]) -> Node:
-    """All properties of all branches; required is what every branch requires, closed is what every branch closes."""
-    made: Node = {}
+    """Return the properties of all branches; required and closed is only what every branch requires and closes."""
+    properties: Node = {}
     for branch in branches:
         for name, part in _properties(branch).items():
-            made[name] = part if made.get(name, part) == part else _either(made[name], part)
+            properties[name] = part if properties.get(name, part) == part else _either(properties[name], part)
     required = [name for name in _required(branches[0]) if all(name in _required(branch) for branch in branches)]
-    merged: Node = {"properties": made} if made else {}
+    merged: Node = {"properties": properties} if properties else {}
     merged |= {"required": required} if required else {}
     if any(branch.get("additionalProperties", False) for branch in branches):
         merged["additionalProperties"] = True
@@ -57,31 +59,31 @@ def _any_of(branches: list[Node]) -> Node:
 
 
 def _either(one: Any, other: Any) -> Node:
-    known = one["anyOf"] if isinstance(one, dict) and set(one) == {"anyOf"} else [one]
-    return {"anyOf": known if other in known else [*known, other]}
+    branches = one["anyOf"] if isinstance(one, dict) and set(one) == {"anyOf"} else [one]
+    return {"anyOf": branches if other in branches else [*branches, other]}
 
 
 def _properties(node: Node) -> Node:
-    found = node.get("properties")
-    return found if isinstance(found, dict) else {}
+    properties = node.get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _required(node: Node) -> list[str]:
-    found = node.get("required")
-    return found if isinstance(found, list) else []
+    required = node.get("required")
+    return required if isinstance(required, list) else []
 
 
 def _both(one: Node, other: Node) -> Node:
-    made = {**one, **other}
+    merged = {**one, **other}
     for name in one.keys() & other.keys():
-        made[name] = _same_word(name, one[name], other[name])
+        merged[name] = _same_word(name, one[name], other[name])
     if one.get("additionalProperties") is False and _properties(other):
-        del made["additionalProperties"]  # closed for its own part; the whole has the other's properties too
-    return made
+        del merged["additionalProperties"]  # `one` is closed only for its own properties
+    return merged
 
 
 def _same_word(name: str, one: Any, other: Any) -> Any:
-    """The value of a keyword that both parts have."""
+    """Return the combined value of a keyword that both parts have."""
     if name == "properties" and isinstance(one, dict) and isinstance(other, dict):
         shared = {key: _fitting(one[key], other[key]) for key in one.keys() & other.keys()}
         return {**one, **other, **shared}
@@ -106,7 +108,7 @@ def _is_number(value: Any) -> bool:
 
 _DROPPED = {"title", "$defs", "definitions", "$schema", "$id", "$comment", "discriminator"}
 _BY_NAME = {"properties", "patternProperties", "dependentSchemas"}
-"""Keywords whose value maps names (not keywords) to schemas."""
+"""Keywords whose value maps names, not keywords, to schemas."""
 _SINGLE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else")
 _LISTS = (*_UNIONS, "allOf", "prefixItems")
 _MAX_NODES = 5_000
@@ -114,44 +116,44 @@ _MAX_DEPTH = 40
 
 
 def inlined(schema: dict[str, Any], *, keep_null: bool = False) -> dict[str, Any]:
-    """The schema without references; one that leads back into itself ends in a plain object there.
+    """Return the schema without references; a recursive reference becomes a plain object.
 
-    A property that may be left out loses "or null", unless `keep_null`: null says the same as leaving it out.
+    Optional properties lose the type null, which means the same as omitting them, unless `keep_null` is set.
     """
     return _Inliner(schema, keep_null).plain(schema, (), 0)
 
 
 def for_models(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object as every provider takes it: one list of properties at the top, others are refused."""
-    made = {"type": "object", **flat_object(inlined(schema))}
-    made.setdefault("properties", {})
-    if not made.get("patternProperties"):
-        made.setdefault("additionalProperties", False)
-    return made
+    """Return the schema of an object in the form that every provider accepts: one closed list of properties."""
+    whole = {"type": "object", **flat_object(inlined(schema))}
+    whole.setdefault("properties", {})
+    if not whole.get("patternProperties"):
+        whole.setdefault("additionalProperties", False)
+    return whole
 
 
 def copied(value: Any) -> Any:
-    """A copy of plain JSON data that shares nothing; many times faster than `deepcopy`."""
+    """Return a deep copy of plain JSON data; many times faster than `deepcopy`."""
     if isinstance(value, dict):
         return {name: copied(part) for name, part in value.items()}
     return [copied(part) for part in value] if isinstance(value, list) else value
 
 
 def without_defaults(schema: Any) -> Any:
-    """A copy as Gemini takes it: no `default`, and no string format but enum and date-time."""
+    """Return a copy that Gemini accepts: no `default`, and no string formats but enum and date-time."""
     if isinstance(schema, list):
         return [without_defaults(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {}
+    result = {}
     for name, value in schema.items():
         if name in _BY_NAME and isinstance(value, dict):
-            made[name] = {key: without_defaults(part) for key, part in value.items()}
+            result[name] = {key: without_defaults(part) for key, part in value.items()}
         elif name in ("enum", "const", "examples"):
-            made[name] = copied(value)
+            result[name] = copied(value)
         elif name != "default" and not _is_odd_format(name, value, schema):
-            made[name] = without_defaults(value)
-    return made
+            result[name] = without_defaults(value)
+    return result
 
 
 def _is_odd_format(name: str, value: Any, schema: dict[str, Any]) -> bool:
@@ -160,25 +162,25 @@ def _is_odd_format(name: str, value: Any, schema: dict[str, Any]) -> bool:
 
 
 def resolve(root: dict[str, Any], reference: str) -> Any:
-    """What a reference inside the document (`#/…`) points at; None where it points at nothing."""
+    """Return the target of a reference inside the document (`#/…`); None if there is none."""
     if not reference.startswith("#"):
         return None
-    found: Any = root
+    node: Any = root
     for step in reference.lstrip("#").strip("/").split("/"):
         name = step.replace("~1", "/").replace("~0", "~")
         if not name:
             continue
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
-        elif isinstance(found, dict) and name in found:
-            found = found[name]
+        if isinstance(node, list) and name.isdigit() and int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict) and name in node:
+            node = node[name]
         else:
             return None
-    return found
+    return node
 
 
 class _Inliner:
-    """One pass over one document; counts what it made, so that references cannot multiply without end."""
+    """Inlines the references of one document; limits the number of nodes, so that they cannot multiply endlessly."""
 
     def __init__(self, root: dict[str, Any], keep_null: bool) -> None:
         self._root = root
@@ -191,14 +193,14 @@ class _Inliner:
             return {}
         if isinstance(node.get("$ref"), str):
             return self._reference(node, opened, depth)
-        made = {
+        result = {
             name: self._value(node, name, value, opened, depth + 1)
             for name, value in node.items()
             if name not in _DROPPED
         }
         for union in (*_UNIONS, "allOf"):
-            made = _collapsed(made, union)
-        return made
+            result = _collapsed(result, union)
+        return result
 
     def _reference(self, node: dict[str, Any], opened: tuple[str, ...], depth: int) -> dict[str, Any]:
         reference = node["$ref"]
@@ -222,51 +224,51 @@ class _Inliner:
         return value
 
     def _property(self, part: Any, is_required: bool, opened: tuple[str, ...], depth: int) -> Any:
-        made = self._schema(part, opened, depth)
-        return made if is_required or self._keep_null or not isinstance(made, dict) else _without_null(made)
+        plain = self._schema(part, opened, depth)
+        return plain if is_required or self._keep_null or not isinstance(plain, dict) else _without_null(plain)
 
     def _schema(self, value: Any, opened: tuple[str, ...], depth: int) -> Any:
         return self.plain(value, opened, depth) if isinstance(value, dict) else value
 
 
 def _end_of(target: dict[str, Any]) -> dict[str, Any]:
-    """What stands for a schema where it would begin again: its kind, with everything allowed in it."""
+    """Return the replacement of a recursive schema: its type, without any restriction."""
     kind = {"type": target["type"]} if "type" in target else {"type": "object"} if is_object(target) else {}
     return {**kind, **{name: target[name] for name in ("description",) if name in target}}
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    made = dict(node)
-    if made.get("default", ...) is None:
-        del made["default"]
-    if isinstance(made.get("type"), list):
-        kinds = [kind for kind in made["type"] if kind != "null"] or ["null"]
-        made["type"] = kinds[0] if len(kinds) == 1 else kinds
-    if isinstance(made.get("enum"), list) and len(made["enum"]) > 1:
-        made["enum"] = [value for value in made["enum"] if value is not None]
+    result = dict(node)
+    if result.get("default", ...) is None:
+        del result["default"]
+    if isinstance(result.get("type"), list):
+        kinds = [kind for kind in result["type"] if kind != "null"] or ["null"]
+        result["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if isinstance(result.get("enum"), list) and len(result["enum"]) > 1:
+        result["enum"] = [value for value in result["enum"] if value is not None]
     for union in _UNIONS:
-        branches = [part for part in made.get(union) or () if part != {"type": "null"}]
+        branches = [part for part in result.get(union) or () if part != {"type": "null"}]
         if branches:
-            made = _collapsed({**made, union: branches}, union)
-    return made
+            result = _collapsed({**result, union: branches}, union)
+    return result
 
 
 def _collapsed(node: dict[str, Any], union: str) -> dict[str, Any]:
-    """A union with one branch left: the branch takes its place, unless both speak about the same."""
+    """Return a node whose union has one branch with that branch inlined, unless their keywords conflict."""
     branches = node.get(union)
     if not isinstance(branches, list) or len(branches) != 1 or not isinstance(branches[0], dict):
         return node
     beside = {name: value for name, value in node.items() if name != union}
     if any(name not in ("description", "default") for name in beside.keys() & branches[0].keys()):
         return node
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in node.items():
-        made.update(branches[0] if name == union else {name: value})
-    return {**made, **beside}
+        result.update(branches[0] if name == union else {name: value})
+    return {**result, **beside}
 
 
 def describe_type(schema: Any) -> str:
-    """A few words for what the schema accepts, as they stand in an error message."""
+    """Return a short description of the values that the schema accepts, for error messages."""
     if not isinstance(schema, dict):
         return "anything"
     if isinstance(schema.get("enum"), list):
@@ -289,5 +291,5 @@ def _describe_kind(schema: dict[str, Any], kind: Any) -> str:
 
 
 def _limits(schema: dict[str, Any]) -> str:
-    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    return "".join(f" {sign} {schema[name]}" for name, sign in signs.items() if name in schema)
+    symbols = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    return "".join(f" {symbol} {schema[name]}" for name, symbol in symbols.items() if name in schema)

@@ -1,4 +1,4 @@
-"""What is known of a built-in tool without loading its code.
+"""Manifests: the properties of built-in tools that are available without loading their code.
 
 Each package in `workbench/tools` that is a tool has a `MANIFEST`. Front ends and the rules read it by the name of the
 tool; definition and executor load when a session opens the tool.
@@ -29,7 +29,7 @@ ToolKind: TypeAlias = Literal[
     "condensing",
     "other",
 ]
-"""What a tool does, for whoever treats some tools in a special way. Only built-in tools have another kind than "other":
+"""What a tool does, for code that treats some tools specially. Only built-in tools have a kind other than "other":
 a kind decides how much a call is trusted."""
 
 BUILTIN_TOOLS: Final = (
@@ -46,7 +46,7 @@ BUILTIN_TOOLS: Final = (
     "request_condensation",
     "finish",
 )
-"""On unless the settings say otherwise, in the order in which models are shown them."""
+"""Tools that are on by default, in the order in which models see them."""
 OPTIONAL_TOOLS: Final = (
     "openapi",
     "python_execute",
@@ -57,18 +57,18 @@ OPTIONAL_TOOLS: Final = (
 )
 ALL_TOOLS: Final = frozenset((*BUILTIN_TOOLS, *OPTIONAL_TOOLS))
 GENERIC: Final = Presentation()
-"""How a tool is shown that does not say: by its name and its arguments."""
+"""The default presentation of a tool: its name and its arguments."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A built-in tool: where its class is (`module:Class` below its package), its kind and its looks."""
+    """A built-in tool: the location of its class (`module:Class` in its package), its kind and its presentation."""
 
     definition: str
     kind: ToolKind = "other"
     presentation: Presentation = GENERIC
     variant: Callable[[Mapping[str, Any]], Presentation] | None = None
-    """The presentation of a call with these arguments, where that depends on them; total, a model wrote them."""
+    """Returns the presentation of a call if it depends on the arguments; must never fail, as a model wrote them."""
 
 
 @cache
@@ -87,7 +87,7 @@ def kind_of(name: str) -> ToolKind:
 
 
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
-    """Return how to show a call. A built-in tool looks as its manifest says, whatever was `recorded` with the call."""
+    """Return how to show a call; the manifest of a built-in tool takes precedence over what was `recorded`."""
     manifest = manifest_of(name)
     if manifest is None:
         return recorded or GENERIC

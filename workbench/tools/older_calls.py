@@ -1,5 +1,6 @@
-"""Names and arguments of earlier versions of the tools, and of their relatives in other agents: the one place that
-knows them. `registry` resolves names here, the agent adapts the arguments of a call before they are checked.
+"""Tool names and arguments of earlier versions, and of similar tools of other agents.
+
+`registry` resolves names with it; the agent adapts the arguments of a call before they are validated.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ OLDER_NAMES: dict[str, str] = {
     "str_replace_based_edit_tool": "str_replace_editor",
     "terminate": "finish",
 }
-"""Name -> the tool's own name."""
+"""The tool's own name by older name."""
 
 OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "execute_bash": {"cmd": "command", "restart": "reset", "timeout_seconds": "timeout"},
@@ -41,38 +42,38 @@ OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "web_read": {"link": "url"},
     "delegate": {"agent_name": "agent", "task": "inputs"},
 }
-"""Tool -> older parameter -> the parameter of today."""
+"""Current parameter by tool and older parameter."""
 
 _OUTCOMES = {"success": "true", "failure": "false", "failed": "false", "partial_success": "partial"}
 
 
-def adapted(tool: str, arguments: Arguments, known: Collection[str]) -> Arguments:
-    """The arguments as the tool takes them today; what is among its `known` parameters is never renamed or lost."""
-    renamed = _renamed(arguments, OLDER_ARGUMENTS.get(tool, {}), known)
+def adapted(tool: str, arguments: Arguments, parameters: Collection[str]) -> Arguments:
+    """Return the arguments with current names and values; the tool's own `parameters` are never renamed or lost."""
+    renamed = _renamed(arguments, OLDER_ARGUMENTS.get(tool, {}), parameters)
     shape = _SHAPES.get(tool)
     return shape(renamed) if shape else renamed
 
 
-def _renamed(arguments: Arguments, older: dict[str, str], known: Collection[str]) -> Arguments:
+def _renamed(arguments: Arguments, older: dict[str, str], parameters: Collection[str]) -> Arguments:
     if arguments.keys().isdisjoint(older):
         return arguments
     taken = set(arguments)
     renamed: Arguments = {}
     for name, value in arguments.items():
         today = older.get(name, name)
-        is_older = name not in known and today in known and today not in taken
+        is_older = name not in parameters and today in parameters and today not in taken
         renamed[today if is_older else name] = value
         taken.add(today if is_older else name)
     return renamed
 
 
 def _shell(arguments: Arguments) -> Arguments:
-    """A restart once came without a command."""
+    """Add an empty command to a reset, which had none in earlier versions."""
     return {"command": "", **arguments} if arguments.get("reset") in (True, "true") else arguments
 
 
 def _finished(arguments: Arguments) -> Arguments:
-    """Once there was an outcome and no message, or a message among outputs."""
+    """Convert an outcome without a message, or a message among outputs, of earlier versions."""
     shaped = dict(arguments)
     outputs = shaped.get("outputs")
     if isinstance(outputs, dict) and isinstance(outputs.get("content"), str) and "message" not in shaped:

@@ -1,6 +1,6 @@
-"""A person's own tools: announced by installed packages, or kept by a trusted folder in `.ohw/tools`; for `selection`.
+"""Tools of the user: from entry points of installed packages, or from `.ohw/tools` of a trusted directory.
 
-Nothing of a tool runs before `load` is called, and nothing of an untrusted folder is even read.
+No code of a tool runs before `load` is called, and no file of an untrusted directory is read.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from types import ModuleType
 
 from workbench.tools.registry import resolve_alias
-from workbench.tools.trust import is_trusted, left_out
+from workbench.tools.trust import is_trusted, untrusted_notices
 
 GROUP = "workbench.tools"
-FOLDER = ".ohw/tools"
+DIRECTORY = ".ohw/tools"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""What every provider takes as the name of a tool."""
+"""Names that every provider accepts."""
 
 
 @dataclass(frozen=True)
 class OwnTool:
-    """A tool found by name; `load` gives the instance, class or factory, or raises whatever its code raises."""
+    """A tool by name; `load` returns its instance, class or factory, or raises any exception of its code."""
 
     name: str
     source: str
@@ -33,50 +33,50 @@ class OwnTool:
 
 
 def is_name(name: str) -> bool:
-    """Whether providers take the name for a tool."""
+    """Return whether every provider accepts the name for a tool."""
     return _NAME.fullmatch(name) is not None
 
 
 def find_own(
     workspace: Path, trusted: Iterable[str], settings_file: Path, taken: Iterable[str]
 ) -> tuple[list[OwnTool], list[str]]:
-    """All of them, and a line for each that cannot be offered; names in `taken` belong to others."""
+    """Return all tools of the user, and a line for each that cannot be offered; names in `taken` are not free."""
     trusted = tuple(trusted)
-    files, notices = tool_files(workspace), left_out(workspace, trusted)
+    files, notices = tool_files(workspace), untrusted_notices(workspace, trusted)
     is_free = is_trusted(workspace, trusted) if files else True
     if not is_free:
         line = f"trusted = [{json.dumps(str(workspace))}]"
         notices.append(
-            f"the tools in {workspace / FOLDER} are left out: the folder is not trusted. `ohw` in it asks whether "
+            f"the tools in {workspace / DIRECTORY} are left out: the folder is not trusted. `ohw` in it asks whether "
             f"to trust it; or write {line} into {settings_file}, above the tables"
         )
-    found: dict[str, OwnTool] = {}
+    tools: dict[str, OwnTool] = {}
     names = set(taken)
-    for own in (*announced(), *(in_folder(workspace) if is_free else ())):
+    for own in (*announced(), *(tools_in_workspace(workspace) if is_free else ())):
         if own.name in names or resolve_alias(own.name) != own.name or not is_name(own.name):
             why = "that is no name for a tool" if not is_name(own.name) else "the name belongs to another tool"
             notices.append(f"the tool {own.name} of {own.source} is left out: {why}")
             continue
-        found[own.name] = own
+        tools[own.name] = own
         names.add(own.name)
-    return list(found.values()), notices
+    return list(tools.values()), notices
 
 
 def announced() -> list[OwnTool]:
-    """What installed packages announce under the entry point group, by name."""
-    found = [OwnTool(entry.name, _package(entry), entry.load) for entry in entry_points(group=GROUP)]
-    return sorted(found, key=lambda own: own.name)
+    """Return the tools that installed packages announce as entry points, ordered by name."""
+    tools = [OwnTool(entry.name, _package(entry), entry.load) for entry in entry_points(group=GROUP)]
+    return sorted(tools, key=lambda own: own.name)
 
 
-def in_folder(workspace: Path) -> list[OwnTool]:
-    """One tool a file, named after it; files that begin with `_` are none."""
+def tools_in_workspace(workspace: Path) -> list[OwnTool]:
+    """Return one tool per file, named after it; files that begin with `_` are skipped."""
     return [OwnTool(path.stem, str(path), _loader(path)) for path in tool_files(workspace)]
 
 
 def tool_files(workspace: Path) -> Sequence[Path]:
-    """The files that would be loaded if the folder were trusted."""
+    """Return the files that would be loaded if the directory were trusted."""
     try:
-        return sorted(path for path in (workspace / FOLDER).glob("*.py") if not path.name.startswith("_"))
+        return sorted(path for path in (workspace / DIRECTORY).glob("*.py") if not path.name.startswith("_"))
     except OSError:
         return ()
 
@@ -90,9 +90,9 @@ def _loader(path: Path) -> Callable[[], object]:
 
 
 def _run(path: Path) -> object:
-    """The `tool` of a file; run from its text, so that no compiled copy is left in the person's folder.
+    """Run a file and return its `tool`; runs the source, so that no compiled copy is left in the user's directory.
 
-    Nor of what it imports, now or later: that would be a change of what the person agreed to.
+    Nothing it imports, now or later, is compiled to disk either: that would change what the user agreed to.
     """
     sys.dont_write_bytecode = True
     module = ModuleType(f"ohw_own_tools.{path.stem}")

@@ -1,6 +1,6 @@
-"""Which tools there are by name: the built-in ones from the start, others once they are registered.
+"""The registry of tools by name: built-in ones from the start, others once they are registered.
 
-Specifications (`Tool`) come from settings; `resolve_tool` turns one into tools for a session.
+`resolve_tool` turns a specification (`Tool`) of the settings into tools for a session.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
-"""Called with the conversation state and the parameters by name."""
+"""A function that is called with the conversation state and the parameters by name."""
 Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
 
 _added: dict[str, Registrable] = {}
@@ -26,7 +26,7 @@ _added: dict[str, Registrable] = {}
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool asked for by name, with the parameters of its `create()`."""
+    """The specification of a tool: its name, and the parameters of its `create()`."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -37,12 +37,12 @@ class UnknownTool(UsageError):
 
 
 def resolve_alias(name: str) -> str:
-    """The tool's own name for a name it is also known by; any other name as it is."""
+    """Return the tool's own name for an alias; any other name unchanged."""
     return OLDER_NAMES.get(name, name)
 
 
 def register_tool(name: str, tool: Registrable) -> None:
-    """Make a tool known: an instance, a ToolBase subclass or a factory. Another tool's name must be freed first."""
+    """Register an instance, a ToolBase subclass or a factory. Raises ValueError for an invalid or used name."""
     if not name or name != name.strip():
         raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
     if name in OLDER_NAMES or name in ALL_TOOLS or _added.get(name, tool) is not tool:
@@ -51,22 +51,22 @@ def register_tool(name: str, tool: Registrable) -> None:
 
 
 def unregister_tool(name: str) -> None:
-    """Forget a registered tool; built-in ones stay. Nothing happens where there is none."""
+    """Remove a registered tool, if there is one of that name; built-in tools stay."""
     _added.pop(name, None)
 
 
 def list_registered_tools() -> list[str]:
-    """All names that `resolve_tool` knows, sorted."""
+    """Return the names of all built-in and registered tools, sorted."""
     return sorted({*ALL_TOOLS, *_added})
 
 
 def resolve_tool(spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
-    """The tools the specification stands for, ready to run; raises UnknownTool, or UsageError for wrong parameters."""
+    """Return the tools of a specification, ready to run. Raises UnknownTool, or UsageError for wrong parameters."""
     return make_tools(find_tool(spec.name), spec, conv_state)
 
 
 def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> Sequence[ToolDefinition]:
-    """The same for a tool that is at hand."""
+    """Return the tools of a specification whose tool is already loaded. Raises UsageError for wrong parameters."""
     if isinstance(tool, ToolDefinition):
         if spec.params:
             raise UsageError(f"The tool {spec.name!r} takes no parameters, but was given {', '.join(spec.params)}.")
@@ -79,7 +79,7 @@ def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> 
 
 
 def check_tool(tool: object) -> Registrable:
-    """What may stand for a tool; raises TypeError or NotImplementedError for anything else."""
+    """Return a valid registration. Raises TypeError for other types, MissingExecutor without an executor."""
     if isinstance(tool, ToolDefinition):
         return tool.as_executable()
     if not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):
@@ -88,7 +88,7 @@ def check_tool(tool: object) -> Registrable:
 
 
 def find_tool(name: str) -> Registrable:
-    """What is registered under the name or what it is also known by; raises UnknownTool."""
+    """Return the registration of a name or alias. Raises UnknownTool."""
     name = resolve_alias(name)
     if name in _added:
         return _added[name]
@@ -103,9 +103,9 @@ def find_tool(name: str) -> Registrable:
 
 
 def open_tools(context: ConversationState, names: Sequence[str] = BUILTIN_TOOLS) -> dict[str, ToolDefinition]:
-    """The named tools by their names, ready to run; whoever opens them closes them.
+    """Return the named tools by name, ready to run; the caller closes them.
 
-    A tool's code is imported only when it is among them.
+    The code of other tools is not imported.
     """
     opened: dict[str, ToolDefinition] = {}
     try:

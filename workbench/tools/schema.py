@@ -1,4 +1,4 @@
-"""The typed ends of every tool: an Action goes in, an Observation comes out."""
+"""The types of a tool's input and output, `Action` and `Observation`, and pydantic models from JSON schemas."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_NODES = 2_000
 
 
 def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> type[ModelT]:
-    """A subclass of `base` for an object schema; raises ValueError when the schema describes no object."""
+    """Return a subclass of `base` for an object schema. Raises ValueError for any other or an invalid schema."""
     if not isinstance(schema, dict):
         raise ValueError(f"{name}: the schema must describe an object.")
     try:
@@ -42,7 +42,7 @@ def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> 
 
 
 class _Builder:
-    """Makes the models of one document without references; counts them, so that no document makes too many."""
+    """Creates the models of one schema without references; beyond a number of nodes any value is accepted."""
 
     def __init__(self, base: type[BaseModel]) -> None:
         self._base = base
@@ -50,7 +50,7 @@ class _Builder:
         self._nodes = 0
 
     def model(self, name: str, schema: dict[str, Any], depth: int) -> type[BaseModel]:
-        """The model of an object schema."""
+        """Return the model of an object schema."""
         base = self._base if depth == 0 else self._nested
         required = schema.get("required") or ()
         fields: dict[str, Any] = {}
@@ -61,12 +61,12 @@ class _Builder:
         is_open = bool(schema.get("additionalProperties") or schema.get("patternProperties"))
         kind = type(base.__name__, (base,), {"model_config": ConfigDict(extra="allow")}) if is_open else base
         doc = schema.get("description")
-        made: type[BaseModel] = create_model(_class_name(name), __base__=kind, **fields)
-        made.__doc__ = doc if isinstance(doc, str) else None
-        return made
+        model: type[BaseModel] = create_model(_class_name(name), __base__=kind, **fields)
+        model.__doc__ = doc if isinstance(doc, str) else None
+        return model
 
     def kind(self, name: str, schema: Any, depth: int) -> Any:
-        """The Python type for a schema."""
+        """Return the Python type for a schema."""
         self._nodes += 1
         if not isinstance(schema, dict) or not schema or depth > _MAX_DEPTH or self._nodes > _MAX_NODES:
             return Any
@@ -101,7 +101,9 @@ def _field(kind: Any, part: Any, required: bool, alias: str | None) -> tuple[Any
     words = schema.get("description")
     options: dict[str, Any] = {"description": words if isinstance(words, str) else None, "alias": alias}
     if not required:
-        options["default"] = schema.get("default")  # null only where the schema takes it: the other program checks too
+        options["default"] = schema.get(
+            "default"
+        )  # None even if the schema does not allow null: the default is not sent
     return kind, cast(FieldInfo, Field(**options))
 
 
@@ -109,10 +111,10 @@ def _forbids_extra(kind: type) -> bool:
     return issubclass(kind, BaseModel) and kind.model_config.get("extra") == "forbid"
 
 
-def _limited(kind: Any, word: str, schema: dict[str, Any]) -> Any:
-    """The type with the limits of the schema that pydantic checks as JSON Schema means them."""
-    known = _CONSTRAINTS.get(word, {})
-    limits: dict[str, Any] = {ours: schema[key] for key, ours in known.items() if _is_number(schema.get(key))}
+def _limited(kind: Any, kind_name: str, schema: dict[str, Any]) -> Any:
+    """Return the type with the schema's limits that pydantic checks like JSON Schema."""
+    names = _CONSTRAINTS.get(kind_name, {})
+    limits: dict[str, Any] = {ours: schema[key] for key, ours in names.items() if _is_number(schema.get(key))}
     return Annotated[kind, Field(**limits)] if limits else kind
 
 
@@ -138,7 +140,7 @@ def _class_name(name: str) -> str:
 
 
 def _attribute(key: str, base: type[BaseModel], taken: dict[str, Any]) -> str:
-    """A name pydantic takes for the field: the key itself where that works, else a near one (the key is its alias)."""
+    """Return a valid field name: the key itself if possible, else a similar name, for which the key is the alias."""
     name = re.sub(r"\W", "_", key, flags=re.ASCII).lstrip("_") or "field"
     if name[0].isdigit():
         name = f"field_{name}"
@@ -173,31 +175,31 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     foreign_schema: ClassVar[dict[str, Any] | None] = None
-    """What another program sent, where the model was made from that."""
+    """The JSON schema of another program from which the model was created, if any."""
 
     @classmethod
     def to_mcp_schema(cls) -> dict[str, Any]:
-        """The JSON schema as models read it best: no references, no null branches, no titles, all constraints."""
-        foreign = cls.__dict__.get("foreign_schema")  # not of a parent: a subclass may have more fields
+        """Return the JSON schema in simplified form: no references, null branches or titles, but all constraints."""
+        foreign = cls.__dict__.get("foreign_schema")  # not inherited: a subclass may have more fields
         return for_models(cls.model_json_schema() if foreign is None else foreign)
 
     @classmethod
     def from_mcp_schema(cls, name: str, schema: dict[str, Any]) -> type[Self]:
-        """A subclass that accepts what the JSON schema (of another program) describes; raises ValueError."""
-        made = model_from_schema(name, schema, cls)
-        made.foreign_schema = schema
-        return made
+        """Return a subclass for the JSON schema of another program. Raises ValueError if it is not usable."""
+        model = model_from_schema(name, schema, cls)
+        model.foreign_schema = schema
+        return model
 
 
 class Action(Schema):
     """What a tool is asked to do."""
 
     can_read_only: ClassVar[bool] = False
-    """Whether the tool, although it may write, has actions that only read (`reads_only` tells them)."""
+    """Whether a tool that may write has actions that only read, as `reads_only` tells."""
 
     @property
     def reads_only(self) -> bool:
-        """Whether this action of a tool that may write only reads: it is then possible in plan mode."""
+        """Whether this action of a tool that may write only reads, so that plan mode allows it."""
         return False
 
 
@@ -209,15 +211,15 @@ class Observation(Schema):
 
     @classmethod
     def from_text(cls, text: str, *, is_error: bool = False, **fields: Any) -> Self:
-        """An observation with one block of text."""
+        """Return an observation with one block of text."""
         return cls(content=(TextContent(text=text),), is_error=is_error, **fields)
 
     @property
     def text(self) -> str:
-        """All text blocks, one below the other."""
+        """All text blocks, joined by newlines."""
         return "\n".join(part.text for part in self.content if isinstance(part, TextContent))
 
     @property
     def to_llm_content(self) -> Sequence[Content]:
-        """What the model gets to read."""
+        """The content for the model."""
         return self.content

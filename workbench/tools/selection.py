@@ -1,4 +1,4 @@
-"""Which tools are wanted: the set, and over it the lines of `[tools]` in the settings; used by `selection`."""
+"""Selects and opens the tools of a session by `[tools]` in the settings: the set, and a line per tool."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from workbench.tools.registry import (
     make_tools,
     resolve_alias,
 )
-from workbench.tools.tool import ToolBase, ToolDefinition, said
+from workbench.tools.tool import ToolBase, ToolDefinition, error_line
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether a tool is wanted, and why."""
+    """Whether a tool is on, and why."""
 
     name: str
     is_on: bool
@@ -44,7 +44,7 @@ class Choice:
 
 
 def choose(table: Mapping[str, Any], own: Sequence[str] = ()) -> tuple[list[Choice], list[str]]:
-    """A choice for every tool, a line for every name that is none; raises UsageError for one that looks misspelt."""
+    """Return a choice for every tool, and a line for every unknown name. Raises UsageError for a misspelled name."""
     only_reading = table.get("set") == "plan"
     by_default = (*BUILTIN_TOOLS, *own)
     names = dict.fromkeys((*BUILTIN_TOOLS, *list_registered_tools(), *own))
@@ -59,22 +59,22 @@ def choose(table: Mapping[str, Any], own: Sequence[str] = ()) -> tuple[list[Choi
 
 
 def _lines(table: Mapping[str, Any], names: Iterable[str]) -> tuple[dict[str, Any], list[str]]:
-    """The lines of the table by the tools' own names."""
-    found: dict[str, Any] = {}
+    """Return the lines of the table by the tools' own names, and a message for every unknown name."""
+    lines: dict[str, Any] = {}
     unknown = []
     for key, value in table.items():
         name = resolve_alias(key)
         if key == "set":
             continue
-        if name in found:
+        if name in lines:
             raise UsageError(f"tools.{key} says again what to do with {name}; keep one of the lines")
         if name in names:
-            found[name] = value
+            lines[name] = value
         elif near := nearest(name, names, 0.8):
             raise UsageError(f"tools.{key}: there is no such tool; did you mean {near}?")
-        else:  # it may be a tool of another folder
+        else:  # it may be a tool of another workspace
             unknown.append(f"tools.{key}: there is no such tool here")
-    return found, unknown
+    return lines, unknown
 
 
 def _chosen(name: str, line: bool | dict[str, Any]) -> Choice:
@@ -95,30 +95,30 @@ Hints = dict[str, Any]
 
 
 def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, made what their hints say; raises UsageError that begins with the parameter's name."""
-    known, takes_any = settable(tool)
-    made = {}
+    """Return the parameters converted to their type hints. Raises UsageError that starts with a parameter's name."""
+    hints, takes_any = settable(tool)
+    checked = {}
     for name, value in params.items():
-        if name in known:
-            made[name] = _checked(name, value, known[name])
+        if name in hints:
+            checked[name] = _checked(name, value, hints[name])
         elif takes_any:
-            made[name] = value
+            checked[name] = value
         else:
-            raise UsageError(f"{name} is no parameter{_instead(name, known)}")
-    return made
+            raise UsageError(f"{name} is no parameter{_instead(name, hints)}")
+    return checked
 
 
 def settable(tool: object) -> tuple[Hints, bool]:
-    """Names and types of what may be set, and whether any other name is taken too."""
+    """Return names and types of the parameters that may be set, and whether any other name is accepted too."""
     if isinstance(tool, ToolDefinition) or not callable(tool):
         return {}, False
     if not (isinstance(tool, type) and issubclass(tool, ToolBase)):
         return _named(tool, skip=1)
-    known, passes_on = _named(tool.create, skip=1)
+    hints, passes_on = _named(tool.create, skip=1)
     if not (passes_on and issubclass(tool, ToolDefinition)):
-        return known, passes_on
+        return hints, passes_on
     more, takes_any = _named(tool.__init__, skip=1)
-    return {**more, **known}, takes_any
+    return {**more, **hints}, takes_any
 
 
 def _named(function: Callable[..., Any], skip: int) -> tuple[Hints, bool]:
@@ -136,26 +136,26 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     try:
         return TypeAdapter(hint).validate_python(value)
     except ValidationError as error:
-        said = error.errors(include_url=False, include_context=False)[0]["msg"]
-        raise UsageError(f"{name} cannot be {value!r}: {said[:1].lower()}{said[1:]}") from error
-    except PydanticUserError:  # a type that nobody can write into a settings file
+        message = error.errors(include_url=False, include_context=False)[0]["msg"]
+        raise UsageError(f"{name} cannot be {value!r}: {message[:1].lower()}{message[1:]}") from error
+    except PydanticUserError:  # a type that a settings file cannot express
         raise UsageError(f"{name} cannot be set here") from None
 
 
-def _instead(name: str, known: Hints) -> str:
-    near = nearest(name, known)
+def _instead(name: str, hints: Hints) -> str:
+    near = nearest(name, hints)
     if near:
         return f"; did you mean {near}?"
-    return f"; it takes {', '.join(sorted(known))}" if known else "; the tool takes none"
+    return f"; it takes {', '.join(sorted(hints))}" if hints else "; the tool takes none"
 
 
 _PLAN = ("task_tracker",)
-"""In the set "plan" beside the tools that only read."""
+"""Tools in the set "plan" that are not read-only."""
 
 
 @dataclass(frozen=True)
 class ToolState:
-    """A tool by the name it is chosen by: on or off, why, and where it comes from; `tools` is empty when it is off."""
+    """A selected name: on or off, the reason, its source, and its tools, which are empty if it is off."""
 
     name: str
     is_on: bool
@@ -166,34 +166,34 @@ class ToolState:
 
 @dataclass(frozen=True)
 class Selection:
-    """All tools there are; `notices` says in a line each what was left out against the person's wish."""
+    """All tools with their state; `notices` has a line for each that was left out although the user wanted it."""
 
     states: tuple[ToolState, ...]
     notices: tuple[str, ...]
 
     @property
     def tools(self) -> dict[str, ToolDefinition]:
-        """Those that are on, by the names models call them."""
+        """The tools that are on, by the names that models use."""
         return {tool.name: tool for state in self.states for tool in state.tools}
 
     @property
     def names(self) -> set[str]:
-        """The names of all tools there are, also of those that are off."""
+        """The names of all tools, including those that are off."""
         return {*list_registered_tools(), *(state.name for state in self.states), *self.tools}
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The keys that tools were given by the settings, by the variables they come from."""
+        """The keys that tools got from the settings, by the name of their environment variable."""
         executors = [tool.executor for tool in self.tools.values()]
         return {name: key for each in executors for name, key in getattr(each, "secrets", {}).items()}
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all tools."""
         _close(self.tools.values())
 
 
 def select_tools(settings: Settings, file: Path, context: ConversationState) -> Selection:
-    """Open what the settings (of that file) choose; raises UsageError that names the file and the key."""
+    """Open the tools that the settings of a file select. Raises UsageError that names the file and the key."""
     own, notices = find_own(Path(context.workspace), settings.trusted, file, list_registered_tools())
     try:
         choices, unknown = choose(settings.tools, [tool.name for tool in own])
@@ -201,12 +201,14 @@ def select_tools(settings: Settings, file: Path, context: ConversationState) -> 
         states = opener.open_all(choices)
     except UsageError as error:
         raise UsageError(f"{file}: {error}") from error
-    told = getattr(context, "notices", ())
-    return Selection(tuple(states), (*notices, *opener.notices, *told, *(f"{file}: {line}" for line in unknown)))
+    context_notices = getattr(context, "notices", ())
+    return Selection(
+        tuple(states), (*notices, *opener.notices, *context_notices, *(f"{file}: {line}" for line in unknown))
+    )
 
 
 class _Opener:
-    """Opens one tool after the other; keeps what went wrong."""
+    """Opens tools one after the other; collects a notice for each that fails."""
 
     def __init__(self, context: ConversationState, own: Mapping[str, OwnTool]) -> None:
         self._context = context
@@ -215,7 +217,7 @@ class _Opener:
         self.notices: list[str] = []
 
     def open_all(self, choices: Iterable[Choice]) -> list[ToolState]:
-        """A state for each; when a setting is wrong, what is open already is closed again."""
+        """Return a state for each choice. Raises UsageError for a wrong setting, after closing all tools."""
         with contextlib.ExitStack() as undo:
             states = []
             for choice in choices:
@@ -233,11 +235,11 @@ class _Opener:
             return ToolState(choice.name, False, choice.why, source)
         try:
             with contextlib.redirect_stdout(sys.stderr):  # stdout belongs to the workbench
-                tools = self._made(choice, own)
+                tools = self._create(choice, own)
         except _WrongSetting as error:
             raise UsageError(str(error)) from error
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the tool's own code runs here
-            why = str(error) if isinstance(error, UsageError) else said(error)
+            why = str(error) if isinstance(error, UsageError) else error_line(error)
             self.notices.append(f"the tool {choice.name}{f' of {source}' if source else ''} is left out: {why}")
             return ToolState(choice.name, False, f"it failed: {why}", source)
         if not tools:
@@ -247,25 +249,25 @@ class _Opener:
             return ToolState(choice.name, False, 'it can change things, and the set is "plan"', source)
         return ToolState(choice.name, True, choice.why, source, tools)
 
-    def _made(self, choice: Choice, own: OwnTool | None) -> tuple[ToolDefinition, ...]:
+    def _create(self, choice: Choice, own: OwnTool | None) -> tuple[ToolDefinition, ...]:
         tool: Registrable = check_tool(own.load()) if own else find_tool(choice.name)
         try:
             params = checked_params(tool, choice.params)
         except UsageError as error:
             raise _WrongSetting(f"tools.{choice.name}.{error}") from error
-        made = tuple(make_tools(tool, Tool(choice.name, params), self._context))
-        if not made:
+        tools = tuple(make_tools(tool, Tool(choice.name, params), self._context))
+        if not tools:
             raise UsageError("it has nothing here to work with")
         if own:
             with contextlib.ExitStack() as undo:
-                undo.callback(_close, made)
-                self._check(made)
+                undo.callback(_close, tools)
+                self._check(tools)
                 undo.pop_all()
-        return made
+        return tools
 
-    def _check(self, made: Sequence[object]) -> None:
-        """What an own tool gives must be tools, under free names, whose schemas can be sent."""
-        for tool in made:
+    def _check(self, tools: Sequence[object]) -> None:
+        """Raise an error unless all are tools with free names and serializable schemas."""
+        for tool in tools:
             if not isinstance(tool, ToolDefinition):
                 raise TypeError(f"it gave a {type(tool).__name__} where a ToolDefinition belongs")
             if tool.name in self._names or not is_name(tool.name):
@@ -281,4 +283,4 @@ def _close(tools: Iterable[object]) -> None:
 
 
 class _WrongSetting(UsageError):
-    """A parameter that does not fit: the person's to mend, so nothing starts."""
+    """A wrong parameter, which the user must correct before anything starts."""

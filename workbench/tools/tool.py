@@ -1,6 +1,6 @@
-"""What a tool is: its name, its typed ends, its hints and the executor behind them.
+"""The definition of a tool: name, action and observation types, hints, and the executor that runs it.
 
-The session calls tools, the agent shows their schemas to the model; both know only `ToolDefinition`.
+The session calls tools and the agent sends their schemas to the model; both depend only on `ToolDefinition`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from workbench.errors import UsageError
 from workbench.protocol.presentation import Presentation, checked_presentation
 from workbench.text import first_line, well_formed
 from workbench.tools.arguments import ArgumentError, action_from_arguments
@@ -34,6 +35,10 @@ _RISK = {
 _SUMMARY = {"type": "string", "description": "What this call is for, in about ten words."}
 
 
+class MissingExecutor(UsageError, NotImplementedError):
+    """The tool has no executor. Also a NotImplementedError, which the tool interface of OpenHands raises for this."""
+
+
 class ToolAnnotations(BaseModel):
     """The five hints of the Model Context Protocol, with its defaults."""
 
@@ -46,33 +51,33 @@ class ToolAnnotations(BaseModel):
 
     @classmethod
     def reading(cls, title: str, *, idempotent: bool = True, open_world: bool = False) -> Self:
-        """The hints of a tool that changes nothing, so that nobody is asked."""
+        """Return the hints of a read-only tool, whose calls need no approval."""
         return cls(
             title=title, readOnlyHint=True, destructiveHint=False, idempotentHint=idempotent, openWorldHint=open_world
         )
 
     @classmethod
     def writing(cls, title: str, *, open_world: bool = False) -> Self:
-        """The hints of a tool whose calls may change or delete."""
+        """Return the hints of a tool whose calls may change or delete something."""
         return cls(
             title=title, readOnlyHint=False, destructiveHint=True, idempotentHint=False, openWorldHint=open_world
         )
 
 
 class ToolBase(ABC, Generic[ActionT, ObservationT]):
-    """A kind of tool: it can make the tools of one session."""
+    """A factory that creates the tools of a session."""
 
     @classmethod
     @abstractmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """The tools for this session, ready to run."""
+        """Return the tools for a session, ready to run."""
 
 
 class ToolDefinition(ToolBase[ActionT, ObservationT]):
-    """A tool as model and session see it. Tools with a state are subclasses; the others are instances."""
+    """A tool. Tools with state are subclasses; others can be instances of this class."""
 
     is_remote: ClassVar[bool] = False
-    """Whether calls go to another program, whose own word about its tools is not relied upon."""
+    """Whether calls go to another program, whose hints are not trusted."""
 
     def __init__(
         self,
@@ -85,7 +90,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         annotations: ToolAnnotations | None = None,
         executor: ToolExecutor[ActionT, ObservationT] | None = None,
         ends_run: bool = False,
-        asks_person: bool = False,
+        asks_user: bool = False,
         presentation: Presentation | None = None,
     ) -> None:
         self.name = name
@@ -96,13 +101,13 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         self.annotations = annotations or ToolAnnotations()
         self.executor = executor
         self.ends_run = ends_run
-        self.asks_person = asks_person
+        self.asks_user = asks_user
         self.presentation = presentation or presentation_of(name, {})
         self._schema: dict[str, Any] | None = None
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """One tool made with `params`; tools that need the session's folder override this."""
+        """Return one instance created with `params`; tools that need the session's workspace override this."""
         return (cls(**params),)
 
     def __repr__(self) -> str:
@@ -110,55 +115,55 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the tool changes nothing outside the session, so that nobody needs to be asked."""
+        """Whether the tool changes nothing outside the session, so that calls need no approval."""
         return self.annotations.readOnlyHint
 
     def present(self, arguments: Mapping[str, Any]) -> Presentation:
-        """Return how front ends show a call with these arguments; a subclass may choose by them."""
+        """Return how front ends show a call with these arguments; subclasses may depend on the arguments."""
         return presentation_of(self.name, arguments, self.presentation)
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
-        """Return what the log keeps of a call's presentation; None where front ends know it, or it cannot be used."""
+        """Return the presentation to log with a call; None for built-in tools, the default, and an invalid one."""
         if manifest_of(self.name) is not None:
             return None
         try:
-            shown = checked_presentation(self.present(arguments))
+            presentation = checked_presentation(self.present(arguments))
         except Exception:  # the tool's own code
             logger.exception("the presentation of the tool %s cannot be used", self.name)
             return None
-        return None if shown == GENERIC else shown
+        return None if presentation == GENERIC else presentation
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Iterable[Effect]:
-        """Return what a call would do, without doing it; `workbench.tools.effects` says how far that is trusted."""
+        """Return the effects that a call would have; `workbench.tools.effects` explains how far they are trusted."""
         return ()
 
     def set_executor(self, executor: ToolExecutor[ActionT, ObservationT]) -> Self:
-        """The same tool with this executor; the original stays as it was."""
+        """Return a copy of the tool with this executor."""
         changed = copy.copy(self)
         changed.executor = executor
         return changed
 
     def as_executable(self) -> Self:
-        """The tool itself; raises NotImplementedError where nothing could run it."""
+        """Return the tool itself. Raises MissingExecutor if it has no executor."""
         self._runner()
         return self
 
     def _runner(self) -> ToolExecutor[ActionT, ObservationT]:
         if self.executor is None:
-            raise NotImplementedError(f"The tool {self.name!r} has no executor; give it one with set_executor().")
+            raise MissingExecutor(f"The tool {self.name!r} has no executor; give it one with set_executor().")
         return self.executor
 
     def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
-        """The validated action; raises ArgumentError with what is wrong and what is allowed."""
+        """Return the validated action. Raises ArgumentError with the mistakes and the allowed parameters."""
         try:
             return action_from_arguments(self.action_type, arguments)
         except ArgumentError:
             raise
-        except Exception as error:  # a tool's own check that fails is a value for the model too
-            raise ArgumentError(f"the arguments could not be checked ({said(error)}).") from error
+        except Exception as error:  # the tool's own validators may raise anything
+            raise ArgumentError(f"the arguments could not be checked ({error_line(error)}).") from error
 
     def __call__(self, action: ActionT) -> Observation:
-        """Run the action; whatever goes wrong inside comes back as an observation with `is_error`."""
+        """Run the action; any exception of the executor becomes an observation with `is_error`."""
         run = self._runner()
         observation = _guarded(self, lambda: run(action))
         if not isinstance(observation, Observation):
@@ -167,7 +172,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return observation
 
     def preparation(self, action: ActionT) -> Callable[[], Observation | None] | None:
-        """What must be done before `preview` can tell (it gives back an error where the action cannot run), or None."""
+        """Return slow work that must precede `preview`, or None; it returns an error if the action cannot run."""
         try:
             prepare = self.executor.preparation(action) if self.executor else None
         except Exception:  # noqa: BLE001 - then running the action shows what is wrong
@@ -175,41 +180,41 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return None if prepare is None else lambda: _guarded(self, prepare)
 
     def error(self, text: str) -> Observation:
-        """An error observation of this tool's own type, or a plain one where that needs more than a text."""
+        """Return an error observation of the tool's own type, or a plain one if that type has more required fields."""
         try:
             return self.observation_type.from_text(text, is_error=True)
         except ValidationError:
             return Observation.from_text(text, is_error=True)
 
     def preview(self, action: ActionT) -> Sequence[FileChange]:
-        """What the action would write, without writing it; empty when that is not known."""
+        """Return the file changes that the action would make; empty if they are unknown."""
         try:
             return tuple(self.executor.preview(action)) if self.executor else ()
         except Exception:  # noqa: BLE001 - without a preview the action is still asked about, by its arguments
             return ()
 
     def working_dir(self) -> str | None:
-        """The folder an action would run in; None means the workspace."""
+        """Return the directory that an action would run in; None means the workspace."""
         try:
             return self.executor.working_dir() if self.executor else None
         except Exception:  # noqa: BLE001 - then the question names the workspace
             return None
 
     def interrupt(self) -> None:
-        """End a running call soon; one that fails to listen is left to whoever waits."""
+        """End a running call soon; exceptions of the executor are ignored."""
         if self.executor is not None:
             with suppress(Exception):
                 self.executor.interrupt()
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the tool's own arguments; made once, so it is not to be changed."""
+        """The JSON schema of the tool's own arguments; cached, so callers must not change it."""
         if self._schema is None:
             self._schema = self.action_type.to_mcp_schema()
         return self._schema
 
     def to_openai_tool(self, *, short: bool = False) -> dict[str, Any]:
-        """The function as a chat request offers it, `security_risk` and `summary` first; yours to change."""
+        """Return a new function definition for a chat request, with `security_risk` and `summary` first."""
         text = self.short_description if short else self.description
         function = {
             "name": self.name,
@@ -219,7 +224,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return {"type": "function", "function": function}
 
     def to_mcp_tool(self) -> dict[str, Any]:
-        """The tool as an MCP server lists it, with its own arguments only; yours to change."""
+        """Return a new tool definition for MCP, with the tool's own arguments only."""
         return {
             "name": self.name,
             "description": self.description,
@@ -228,7 +233,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         }
 
     def close(self) -> None:
-        """Free what the executor holds; a fault in that is logged and keeps nobody else from closing."""
+        """Close the executor; an exception is logged and not raised."""
         try:
             if self.executor is not None:
                 self.executor.close()
@@ -243,11 +248,11 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
 
 def _guarded(tool: ToolDefinition, work: Callable[[], Any]) -> Any:
-    """What the tool's own code gives back; whatever it raises is an error observation."""
+    """Return the result of the tool's own code, or an error observation for any exception."""
     try:
         return work()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary: a tool's failure is a value for the model
-        return tool.error(f"{tool.name} failed: {said(error)}. Nothing is known about what it did until then.")
+        return tool.error(f"{tool.name} failed: {error_line(error)}. Nothing is known about what it did until then.")
 
 
 def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
@@ -258,14 +263,14 @@ def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
     return {**schema, "properties": properties, **({"required": required} if required else {})}
 
 
-def said(error: BaseException) -> str:
-    """An error of a tool's own code in one line."""
+def error_line(error: BaseException) -> str:
+    """Return an exception of a tool's own code as one line."""
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
-    """A tool by its declarations; `ToolDefinition` tells what each of them means."""
+    """A tool defined by class attributes, which have the meaning of the parameters of `ToolDefinition`."""
 
     name: str
     description: str
@@ -274,7 +279,7 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
     observation_type: type[ObservationT]
     annotations: ToolAnnotations
     ends_run: bool = False
-    asks_person: bool = False
+    asks_user: bool = False
 
     def __init__(self, executor: ToolExecutor[ActionT, ObservationT]) -> None:
         super().__init__(
@@ -286,5 +291,5 @@ class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
             annotations=self.annotations,
             executor=executor,
             ends_run=self.ends_run,
-            asks_person=self.asks_person,
+            asks_user=self.asks_user,
         )

@@ -1,6 +1,6 @@
-"""Trust in a folder: what it brings that runs or decides, and whether the person agreed to exactly that.
+"""Trust in a directory: its files that run code or decide, and whether the user agreed to exactly these.
 
-Agreement is bound to the folder and to the content: a hash of both. A change asks again.
+An agreement is bound to a hash of the directory's path and of the content, so that any change asks again.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ RULES: Final = ".ohw/rules.toml"
 SERVERS: Final = ".mcp.json"
 _MARK: Final = "sha256:"
 _NOTHING: Final = "nothing"
-"""What a folder brought that brought nothing: what comes later was not agreed to."""
+"""The content of a directory without such files: the user did not agree to files added later."""
 _MOST_FILES: Final = 500
 
 
 def brought(workspace: Path) -> Sequence[Path]:
-    """The files of the folder that count only with trust: tools with all beside them, rules, and MCP servers.
+    """Return the files that are used only with trust: tools with all files beside them, rules, and MCP servers.
 
-    Compiled files are among them: a tool that imports `helper` may be given `__pycache__/helper.cpython-311.pyc`.
+    Compiled files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
     """
     try:
-        found = _all_below(workspace / TOOLS)
-        has_tools = any(path.suffix == ".py" for path in found)
+        files = _files_in(workspace / TOOLS)
+        has_tools = any(path.suffix == ".py" for path in files)
         single = [workspace / name for name in (RULES, SERVERS)]
-        return [*(sorted(found) if has_tools else ()), *(path for path in single if path.is_file())]
+        return [*(sorted(files) if has_tools else ()), *(path for path in single if path.is_file())]
     except OSError:
         return ()
 
 
-def _all_below(folder: Path) -> list[Path]:
-    """Every file, through links too: whatever is there can be imported. No more than show that they are too many."""
-    found: list[Path] = []
-    for place, _, names in os.walk(folder, followlinks=True):
-        found += (path for path in (Path(place, name) for name in names) if path.is_file())
-        if len(found) > _MOST_FILES:
+def _files_in(directory: Path) -> list[Path]:
+    """Return all files, also through links, as any of them can be imported; stop above `_MOST_FILES`."""
+    files: list[Path] = []
+    for parent, _, names in os.walk(directory, followlinks=True):
+        files += (path for path in (Path(parent, name) for name in names) if path.is_file())
+        if len(files) > _MOST_FILES:
             break
-    return found
+    return files
 
 
 def fingerprint(workspace: Path) -> str:
-    """One hash of the folder's place and of all it brings; empty where it brings nothing or it cannot be read."""
+    """Return a hash of the directory's path and these files; empty if there are none, too many or unreadable ones."""
     files = brought(workspace)
     if not files or len(files) > _MOST_FILES:
         return ""
@@ -66,13 +66,13 @@ def fingerprint(workspace: Path) -> str:
 
 
 def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
-    """Whether the person agreed to what this very folder brings, as it is now; a path alone is no agreement."""
+    """Return whether the user agreed to the current files of this directory; a path alone is no agreement."""
     marks = {each for each in trusted if each.startswith(_MARK)}
     return bool(marks) and fingerprint(workspace) in marks
 
 
-def left_out(workspace: Path, trusted: Iterable[str]) -> list[str]:
-    """A line for the rules of a folder that is not trusted."""
+def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
+    """Return a line for the rules of a directory that is not trusted; empty if there are none or it is trusted."""
     own = workspace / RULES
     if not own.is_file() or is_trusted(workspace, trusted):
         return []
@@ -80,39 +80,39 @@ def left_out(workspace: Path, trusted: Iterable[str]) -> list[str]:
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
-    """What the person agreed to, for `Settings.trusted`; a file that cannot be read is none.
+    """Return the agreements of the user for `Settings.trusted`; an unreadable file counts as none.
 
-    Of the folders that they `named` in their settings it is what was found there first, which is remembered.
+    For directories that the user `named` in the settings, the content at first sight is agreed to and remembered.
     """
-    known = _read(locations)
-    found = {place: content for place, content in map(_found, named) if content and place not in known}
-    if found:
-        known |= found
+    agreements = _read(locations)
+    new = {path: content for path, content in map(_content_of, named) if content and path not in agreements}
+    if new:
+        agreements |= new
         with suppress(UsageError):
-            _write(locations, known)
-    return tuple(known.values())
+            _write(locations, agreements)
+    return tuple(agreements.values())
 
 
-def _found(folder: str) -> tuple[str, str]:
-    """The place of a folder by any path, and what it brings now: a hash, "nothing", or empty where nobody knows."""
+def _content_of(directory: str) -> tuple[str, str]:
+    """Return the real path of a directory and its current content: a hash, "nothing", or empty if unknown."""
     try:
-        place = Path(folder).expanduser().resolve(strict=True)
-        is_folder = Path(folder).expanduser().is_absolute() and place.is_dir()
+        path = Path(directory).expanduser().resolve(strict=True)
+        is_directory = Path(directory).expanduser().is_absolute() and path.is_dir()
     except (OSError, RuntimeError, ValueError):  # not there, no such user, no possible name
-        return folder, ""
-    if not is_folder:
-        return folder, ""
-    return str(place), fingerprint(place) or ("" if brought(place) else _NOTHING)
+        return directory, ""
+    if not is_directory:
+        return directory, ""
+    return str(path), fingerprint(path) or ("" if brought(path) else _NOTHING)
 
 
 def agree(locations: Locations, workspace: Path, content: str) -> None:
-    """Remember that the person agreed to that content; what was agreed to for the folder before is forgotten."""
+    """Store that the user agreed to this content, replacing an earlier agreement for the directory."""
     _write(locations, {**_read(locations), str(workspace.resolve()): content})
 
 
-def _write(locations: Locations, known: Mapping[str, str]) -> None:
+def _write(locations: Locations, agreements: Mapping[str, str]) -> None:
     private_directory(locations.data)
-    replace_json(_file(locations), known)
+    replace_json(_file(locations), agreements)
 
 
 def _file(locations: Locations) -> Path:
@@ -121,7 +121,7 @@ def _file(locations: Locations) -> Path:
 
 def _read(locations: Locations) -> dict[str, str]:
     try:
-        told = json.loads(_file(locations).read_text(encoding="utf-8"))
+        data = json.loads(_file(locations).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {key: value for key, value in told.items() if isinstance(value, str)} if isinstance(told, dict) else {}
+    return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}

@@ -104,7 +104,7 @@ class Actions:
         shown, doubt = self._copies.explain(local)
         waited = self.rater.waited(proposed.action_id, ruling)
         by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
-        asks = not readied.tool.asks_person and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
+        asks = not readied.tool.asks_user and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
         notes = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
         event = ActionAssessed(
@@ -121,7 +121,7 @@ class Actions:
             working_dir=readied.working_dir,
             edited=edited,
             needs_decision=asks,
-            needs_answer=readied.tool.asks_person and ruling.verdict != "deny",
+            needs_answer=readied.tool.asks_user and ruling.verdict != "deny",
             always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
         )
         return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]

@@ -52,7 +52,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
     """Return the events of a decision; raises CommandError if it does not fit the open question."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
         raise CommandError("this action does not wait for a decision any more")
-    if waiting.asks_person:
+    if waiting.asks_user:
         raise CommandError("this is a question of the agent's; it takes an answer, not a decision")
     assessed = waiting.assessed
     if decided.verdict == "rejected":
@@ -122,7 +122,7 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
     """
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
         raise CommandError("this question does not wait for an answer any more")
-    if not waiting.asks_person:
+    if not waiting.asks_user:
         raise CommandError("this action waits for a decision, not for an answer")
     message = well_formed(text).strip()
     if not message:

@@ -486,4 +486,4 @@ class Protection:
 
 def may_change(tool: ToolDefinition) -> bool:
     """Return whether calls of the tool may change files; what a server says about its own tools is not trusted."""
-    return tool.is_remote or not (tool.is_read_only or tool.ends_run or tool.asks_person)
+    return tool.is_remote or not (tool.is_read_only or tool.ends_run or tool.asks_user)

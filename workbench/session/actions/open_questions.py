@@ -56,7 +56,7 @@ class OpenQuestions:
         actions = []
         for action in batch:
             tool = self._tools.get(action.proposed.tool)
-            if tool is not None and not action.proposed.error and (tool.asks_person or tool.ends_run):
+            if tool is not None and not action.proposed.error and (tool.asks_user or tool.ends_run):
                 break
             if action.decided is None and not action.is_waiting and not action.proposed.error:
                 actions.append(action)
@@ -86,7 +86,7 @@ class OpenQuestions:
         with self._log.lock:
             waiting = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
             fitting = sum(
-                tool is not None and not action.asks_person and rater.verdict(action, tool).verdict == "allow"
+                tool is not None and not action.asks_user and rater.verdict(action, tool).verdict == "allow"
                 for action, tool in waiting
             )
         if not fitting:
@@ -97,7 +97,7 @@ class OpenQuestions:
 
     def _anew(self, action: OpenAction) -> list[Event]:
         assessed = action.assessed
-        if assessed is None or action.asks_person or self._is_as_shown(action, assessed):
+        if assessed is None or action.asks_user or self._is_as_shown(action, assessed):
             return []
         ask = EDITED if assessed.edited is not None else ""
         events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)

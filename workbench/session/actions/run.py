@@ -242,7 +242,7 @@ class Runner:
 def runs_beside(tool: ToolDefinition) -> bool:
     """Return whether calls of the tool may run beside other such calls."""
     may = tool.executor is not None and tool.executor.side_by_side
-    return may and tool.is_read_only and not tool.ends_run and not tool.asks_person
+    return may and tool.is_read_only and not tool.ends_run and not tool.asks_user
 
 
 def _result(run: RunningAction, future: Future[_Seen] | None) -> Result:

@@ -20,14 +20,14 @@ whether the files answer it. Give up to {MOST_OPTIONS} short `options` where the
 first; the person may also write something else. Never use it to have a call allowed: that is asked without you."""
 _SHORT = "Ask the person one question and wait for the answer; `options` are answers to choose from."
 
-_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class AskHumanAction(Action):
     """One question, with or without answers to choose from."""
 
-    question: _Said = Field(description="The question, complete in itself.")
-    options: list[_Said] = Field(
+    question: _Text = Field(description="The question, complete in itself.")
+    options: list[_Text] = Field(
         default_factory=list, max_length=MOST_OPTIONS, description="Answers to choose from, a few words each."
     )
 
@@ -45,7 +45,7 @@ class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
     action_type = AskHumanAction
     observation_type = AskHumanObservation
     annotations = ToolAnnotations.reading("Ask", idempotent=False)
-    asks_person = True
+    asks_user = True
 
     def __init__(self, ask: Callable[[AskHumanAction], str] | None = None) -> None:
         super().__init__(AskHumanExecutor(ask))

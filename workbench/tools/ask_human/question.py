@@ -31,5 +31,5 @@ def read_question(arguments: Mapping[str, Any]) -> Question:
             options = json.loads(options)
         except (ValueError, RecursionError):
             options = ()
-    given = options if isinstance(options, list | tuple) else ()
-    return Question(str(arguments.get("question", "")).strip(), tuple(str(option).strip() for option in given))
+    choices = options if isinstance(options, list | tuple) else ()
+    return Question(str(arguments.get("question", "")).strip(), tuple(str(option).strip() for option in choices))

@@ -23,16 +23,16 @@ so give them parts that do not change the same files. What it does is asked abou
 _SHORT = "Give a part of the task that stands alone to a sub-agent; `inputs` says all it must know."
 
 _Steps = Annotated[int, Field(ge=1)]
-_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class AgentDelegateAction(Action):
     """A task for a sub-agent."""
 
-    agent: Annotated[_Said, StringConstraints(max_length=40)] = Field(
+    agent: Annotated[_Text, StringConstraints(max_length=40)] = Field(
         description="A short name for the sub-agent that says what it is for, such as `reviewer`."
     )
-    inputs: _Said = Field(description="The task, complete in itself.")
+    inputs: _Text = Field(description="The task, complete in itself.")
 
 
 class AgentDelegateObservation(Observation):

@@ -26,8 +26,8 @@ class FinishAction(Action):
 
     @field_validator("task_completed", mode="before")
     @classmethod
-    def _spelled(cls, given: Any) -> Any:
-        return str(given).lower() if isinstance(given, bool) else given
+    def _spelled(cls, value: Any) -> Any:
+        return str(value).lower() if isinstance(value, bool) else value
 
 
 class FinishObservation(Observation):
