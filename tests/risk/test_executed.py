@@ -217,6 +217,17 @@ def test_git_is_bound_to_settings_that_run_programs_or_name_addresses(tmp_path, 
     assert (found(tmp_path, "git push") != before) is is_other
 
 
+def test_git_is_bound_to_the_settings_of_a_repository_around_the_workspace(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/config").write_text(SETTINGS)
+    workspace = tmp_path / "packages/one"
+    workspace.mkdir(parents=True)
+    before = found(workspace, "git push")
+    assert names(tmp_path, before) == {".git/config"}
+    (tmp_path / ".git/config").write_text(SETTINGS.replace("less", "./x"))
+    assert found(workspace, "git push") != before
+
+
 @pytest.mark.parametrize("line", ["make", "java -cp lib Main", "sh all.sh"])
 def test_more_files_than_are_compared_are_not_passed_over_in_silence(tmp_path, monkeypatch, line):
     monkeypatch.setattr(project_files, "_MOST_TREE_ENTRIES", 300)

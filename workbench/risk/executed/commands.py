@@ -13,6 +13,7 @@ from workbench.risk.executed import programs as table
 from workbench.risk.executed.finder import LOADED_ENDINGS, Bases, Finder
 from workbench.risk.executed.project_files import (
     TREE_PROGRAMS,
+    add_awk_libraries,
     add_class_path,
     add_directory,
     add_git_directories,
@@ -180,6 +181,7 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
         _wrapped(finder, rest, works_in, depth)
     elif program in {"awk", "gawk", "mawk", "nawk", "sed", "gsed"}:
         _flag_files(finder, rest, works_in, depth)
+        add_awk_libraries(finder, rest, works_in, depth)
     elif program not in table.DATA:
         _unknown(finder, program, rest, works_in, depth)
 

@@ -34,8 +34,8 @@ _MOST_ENTRIES: Final = 1_000
 _ALWAYS_THERE: Final = frozenset({"", ".", ".."})
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/sys", "/proc", "/dev", "/nix", "/System")
 LOADED_ENDINGS: Final = (
-    "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".so",
-    "/index.js", "/index.ts",
+    "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".awk",
+    ".so", "/index.js", "/index.ts",
 )  # fmt: skip
 """What may be left out of the name of a file that is loaded."""
 VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")

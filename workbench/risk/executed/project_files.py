@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Final
 
 from workbench.risk.executed.finder import LOADED_ENDINGS, SYSTEM, VARIABLE_FOLDER, Bases, Finder
-from workbench.risk.executed.pytest_files import upwards
 from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
@@ -111,6 +110,8 @@ _OFTEN_SET: Final = words("branch user color advice init pull rerere status colu
 """Sections of git's settings that run nothing and name no address."""
 _LONGEST_SETTINGS: Final = 200_000
 _SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
+_AWK_LOADS: Final = re.compile(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
+_AWK_DIRECTIVE: Final = re.compile(r"@(?:load|include)\s+\"([^\"\n]+)\"")
 _SEPARATORS: Final = re.compile(r"[\s;&|(){}<>`\"'=,:]+")
 _VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
 
@@ -149,15 +150,40 @@ def _state(finder: Finder, path: str) -> bytes:
 
 
 def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: str = ".git") -> None:
-    """Take the settings of a repository, which name programs and addresses, without those that git often changes."""
-    for directory in upwards(bases[0], finder.workspace):
-        path = os.path.normpath(os.path.join(directory, git_directory, "config"))  # noqa: PTH118 - strings
+    """Take the settings of a repository, which name programs and addresses, without those that git often changes.
+
+    Its list of submodules names addresses too, whatever settings there are.
+    """
+    for directory in _with_parents(bases[0]):
+        finder.program(".gitmodules", (directory,), depth)
+        git, common = _git_directories(finder, directory, git_directory)
+        path = f"{common}/config"
         text = finder.beneath.get(path) or _start_of(path)
         if text:
             finder.files[path] = hashlib.sha256(_steering(text).encode(errors="replace")).hexdigest()[:32]
-            finder.program(".gitmodules", (directory,), depth)
-            finder.program(f"{path}.worktree", (directory,), depth)
+            finder.program(f"{git}/config.worktree", (directory,), depth)
             return
+
+
+def _with_parents(directory: str) -> Iterator[str]:
+    """Yield a directory and all above it; the workspace may be a directory of a larger repository."""
+    directory = os.path.normpath(directory)
+    yield directory
+    while directory.strip("/"):
+        directory = os.path.dirname(directory)  # noqa: PTH120 - strings
+        yield directory
+
+
+def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, str]:
+    """Return the directory of a repository's own files, and the one that its worktrees share."""
+    git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
+    if name == ".git" and not finder.may_have(name, (directory,)):
+        return git, git
+    pointed = finder.beneath.get(git) or _start_of(git)
+    if pointed.startswith("gitdir:"):  # `.git` is a file in worktrees and submodules
+        git = os.path.normpath(os.path.join(directory, pointed.removeprefix("gitdir:").strip()))  # noqa: PTH118
+    common = _start_of(f"{git}/commondir").strip()
+    return git, os.path.normpath(os.path.join(git, common)) if common else git  # noqa: PTH118
 
 
 def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
@@ -171,10 +197,21 @@ def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth
 
 def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
     """Take the hooks of the repository."""
-    for pattern in (".git/hooks/*", ".husky/*", ".githooks/*"):
-        for path in finder.at(pattern, (*bases[:1], finder.workspace)):
+    directories = tuple(dict.fromkeys((*bases[:1], finder.workspace)))
+    shared = (f"{_git_directories(finder, directory, '.git')[1]}/hooks/*" for directory in directories)
+    for pattern in (*dict.fromkeys(shared), ".husky/*", ".githooks/*"):
+        for path in finder.at(pattern, directories):
             if not path.endswith(".sample"):
                 finder.add(path, (finder.workspace,), depth, "shell")
+
+
+def add_awk_libraries(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
+    """Take what gawk loads: extensions behind `-l` and `@load`, sources behind `-i` and `@include`."""
+    options = ((_AWK_LOADS.fullmatch(word), following) for word, following in pairwise((*rest, "")))
+    named = [match[1] or match[2] or following for match, following in options if match]
+    for name in (*named, *(name for word in rest if "@" in word for name in _AWK_DIRECTIVE.findall(word))):
+        for ending in ("", ".awk", ".so"):
+            finder.program(f"{name}{ending}", bases, depth)
 
 
 def _steering(text: str) -> str:

@@ -40,16 +40,19 @@ _GIT_READS: Final = words(
 """Words of git after which a file or the input says what is changed."""
 _LISTS: Final = re.compile(
     r"(?:--(?:arg-file|input-file|config|files0?-from|exclude-from|include-from|pathspec-from-file|"
-    r"input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
+    r"file|template|message-file|notes-file|description-file|logfile|input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
     re.DOTALL,
 )
 _SHORT: Final = {
     **dict.fromkeys(("xargs", "gxargs", "parallel"), "a"),
     **dict.fromkeys(("wget", "aria2c"), "i"),
+    **dict.fromkeys(("gh", "glab", "svn"), "F"),
+    "git": "Ft",
+    "hg": "l",
     "curl": "K",
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
-"""Letters of options whose value is such a file."""
+"""Letters of options whose value is such a file, or the file with the message of a commit."""
 _INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
 _FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
