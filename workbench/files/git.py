@@ -9,6 +9,7 @@ ends. Git variables of our own environment are not inherited; every call has a t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,8 @@ _SETTINGS: Mapping[str, str] = {
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
 }
+_WRITES = re.compile(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
+"""Matches `--output` and what git accepts for it: no caller needs it, and a word from elsewhere may be one."""
 _PROGRAMS = ("clean", "smudge", "process", "textconv", "command", "driver")
 _DRIVERS = ("filter", "diff", "merge")
 _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
@@ -132,6 +135,8 @@ def run_git(
     guards = _GUARDS.get(arguments[0])
     if guards is None:
         raise ValueError(f"git {arguments[0]} is not among the commands that run nothing of a repository")
+    if any(_WRITES.match(word) for word in _options(arguments)):
+        raise ValueError(f"git {arguments[0]} would write a file that an option names")
     git = find_program("git", None, cwd)
     if git is None:
         return GitAnswer(None, error=NO_GIT)
@@ -149,6 +154,10 @@ def run_git(
     entries = list(_listed(listed.output))
     environment = _environment(cwd, {**_switched_off(entries), **(settings or {})}, _of_user(entries))
     return _call(command, cwd, environment, data, timeout)
+
+
+def _options(arguments: Sequence[str]) -> Sequence[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 def _call(

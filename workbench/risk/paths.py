@@ -322,6 +322,10 @@ class Places:
         real = self.resolved(path)
         return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 
+    def may_be_reverted(self, path: str) -> bool:
+        """Return whether a log that may be forged can have the file written: in the workspace, and not protected."""
+        return path.startswith("/") and within(self.resolved(path), self.workspace) and not self.protects(path)
+
     def _holds_secrets(self, real: str) -> bool:
         return within(self.home, real) or real in {f"{self.home}/.config", f"{self.home}/.local"}
 

@@ -178,8 +178,8 @@ def open_session(
         raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
     with ExitStack() as resources:
         resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
-        sweep_unfinished(locations, session_id)
         is_foreign = _is_foreign(path, settings)
+        sweep_unfinished(locations, session_id)
         store = resources.enter_context(Store.open(path))
         resources.callback(remove_if_empty, store, state_folder(locations, session_id))
         models = parent.models if parent else SessionModels(settings)
@@ -191,7 +191,7 @@ def open_session(
         if "api_base" in settings.from_flags:
             models.remember(started.model, settings.api_base)
         checked_workspace(Path(started.workspace))
-        request = _Request(locations, settings, models, parent, listeners)
+        request = _Request(locations, settings, models, parent, listeners, is_foreign=is_foreign)
         builder = _Builder(resources, request, started, goes_on=True)
         opened = builder.build(store, _swept(locations, parent))
     with ExitStack() as undo:
@@ -232,7 +232,8 @@ def _stored_settings(store: Store, settings: Settings, models: SessionModels, *,
     first, now = last_settings(store)
     if first.api_base and not is_foreign and not models.is_named(first.model):
         models.remember(first.model, first.api_base)
-    return now
+    # What the tools keep beside a session goes by the name of its file, whatever the log says.
+    return msgspec.structs.replace(now, id=store.path.stem, parent="" if is_foreign else now.parent)
 
 
 def checked_workspace(directory: Path) -> Path:
@@ -260,6 +261,8 @@ class _Request:
     models: SessionModels
     parent: ParentSession | None
     listeners: Listeners
+    is_foreign: bool = False
+    """Whether the session file may be somebody else's."""
 
 
 class _Builder:
@@ -345,6 +348,7 @@ class _Builder:
                 state_dir=self.toolset.state_dir,
                 repository=SnapshotRepository(self._request.locations, self._workspace, owner),
                 takes_snapshots=not started.parent,
+                is_foreign=self._request.is_foreign,
                 resources=self.toolset.servers,
                 address_of=self._request.models.address,
                 state=self._state,

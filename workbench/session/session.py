@@ -120,6 +120,8 @@ class SessionOptions:
     repository: SnapshotRepository | None = None
     """Where safety copies are kept, and snapshots if the session `takes_snapshots`."""
     takes_snapshots: bool = True
+    is_foreign: bool = False
+    """Whether the log may be somebody else's: then only unprotected files of the workspace are reverted."""
     changes: Changes = native_changes
     """How changes of files are noticed."""
     state: State = field(default_factory=State)
@@ -176,6 +178,7 @@ class SessionParts:
             options.repository,
             assessments,
             takes_snapshots=options.takes_snapshots,
+            is_foreign=options.is_foreign,
             changes=options.changes,
         )
 

@@ -20,7 +20,15 @@ from workbench.session.names import SUFFIX, session_path, state_folder
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.rows import text_of, words_of
-from workbench.session.storage.store import DamagedFile, Store, StoreError, check_log, check_whole, delete_file
+from workbench.session.storage.store import (
+    DamagedFile,
+    Store,
+    StoreError,
+    check_log,
+    check_whole,
+    delete_file,
+    reading_uri,
+)
 from workbench.text import first_line, visible
 
 _PAID = "('model_responded', 'history_condensed', 'model_asked')"
@@ -153,7 +161,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
     except OSError:
         return None  # it was deleted just now
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
+        db = sqlite3.connect(reading_uri(path), uri=True, timeout=5)
         try:
             if check:
                 check_whole(path, db)

@@ -24,7 +24,7 @@ from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
 from workbench.session.names import SUFFIX, session_path
 from workbench.session.storage.lock import SessionLock, holder
-from workbench.session.storage.store import APPLICATION_ID, delete_file
+from workbench.session.storage.store import APPLICATION_ID, delete_file, reading_uri
 
 logger = logging.getLogger(__name__)
 KEPT_DAYS: Final = 30
@@ -169,7 +169,7 @@ def sweep_unfinished(locations: Locations, session_id: str) -> None:
 def _edited_folders(path: Path) -> set[Path]:
     """Return the directories in which the last actions of a session wrote files that were shown."""
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
+        with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
             rows = db.execute(_LAST_SHOWN).fetchall()
     except sqlite3.Error:
         return set()
@@ -181,7 +181,7 @@ def never_began(path: Path) -> bool:
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as db:
+        with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
                     return False

@@ -13,6 +13,7 @@ from workbench.llm.factory import is_scripted
 from workbench.protocol.events import (
     ActionAssessed,
     ActionObserved,
+    DelegateStep,
     Event,
     FileDelta,
     FilesChanged,
@@ -22,7 +23,7 @@ from workbench.protocol.events import (
     event_from_json,
 )
 from workbench.protocol.risk import Mode
-from workbench.risk.paths import Places, within
+from workbench.risk.paths import Places
 from workbench.session.recovery import after_an_import
 from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError, delete_file
@@ -65,17 +66,25 @@ def _harmless(events: Iterable[Event], model: str, mode: Mode) -> Iterator[Event
 
 def without_powers(event: Event, model: str, mode: Mode, workspace: str) -> Event:
     """Return a copy of the event without anything that sets the session's permissions or model."""
-    if isinstance(event, SessionStarted):
-        set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
-        return replace(event, **set_here)
-    if isinstance(event, FilesChanged | VersionTaken):
-        return replace(event, files=_inside(event.files, workspace))
-    if isinstance(event, ActionAssessed):
-        return replace(event, preview=_inside(event.preview, workspace))
-    if isinstance(event, ActionObserved):
-        return replace(event, files_changed=_inside(event.files_changed, workspace))
-    if isinstance(event, SettingsChanged):
-        return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
+    match event:
+        case SessionStarted():
+            set_here = {"model": model, "mode": mode, "api_base": None, "scripted": is_scripted(model), "parent": ""}
+            return replace(event, **set_here)
+        case SettingsChanged():
+            return SettingsChanged(seq=event.seq, at=event.at, turn=event.turn, title=event.title)
+        case DelegateStep():
+            return replace(event, event=without_powers(event.event, model, mode, workspace))
+    return _restricted(event, workspace)
+
+
+def _restricted(event: Event, workspace: str) -> Event:
+    match event:
+        case FilesChanged() | VersionTaken():
+            return replace(event, files=_inside(event.files, workspace))
+        case ActionAssessed():
+            return replace(event, preview=_inside(event.preview, workspace))
+        case ActionObserved():
+            return replace(event, files_changed=_inside(event.files_changed, workspace))
     return event
 
 
@@ -85,12 +94,7 @@ def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ..
     A file without a text cannot be reverted, so a forged log cannot have such a file written.
     """
     resolver = Places(workspace or os.devnull, str(Path.home()))
-    return tuple(file if _may_be_reverted(file.path, resolver) else _without_texts(file) for file in files)
-
-
-def _may_be_reverted(path: str, resolver: Places) -> bool:
-    real = resolver.resolved(os.path.normpath(path))
-    return within(real, resolver.workspace) and not resolver.protects(path)
+    return tuple(file if resolver.may_be_reverted(file.path) else _without_texts(file) for file in files)
 
 
 def _without_texts(file: FileDelta) -> FileDelta:

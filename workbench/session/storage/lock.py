@@ -41,8 +41,7 @@ class SessionLock:
             descriptor = _try(path)
             if descriptor is not None:
                 with suppress(OSError):  # a full disk: the lock holds, but its holder is not named
-                    os.ftruncate(descriptor, 0)
-                    os.write(descriptor, f"{os.getpid()}\n".encode())
+                    _name_holder(descriptor)
                 return cls(path, descriptor)
             if time.monotonic() >= until:
                 raise SessionInUse(session.stem, _read_pid(path))
@@ -76,6 +75,13 @@ def holder(session: Path) -> int | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def _name_holder(descriptor: int) -> None:
+    # With a second name it may be a file of the user's.
+    if os.fstat(descriptor).st_nlink == 1:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
 
 
 def _try(path: Path) -> int | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage, event_from_json
-from workbench.session.storage.store import Store, StoreError, delete_file
+from workbench.session.storage.store import Store, StoreError, companion_doubt, delete_file, ownership_doubt
 
 
 def not_ours(path: Path) -> str:
@@ -18,15 +17,11 @@ def not_ours(path: Path) -> str:
 
     Empty if there is no sign of it.
     """
-    info = path.lstat()
-    if info.st_uid != os.getuid():
-        return f"belongs to another user ({info.st_uid})"
-    if stat.S_ISLNK(info.st_mode):
-        return f"is a link to {path.resolve()}"
-    if info.st_mode & 0o022:
-        return "can be written by other users"
-    if info.st_nlink > 1:
-        return "has a second name elsewhere (a hard link)"
+    if reason := ownership_doubt(path) or companion_doubt(path):
+        return reason
+    directory = path.parent.stat()
+    if directory.st_uid != os.getuid() or directory.st_mode & 0o022:
+        return "is in a folder that other users can write to"
     with Store.open(path, readonly=True) as store:
         first = next(iter(store.events(0, 1)), None)
     named = first.id if isinstance(first, SessionStarted) else path.stem

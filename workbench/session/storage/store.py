@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -278,6 +279,32 @@ def delete_file(path: Path) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
+def ownership_doubt(path: Path) -> str:
+    """Return in what way a file may be somebody else's, in words that follow its name; empty if nothing shows it."""
+    info = path.lstat()
+    if info.st_uid != os.getuid():
+        return f"belongs to another user ({info.st_uid})"
+    if stat.S_ISLNK(info.st_mode):
+        return f"is a link to {path.resolve()}"
+    if info.st_mode & 0o022:
+        return "can be written by other users"
+    return "has a second name elsewhere (a hard link)" if info.st_nlink > 1 else ""
+
+
+def companion_doubt(path: Path) -> str:
+    """Return the same for the files beside a session file from which SQLite takes content, whoever wrote them."""
+    for companion in (path.with_name(path.name + ending) for ending in ("-wal", "-journal", "-shm")):
+        with suppress(FileNotFoundError):
+            if reason := ownership_doubt(companion):
+                return f"has {companion.name} beside it, which {reason}"
+    return ""
+
+
+def reading_uri(path: Path) -> str:
+    """Return the address under which SQLite only reads a file, without what others may have put beside it."""
+    return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if companion_doubt(path) else ''}"
+
+
 def _with_tables(path: Path) -> sqlite3.Connection:
     db = _connect(path, "rw")
     try:
@@ -289,7 +316,7 @@ def _with_tables(path: Path) -> sqlite3.Connection:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    uri = reading_uri(path) if mode == "ro" else f"{path.absolute().as_uri()}?mode={mode}"
     return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=5)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from workbench.files.anchored import Root
@@ -21,6 +22,7 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.risk import Assessment
+from workbench.risk.paths import Places
 from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.state import OpenAction
@@ -34,6 +36,10 @@ from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.tool import ToolDefinition
 
 _BUSY = "an action that may write files runs now; wait until it has ended, or stop it"
+_FOREIGN = (
+    "this session file is not yours, so only files of its folder are reverted, and no protected ones; "
+    "nothing was written"
+)
 _PATIENCE = 2.0
 """The most seconds that an action waits for the snapshot before it …"""
 _SHORT_PATIENCE = 0.1
@@ -51,9 +57,10 @@ class WorkspaceFiles:
         assessments: Assessments,
         *,
         takes_snapshots: bool,
+        is_foreign: bool = False,
         changes: Changes = native_changes,
     ) -> None:
-        """Follow the log from here on.
+        """Follow the log from here on; of one that `is_foreign`, only unprotected files of the workspace are reverted.
 
         Safety copies are kept if there is a repository, snapshots only if the session takes them as well; a sub-agent
         leaves snapshots to its parent.
@@ -61,6 +68,7 @@ class WorkspaceFiles:
         self._log = log
         self._tools = tools
         self._root = Root.at(log.state.workspace)
+        self._is_foreign = is_foreign
         self._writing: set[str] = set()
         self._has_begun = False
         self._patience = _PATIENCE
@@ -155,6 +163,7 @@ class WorkspaceFiles:
             self._log.save()
             self._refuse_while_busy()
             check_paths(files)
+            self._check_origin(files)
             if self._recorder is not None:
                 self._recorder.expect(texts_of(files))
             try:
@@ -180,6 +189,11 @@ class WorkspaceFiles:
         """Take the last snapshot, if that is quick, and end the threads."""
         if self._recorder is not None:
             self._recorder.close()
+
+    def _check_origin(self, files: Sequence[FileDelta]) -> None:
+        resolver = Places(str(self._root.path), str(Path.home()))
+        if self._is_foreign and not all(resolver.may_be_reverted(file.path) for file in files):
+            raise RevertError(_FOREIGN)
 
     def _refuse_while_busy(self) -> None:
         state = self._log.state

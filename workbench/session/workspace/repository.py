@@ -269,8 +269,7 @@ class SnapshotRepository:
 
     def version_named(self, name: str) -> str:
         """Return the whole id of the version whose id begins with `name`; raises SnapshotError if there is none."""
-        if not _NAME.fullmatch(name):
-            raise SnapshotError(f"{name!r} is no version")
+        _object(name)
         if not (self.folder / "HEAD").exists():
             raise SnapshotError(f"there is no version {name}: this directory has none")
         answer = run_git(["rev-parse", "--verify", "-q", f"{name}^{{tree}}"], cwd=self.workspace, own=self._own)
@@ -280,7 +279,7 @@ class SnapshotRepository:
 
     def metadata_of(self, version: str) -> Metadata:
         """Return the permissions and empty directories of a version."""
-        entry = self.git(["ls-tree", "-z", "--full-tree", version, METADATA]).split(b"\t")[0].split()
+        entry = self.git(["ls-tree", "-z", "--full-tree", _object(version), METADATA]).split(b"\t")[0].split()
         return self._metadata_in(entry[2].decode()) if entry else Metadata()
 
     def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
@@ -335,14 +334,14 @@ class SnapshotRepository:
         """Return what changed from one version to the other."""
         if before == after:
             return []
-        output = self.git(["diff-tree", "-r", "-z", "--no-renames", before, after])
+        output = self.git(["diff-tree", "-r", "-z", "--no-renames", _object(before), _object(after)])
         parts = output.split(b"\0")
         changes = [_change(head, path) for head, path in zip(parts[:-1:2], parts[1::2], strict=True)]
         return [change for change in changes if change.path != METADATA]
 
     def files_of(self, version: str) -> list[Change]:
         """Return every file of a version, as a change from nothing to that file."""
-        listed = self.git(["ls-tree", "-r", "-z", "--full-tree", version])
+        listed = self.git(["ls-tree", "-r", "-z", "--full-tree", _object(version)])
         return [change for change in _listed_files(listed) if change.path != METADATA]
 
     @contextmanager
@@ -422,6 +421,13 @@ def prune(repository: SnapshotRepository) -> None:
         for index in repository.folder.glob("index-*"):
             if index != repository._index and time.time() - index.stat().st_mtime > days * _DAY:
                 index.unlink()
+
+
+def _object(name: str) -> str:
+    """Return an id or its beginning; raises SnapshotError for anything else, since a log may hold an option of git."""
+    if not _NAME.fullmatch(name):
+        raise SnapshotError(f"{name!r} is no version")
+    return name
 
 
 def put_file(path: Path, raw: bytes) -> None:

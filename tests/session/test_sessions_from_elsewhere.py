@@ -1,0 +1,163 @@
+"""A log that somebody else wrote: an import, and a session file whose content may not be the user's."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.session.test_opening import NAME, SETTINGS, kept, where
+from workbench.config.locations import Locations
+from workbench.errors import UsageError
+from workbench.files.git import run_git
+from workbench.protocol.events import ActionObserved, DelegateStep, FileDelta, SessionStarted, UserMessage, VersionTaken
+from workbench.session.opening import OpenedSession, open_session
+from workbench.session.storage.catalog import find_session, list_sessions
+from workbench.session.storage.exchange import export_lines, import_lines
+from workbench.session.storage.lock import SessionLock, lock_path
+from workbench.session.storage.past import not_ours
+from workbench.session.storage.store import Store
+from workbench.session.workspace.repository import SnapshotError, SnapshotRepository
+from workbench.session.workspace.restore import RevertError
+
+__all__ = ["where"]
+
+
+def agreed(where: Locations, **more: object) -> OpenedSession:
+    """The session, opened after the user said yes."""
+    settings = replace(SETTINGS, accepts_foreign=True, **more)
+    return open_session(where, settings, NAME, on_event=lambda event: None, on_live=lambda event: None)
+
+
+def test_a_version_in_a_log_is_never_an_option_of_git(where: Locations, tmp_path: Path) -> None:
+    workspace, precious = tmp_path / "work", tmp_path / "precious"
+    workspace.mkdir()
+    precious.write_text("mine\n")
+    repository = SnapshotRepository(where, workspace, NAME)
+    repository.prepare()
+    now = repository.take()
+    for version in (f"--output={precious}", f"--out={precious}", "-h", "", "HEAD", f"{now}\n"):
+        for ask in (
+            lambda name: repository.difference(name, now),
+            lambda name: repository.difference(now, name),
+            repository.files_of,
+            repository.metadata_of,
+            repository.version_named,
+        ):
+            with pytest.raises(SnapshotError, match="is no version"):
+                ask(version)
+    for option in ("--output", "--outp", "--o"):
+        with pytest.raises(ValueError, match="would write a file"):
+            run_git(["diff-tree", f"{option}={precious}", now], cwd=workspace)
+    assert run_git(["ls-files", "--others", "--", "--output"], cwd=workspace).code is not None
+    assert precious.read_text() == "mine\n"
+
+
+def test_an_import_with_such_a_version_goes_on_and_writes_nothing(where: Locations, tmp_path: Path) -> None:
+    workspace, precious = tmp_path / "work", tmp_path / "precious"
+    workspace.mkdir()
+    precious.write_text("mine\n")
+    kept(where, workspace, UserMessage(text="hi"), VersionTaken(version=f"--output={precious}"))
+    session = open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None)
+    session.session.send("go on")
+    session.session.step()
+    session.close()
+    assert precious.read_text() == "mine\n"
+
+
+def test_changes_of_a_sub_agent_outside_the_workspace_cannot_be_reverted_either(tmp_path: Path) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    files = [FileDelta(path=str(path), before="evil", after=None) for path in (workspace / "a", tmp_path / "outside")]
+    seen = ActionObserved(action_id="2", observation={}, files_changed=tuple(files))
+    with Store.create(tmp_path / "a.ohw") as store:
+        store.append(
+            SessionStarted(id="a", workspace=str(workspace), model="m", mode="ask"),
+            DelegateStep(action_id="1", agent="helper", session="b", event=seen),
+        )
+        lines = list(export_lines(store))
+    with import_lines(lines, tmp_path / "b.ohw", model="m", mode="ask") as again:
+        step = list(again.events())[1]
+    assert isinstance(step, DelegateStep)
+    assert isinstance(step.event, ActionObserved)
+    assert [(file.before, bool(file.cut)) for file in step.event.files_changed] == [("evil", False), (None, True)]
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-journal", "-shm"])
+@pytest.mark.parametrize("how", ["owner", "mode", "link"])
+def test_what_sqlite_reads_beside_the_file_must_be_ours_too(
+    where: Locations, tmp_path: Path, ending: str, how: str
+) -> None:
+    path = kept(where, tmp_path)
+    beside = path.with_name(path.name + ending)
+    if how == "link":
+        beside.symlink_to(tmp_path / "elsewhere")
+    else:
+        beside.touch(mode=0o600)
+    if how == "mode":
+        beside.chmod(0o660)
+    if how == "owner":
+        if os.getuid():
+            pytest.skip("only root may give a file away")
+        os.chown(beside, 12345, 12345)
+    assert [entry.id for entry in list_sessions(where, check=True)] == [NAME]
+    assert f"has {beside.name} beside it, which" in not_ours(path)
+    with pytest.raises(UsageError, match="asks whether to open it"):
+        open_session(where, SETTINGS, NAME, on_event=lambda event: None, on_live=lambda event: None)
+
+
+def test_a_list_takes_nothing_out_of_a_log_that_somebody_put_beside_a_session(where: Locations, tmp_path: Path) -> None:
+    path = kept(where, tmp_path)
+    before = path.read_bytes()
+    copy = tmp_path / "copy"
+    copy.write_bytes(before)
+    with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        db.execute("DELETE FROM events")
+        beside = path.with_name(f"{path.name}-wal")
+        beside.write_bytes(copy.with_name("copy-wal").read_bytes())
+    beside.chmod(0o666)
+    for entry in (*list_sessions(where, check=True), find_session(where, NAME)):
+        assert (entry.id, entry.events, entry.damaged) == (NAME, 1, "")
+    assert "beside it, which can be written by other users" in not_ours(path)
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_others_can_write_to_is_asked_about(where: Locations, tmp_path: Path) -> None:
+    path = kept(where, tmp_path)
+    assert not not_ours(path)
+    path.parent.chmod(0o770)
+    assert "in a folder that other users can write to" in not_ours(path)
+
+
+def test_of_a_session_of_somebody_else_only_files_of_the_workspace_are_reverted(
+    where: Locations, tmp_path: Path
+) -> None:
+    workspace, outside = tmp_path / "work", tmp_path / "outside"
+    (workspace / ".git/hooks").mkdir(parents=True)
+    for path in (workspace / "a", workspace / ".git/hooks/pre-commit", outside):
+        path.write_text("evil\n")
+    kept(where, workspace, UserMessage(text="hi"), parent="../../../elsewhere").chmod(0o666)
+    session = agreed(where)
+    for path in (outside, workspace / ".git/hooks/pre-commit", workspace / "../outside"):
+        with pytest.raises(RevertError, match="is not yours"):
+            session.session.files.revert([FileDelta(path=str(path), before="evil\n", after="planted\n")])
+    session.session.files.revert([FileDelta(path=str(workspace / "a"), before="evil\n", after="good\n")])
+    session.close()
+    assert (workspace / "a").read_text() == "good\n"
+    assert outside.read_text() == "evil\n"
+    assert not list(tmp_path.rglob("elsewhere*"))
+
+
+def test_the_lock_overwrites_no_file_that_has_another_name(tmp_path: Path) -> None:
+    precious, session = tmp_path / "precious", tmp_path / "a.session"
+    precious.write_text("mine\n")
+    lock_path(session).hardlink_to(precious)
+    SessionLock.take(session).release()
+    assert precious.read_text() == "mine\n"
+    assert stat.S_ISREG(precious.stat().st_mode)
