@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.processes.sweep import shell_environment
-from workbench.tools.execute_bash import answer as keys
+from workbench.tools.execute_bash import messages as keys
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.output import Cleaner, clean
 from workbench.tools.execute_bash.prompt import Mark, MarkScanner

@@ -11,8 +11,8 @@ import pytest
 
 from tests.tools.shells import Bash, eventually, until_printed
 from workbench.tools import BashTool
-from workbench.tools.execute_bash.answer import KEYS
 from workbench.tools.execute_bash.definition import ExecuteBashAction
+from workbench.tools.execute_bash.messages import KEYS
 
 
 @pytest.fixture(scope="module")

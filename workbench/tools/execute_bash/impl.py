@@ -7,10 +7,10 @@ import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from workbench.tools.execute_bash import answer as keys
-from workbench.tools.execute_bash import answer as texts
-from workbench.tools.execute_bash.answer import NOTHING, Result, answer
+from workbench.tools.execute_bash import messages as keys
+from workbench.tools.execute_bash import messages as texts
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
+from workbench.tools.execute_bash.messages import NOTHING, Result, answer
 from workbench.tools.execute_bash.shell import Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells, readers
 from workbench.tools.execute_bash.stream import Kept

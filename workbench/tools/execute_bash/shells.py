@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
-from workbench.tools.execute_bash import answer as texts
+from workbench.tools.execute_bash import messages as texts
 from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.shell import Shell
 
