@@ -15,7 +15,7 @@ from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.output import Cleaner, clean
 from workbench.tools.execute_bash.prompt import Mark, MarkScanner
 from workbench.tools.execute_bash.shell import Shell
-from workbench.tools.execute_bash.stream import Keep, Stream
+from workbench.tools.execute_bash.stream import OutputBuffer, Stream
 from workbench.tools.execute_bash.watch import Outcome, Watch
 
 MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin\x1f:posix:;42\x07"
@@ -117,10 +117,10 @@ def test_a_progress_bar_without_an_end_is_one_line_and_little_memory() -> None:
 @pytest.mark.parametrize("piece", [1, 7, 4096, 10**6])
 def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piece: int) -> None:
     text = "".join(f"line {number}\n" for number in range(2000))
-    keep = Keep(tmp_path / "outputs", limit=1000)
+    buffer = OutputBuffer(tmp_path / "outputs", limit=1000)
     for at in range(0, len(text), piece):
-        keep.add(text[at : at + piece])
-    kept = keep.take()
+        buffer.add(text[at : at + piece])
+    kept = buffer.collect()
     assert kept.file is not None
     assert Path(kept.file).read_text() == text
     head, _, rest = kept.text.partition("[… ")
@@ -133,28 +133,28 @@ def test_a_cut_output_names_its_file_and_the_lines_left_out(tmp_path: Path, piec
 
 
 def test_a_short_output_is_whole_and_needs_no_file(tmp_path: Path) -> None:
-    keep = Keep(tmp_path / "outputs", limit=1000)
+    buffer = OutputBuffer(tmp_path / "outputs", limit=1000)
     for _ in range(100):
-        keep.add("0123456789")
-    assert keep.take().text == "0123456789" * 100
+        buffer.add("0123456789")
+    assert buffer.collect().text == "0123456789" * 100
     assert not (tmp_path / "outputs").exists()
 
 
 def test_without_a_place_for_the_file_the_output_says_so(tmp_path: Path) -> None:
     (tmp_path / "outputs").write_text("in the way")
-    keep = Keep(tmp_path / "outputs", limit=100)
-    keep.add("x\n" * 500)
-    kept = keep.take()
+    buffer = OutputBuffer(tmp_path / "outputs", limit=100)
+    buffer.add("x\n" * 500)
+    kept = buffer.collect()
     assert kept.file is None
     assert "could not be kept in a file" in kept.text
 
 
 def test_a_file_has_a_largest_size_and_that_is_said(tmp_path: Path) -> None:
-    keep = Keep(tmp_path / "outputs", limit=100, largest=1000)
+    buffer = OutputBuffer(tmp_path / "outputs", limit=100, largest=1000)
     for number in range(500):
-        keep.add(f"line {number}\n")
-    assert keep.overflowed
-    kept = keep.take()
+        buffer.add(f"line {number}\n")
+    assert buffer.overflowed
+    kept = buffer.collect()
     assert kept.file is not None
     size = Path(kept.file).stat().st_size
     assert 1000 <= size < 1100
@@ -166,10 +166,10 @@ def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        keep = Keep(tmp_path / "outputs", limit=100)
+        buffer = OutputBuffer(tmp_path / "outputs", limit=100)
         for number in range(5000):
-            keep.add(f"line {number}\n")
-        kept = keep.take()
+            buffer.add(f"line {number}\n")
+        kept = buffer.collect()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert kept.text.endswith("line 4999\n")

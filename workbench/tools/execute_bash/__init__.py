@@ -1,4 +1,4 @@
-"""A persistent shell: its directory, variables and functions last between calls."""
+"""The tool `execute_bash`: a persistent shell whose directory, variables and functions last between calls."""
 
 from __future__ import annotations
 

@@ -84,10 +84,10 @@ class BashTool(DeclaredTool[ExecuteBashAction, ExecuteBashObservation]):
     ) -> None:
         from workbench.tools.execute_bash.impl import BashExecutor  # pexpect only where a shell runs
 
-        folder = str(Path(working_dir).absolute())
+        directory = str(Path(working_dir).absolute())
         self.description = _description(no_change_timeout)
         self.short_description = _short(no_change_timeout)
-        super().__init__(BashExecutor(folder, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env))
+        super().__init__(BashExecutor(directory, state_dir, no_change_timeout=no_change_timeout, hidden_env=hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the command line, or the input with the programs that would read it."""

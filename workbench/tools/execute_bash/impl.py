@@ -7,13 +7,12 @@ import threading
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from workbench.tools.execute_bash import messages as keys
-from workbench.tools.execute_bash import messages as texts
+from workbench.tools.execute_bash import messages
 from workbench.tools.execute_bash.definition import SILENCE, ExecuteBashAction, ExecuteBashObservation
 from workbench.tools.execute_bash.messages import NOTHING, Result, answer
 from workbench.tools.execute_bash.shell import Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells, readers
-from workbench.tools.execute_bash.stream import Kept
+from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.watch import STILL_RUNNING, Outcome, Watch, asks_password
 from workbench.tools.executor import ToolExecutor
 
@@ -25,13 +24,13 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def __init__(
         self,
-        folder: str,
+        directory: str,
         state_dir: Path | None = None,
         *,
         no_change_timeout: float = SILENCE,
         hidden_env: Collection[str] = (),
     ) -> None:
-        self._shells = Shells(folder, state_dir, hidden_env)
+        self._shells = Shells(directory, state_dir, hidden_env)
         self._silence = no_change_timeout
         # The running command, or one that ended between calls.
         self._command = ""
@@ -68,10 +67,10 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     def _wrong(self, action: ExecuteBashAction) -> str:
         """Return why the call is invalid regardless of the shell's state, or an empty string."""
         if self._closed:
-            return texts.CLOSED
+            return messages.CLOSED
         if "\0" in action.command:
-            return texts.NUL
-        return texts.RESET_INPUT if action.reset and action.is_input else ""
+            return messages.NUL
+        return messages.RESET_INPUT if action.reset and action.is_input else ""
 
     def _act(self, action: ExecuteBashAction) -> ExecuteBashObservation:
         is_command = not action.is_input and bool(action.command.strip())
@@ -88,12 +87,15 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
     def _run(self, shell: Shell, action: ExecuteBashAction, lead: list[str]) -> ExecuteBashObservation:
         if shell.running:
-            return self._error(action, texts.busy(self._command))
+            return self._error(action, messages.busy(self._command))
         if self._command:
-            lead += [*(texts.below(shell.unseen()) or [texts.BELOW]), texts.ended(shell.exit_code())]
-        background = shell.take_background()
+            lead += [
+                *(messages.previous_output(shell.unseen()) or [messages.PREVIOUS_OUTPUT]),
+                messages.ended(shell.exit_code()),
+            ]
+        background = shell.collect_background()
         if background:
-            lead += [texts.BACKGROUND, background.text.rstrip("\n"), texts.BACKGROUND_END]
+            lead += [messages.BACKGROUND, background.text.rstrip("\n"), messages.BACKGROUND_END]
         shell.run(action.command)
         self._command = action.command
         return self._watch(shell, action, lead)
@@ -102,14 +104,14 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         """Type the input, if there is any, and wait for the running command or report one that ended between calls."""
         shell = self._shells.current
         if not self._command or shell is None:
-            return self._error(action, texts.NOTHING_RUNS)
-        lead = [texts.BELOW]
+            return self._error(action, messages.NOTHING_RUNS)
+        lead = [messages.PREVIOUS_OUTPUT]
         with shell.use():
             shell.on_output = self.on_output
             shell.drain(0.2)
             if action.is_input and action.command:
                 if not shell.running or shell.ended:
-                    lead.insert(0, texts.TOO_LATE)
+                    lead.insert(0, messages.TOO_LATE)
                 elif refusal := _type(shell, action.command):
                     return self._error(action, refusal)
             return self._watch(shell, action, lead)
@@ -117,24 +119,26 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     def _watch(self, shell: Shell, action: ExecuteBashAction, lead: list[str]) -> ExecuteBashObservation:
         outcome = Watch(shell, self._silence, action.timeout, self._interrupted).wait()
         shell.rest()
-        kept = shell.stream.take()
+        output = shell.stream.collect()
         if outcome in STILL_RUNNING:
-            said = [texts.unfinished(outcome, self._silence, action.timeout)]
+            trailing = [messages.unfinished(outcome, self._silence, action.timeout)]
             late = outcome in (Outcome.SILENT, Outcome.LIMIT)
-            return self._answer(action, said, Result(kept, lead, timed_out=late))
+            return self._answer(action, trailing, Result(output, lead, timed_out=late))
         self._command = ""
         if outcome in (Outcome.STUBBORN, Outcome.BROKEN):
             self._shells.bury()
             is_stubborn = outcome is Outcome.STUBBORN
-            text = texts.replaced if is_stubborn else texts.broken
-            return self._answer(action, [text(self._shells.folder)], Result(kept, lead, 130 if is_stubborn else 1))
+            text = messages.replaced if is_stubborn else messages.broken
+            return self._answer(action, [text(self._shells.directory)], Result(output, lead, 130 if is_stubborn else 1))
         if outcome is Outcome.DIED:
-            return self._died(shell, action, kept, lead)
+            return self._died(shell, action, output, lead)
         code = shell.exit_code()
-        said = [texts.INTERRUPTED] if outcome is Outcome.INTERRUPTED else []
-        return self._answer(action, [*said, texts.ended(code)], Result(kept, lead, code))
+        trailing = [messages.INTERRUPTED] if outcome is Outcome.INTERRUPTED else []
+        return self._answer(action, [*trailing, messages.ended(code)], Result(output, lead, code))
 
-    def _died(self, shell: Shell, action: ExecuteBashAction, kept: Kept, lead: list[str]) -> ExecuteBashObservation:
+    def _died(
+        self, shell: Shell, action: ExecuteBashAction, output: OutputText, lead: list[str]
+    ) -> ExecuteBashObservation:
         """Report that the shell ended, and start another one."""
         status = shell.terminal.guard.status
         self._shells.bury()
@@ -143,13 +147,15 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             self._shells.start()
         except ShellError as error:
             trouble = str(error)
-        said = [texts.INTERRUPTED] if self._interrupted.is_set() else []
+        trailing = [messages.INTERRUPTED] if self._interrupted.is_set() else []
         code = 137 if status is None else status if status >= 0 else 128 - status
-        said += [texts.died(status, self._shells.folder, trouble), texts.completed(code)]
-        return self._answer(action, said, Result(kept, lead, code))
+        trailing += [messages.died(status, self._shells.directory, trouble), messages.completed(code)]
+        return self._answer(action, trailing, Result(output, lead, code))
 
-    def _answer(self, action: ExecuteBashAction, said: list[str], result: Result = NOTHING) -> ExecuteBashObservation:
-        return answer(action.command, said, self._shells.where(), result)
+    def _answer(
+        self, action: ExecuteBashAction, trailing: list[str], result: Result = NOTHING
+    ) -> ExecuteBashObservation:
+        return answer(action.command, trailing, self._shells.where(), result)
 
     def _error(self, action: ExecuteBashAction, text: str) -> ExecuteBashObservation:
         where = self._shells.where()
@@ -180,10 +186,10 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
 
 def _type(shell: Shell, text: str) -> str:
     """Type into the running command; return the error message, or an empty string."""
-    if asks_password(shell) and keys.key(text) is None:
-        return texts.REFUSED_PASSWORD
+    if asks_password(shell) and messages.key(text) is None:
+        return messages.REFUSED_PASSWORD
     by_line = shell.terminal.takes_lines()
-    data = keys.typed(text, by_line=by_line)
+    data = messages.typed(text, by_line=by_line)
     if by_line and max(map(len, data.split(b"\n"))) > _LONGEST_INPUT:
-        return texts.LONG_LINE
-    return "" if shell.terminal.write(data) else texts.NOT_READ
+        return messages.LONG_LINE
+    return "" if shell.terminal.write(data) else messages.NOT_READ

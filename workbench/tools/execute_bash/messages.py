@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from workbench.text import visible
 from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
-from workbench.tools.execute_bash.stream import Kept
+from workbench.tools.execute_bash.stream import OutputText
 from workbench.tools.execute_bash.watch import Outcome
 
 ENTER = b"\n"
@@ -47,7 +47,7 @@ def typed(text: str, *, by_line: bool = True) -> bytes:
     return pressed if pressed is not None else text.encode("utf-8", "replace").replace(ENTER, enter) + enter
 
 
-BELOW = "[Below is the output of the previous command.]"
+PREVIOUS_OUTPUT = "[Below is the output of the previous command.]"
 BACKGROUND = "[Output that background processes wrote since the last command:]"
 BACKGROUND_END = "[End of the background output.]"
 _GO_ON = (
@@ -100,10 +100,10 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
     return f"[The command seems to wait for input and is still running. {_GO_ON}]"
 
 
-def below(output: str) -> list[str]:
+def previous_output(output: str) -> list[str]:
     """Return an earlier command's output under a heading; empty if it printed nothing."""
     rest = output.rstrip("\n")
-    return [BELOW, rest] if rest else []
+    return [PREVIOUS_OUTPUT, rest] if rest else []
 
 
 def completed(code: int) -> str:
@@ -119,7 +119,7 @@ def ended(code: int) -> str:
     return text
 
 
-def died(status: int | None, folder: str, trouble: str = "") -> str:
+def died(status: int | None, directory: str, trouble: str = "") -> str:
     """Return the message for a shell that ended during the command."""
     if status is None:
         how = "The shell was killed together with its supervisor"
@@ -130,7 +130,7 @@ def died(status: int | None, folder: str, trouble: str = "") -> str:
     if trouble:
         return f"[{how}, and no new one could be started: {trouble}]"
     return (
-        f"[{how}. A new shell was started in {folder}: variables, functions and background processes of the old one "
+        f"[{how}. A new shell was started in {directory}: variables, functions and background processes of the old one "
         "are gone.]"
     )
 
@@ -138,37 +138,37 @@ def died(status: int | None, folder: str, trouble: str = "") -> str:
 INTERRUPTED = "[The command was interrupted by the person.]"
 
 
-def replaced(folder: str) -> str:
+def replaced(directory: str) -> str:
     """Return the message for an interrupted command that only ended with its shell."""
     return (
         "[The command was interrupted by the person. It did not react, so the shell was replaced by a new one "
-        f"in {folder}: variables, functions and background processes are gone.]"
+        f"in {directory}: variables, functions and background processes are gone.]"
     )
 
 
-def broken(folder: str) -> str:
+def broken(directory: str) -> str:
     """Return the message for a command that changed the prompt, so that its exit code is unknown."""
     return (
         "[The command ended, but it changed the prompt (PS1, PROMPT_COMMAND or a trap) so that its exit code cannot be "
-        f"known. The shell was replaced by a new one in {folder}: variables, functions and background processes are "
+        f"known. The shell was replaced by a new one in {directory}: variables, functions and background processes are "
         "gone.]"
     )
 
 
-def place(folder: str, interpreter: str | None) -> list[str]:
+def location_lines(directory: str, interpreter: str | None) -> list[str]:
     """Return the lines with the shell's directory and interpreter."""
-    lines = [f"[Current working directory: {visible(folder, lines=False)}]"]
+    lines = [f"[Current working directory: {visible(directory, lines=False)}]"]
     return [*lines, f"[Python interpreter: {interpreter}]"] if interpreter else lines
 
 
-_NO_OUTPUT = Kept("")
+_NO_OUTPUT = OutputText("")
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of a call: output, the lines before it, exit code."""
 
-    kept: Kept = _NO_OUTPUT
+    output: OutputText = _NO_OUTPUT
     lead: Sequence[str] = ()
     code: int = -1
     timed_out: bool = False
@@ -177,17 +177,17 @@ class Result:
 NOTHING = Result()
 
 
-def answer(command: str, said: list[str], now: CommandMetadata, result: Result) -> ExecuteBashObservation:
+def answer(command: str, trailing: list[str], now: CommandMetadata, result: Result) -> ExecuteBashObservation:
     """Return the observation: lines before the output, the output, lines after it, the directory of the shell."""
-    output = result.kept.text.rstrip("\n")
-    parts = [*result.lead, *([output] if output else []), *said]
-    parts += place(now.working_dir, now.py_interpreter_path)
+    text = result.output.text.rstrip("\n")
+    parts = [*result.lead, *([text] if text else []), *trailing]
+    parts += location_lines(now.working_dir, now.py_interpreter_path)
     return ExecuteBashObservation.from_text(
         "\n".join(parts),
-        output=result.kept.text,
+        output=result.output.text,
         command=command,
         exit_code=result.code,
         timed_out=result.timed_out,
         metadata=now,
-        full_output=result.kept.file,
+        full_output=result.output.file,
     )

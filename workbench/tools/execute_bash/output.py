@@ -96,24 +96,24 @@ def _overwritten(line: str) -> str:
         line = _typed_over(line)
     if "\r" not in line and _ERASE not in line:
         return line
-    shown = ""
+    result = ""
     for part in line.split("\r"):
         pieces = part.split(_ERASE)
-        # with several pieces everything behind the cursor was erased once
-        shown = "".join(pieces) if len(pieces) > 1 else part + shown[len(part) :]
-    return shown
+        # With several pieces, everything behind the cursor was erased once.
+        result = "".join(pieces) if len(pieces) > 1 else part + result[len(part) :]
+    return result
 
 
 def _typed_over(line: str) -> str:
-    shown: list[str] = []
+    cells: list[str] = []
     at = 0
-    for sign in line:
-        if sign == "\b":
+    for character in line:
+        if character == "\b":
             at = max(0, at - 1)
-        elif sign in "\r" + _ERASE:
-            shown.append(sign)
-            at = len(shown)
+        elif character in "\r" + _ERASE:
+            cells.append(character)
+            at = len(cells)
         else:
-            shown[at : at + 1] = [sign]
+            cells[at : at + 1] = [character]
             at += 1
-    return "".join(shown)
+    return "".join(cells)

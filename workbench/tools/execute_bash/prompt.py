@@ -40,7 +40,7 @@ _LONGEST = 1 << 17
 
 @dataclass(frozen=True)
 class Hint:
-    """A sign that the shell may be at its prompt: anyone can print it, so it only triggers a check."""
+    """A hint that the shell may be at its prompt: any program can print it, so it only triggers a check."""
 
     abandoned: bool
 
@@ -51,7 +51,7 @@ class Mark:
 
     code: int
     abandoned: bool
-    folder: str
+    directory: str
     path: str
     is_sound: bool = True
     """Whether the shell's special builtins could not be replaced by functions (POSIX mode) when it was printed."""
@@ -68,18 +68,18 @@ class MarkScanner:
         """Return the parts in order; a possible beginning of a hint or mark is held for the next call."""
         data = self._held + data if self._held else data
         parts: list[bytes | Hint | Mark] = []
-        given = at = 0
+        emitted = at = 0
         while (start := data.find(_PREFIX, at)) >= 0:
-            found, end = self._read(data, start)
+            item, end = self._read(data, start)
             if end < 0:
                 break
-            if found:
-                self._add(parts, data[given:start])
-                parts.append(found)
-                given = end
+            if item:
+                self._add(parts, data[emitted:start])
+                parts.append(item)
+                emitted = end
             at = end
         keep = start if start >= 0 else _partial(data, at)
-        self._add(parts, data[given:keep])
+        self._add(parts, data[emitted:keep])
         self._held = data[keep:]
         return parts
 
@@ -122,16 +122,16 @@ def _parse(body: bytes) -> Mark | None:
     try:
         code, rest = body.split(b";", 1)
         where, _, options = rest.rpartition(b"\x1f")
-        folder, _, path = where.rpartition(b"\x1f")
+        directory, _, path = where.rpartition(b"\x1f")
         number = int(code)
-        return Mark(number % 1000, number >= 1000, os.fsdecode(folder), os.fsdecode(path), b":posix:" in options)
+        return Mark(number % 1000, number >= 1000, os.fsdecode(directory), os.fsdecode(path), b":posix:" in options)
     except ValueError:
         return None
 
 
 _ENTERS = 0.001
 """Seconds between the printing of a prompt and the wait for a line, on a machine that is not busy."""
-_LOOK_AGAIN = 0.00005
+_POLL_INTERVAL = 0.00005
 _ANSWERS = 0.05
 """Seconds after which an unanswered question is lost (C-c discards typed input), unless bash is working on it."""
 _QUESTIONS = 12
@@ -142,38 +142,38 @@ class PromptReader:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._place: tuple[str, ...] = ()
-        self._wanted = 0
+        self._prompt_location: tuple[str, ...] = ()
+        self._expected = 0
 
     @property
-    def is_known(self) -> bool:
+    def is_available(self) -> bool:
         """Whether the kernel shows where bash sleeps; if not, only the terminal's foreground group is known."""
-        return bool(self._place)
+        return bool(self._prompt_location)
 
     def learn(self, seconds: float) -> None:
         """Record where bash sleeps at its first prompt, before any command ran; waits up to `seconds` for it."""
         until = time.monotonic() + seconds
-        while not self._place and time.monotonic() < until:
-            place = self._sleeps_in()
-            if place[1:2] == ("0x0",):  # reads its standard input
-                self._place = place
-            elif not place:
+        while not self._prompt_location and time.monotonic() < until:
+            location = self._sleeps_in()
+            if location[1:2] == ("0x0",):  # reads its standard input
+                self._prompt_location = location
+            elif not location:
                 return
             else:
-                time.sleep(_LOOK_AGAIN)
+                time.sleep(_POLL_INTERVAL)
 
     def expect(self, count: int) -> None:
         """Consider bash waiting only after it has read `count` more bytes than now."""
-        self._wanted = self._bytes_read() + count
+        self._expected = self._bytes_read() + count
 
     def waits(self, *, has_read: bool = True) -> bool:
         """Return whether bash waits at its prompt, and (with `has_read`) has read the expected input."""
         if not self._terminal.is_shells():
             return False
-        if not self._place:
+        if not self._prompt_location:
             return True
         # The bytes are counted before the sleep is checked, so the sleep is known to follow them.
-        return (not has_read or self._bytes_read() >= self._wanted) and self._sleeps_in() == self._place
+        return (not has_read or self._bytes_read() >= self._expected) and self._sleeps_in() == self._prompt_location
 
     def _sleeps_in(self) -> tuple[str, ...]:
         """Return system call, its first three arguments, stack and code address; empty where not available."""
@@ -189,10 +189,10 @@ class PromptReader:
         try:
             return int(Path(f"/proc/{pid}/task/{pid}/io").read_text().split(maxsplit=2)[1])
         except (OSError, ValueError, IndexError):
-            return self._wanted
+            return self._expected
 
 
-class Prompt:
+class PromptDetector:
     """Asks a shell for the mark of the command that ended; see the module docstring."""
 
     def __init__(self, terminal: Terminal) -> None:
@@ -240,12 +240,12 @@ class Prompt:
         """Add a mark with the current nonce."""
         self._marks.add(mark)
 
-    def look(self, hint: Hint | None) -> Mark | None:
+    def check(self, hint: Hint | None) -> Mark | None:
         """Return the mark of the command if it has ended; otherwise ask for it once bash waits at its prompt.
 
         All available output must have been fed before.
         """
-        if not (hint or self._marks or self.reader.is_known):
+        if not (hint or self._marks or self.reader.is_available):
             return None
         is_late = bool(self._asked) and time.monotonic() - self._asked > _ANSWERS
         if not self._comes(_ENTERS if hint or self._marks else 0.0, has_read=not is_late or bool(self._marks)):
@@ -271,14 +271,14 @@ class Prompt:
         while not self.reader.waits(has_read=has_read):
             if time.monotonic() >= until:
                 return False
-            time.sleep(_LOOK_AGAIN)
+            time.sleep(_POLL_INTERVAL)
         return True
 
     def _ask(self) -> None:
         """Type a nonce that was never used."""
         self._questions += 1
         self._forget()
-        self._terminal.mend_modes()
+        self._terminal.restore_modes()
         self.scanner.nonce = str(10**17 + secrets.randbelow(9 * 10**17))
         line = rc.question_line(self.scanner.nonce)
         self.reader.expect(len(line) - 1)

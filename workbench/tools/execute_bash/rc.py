@@ -102,8 +102,8 @@ def quoted(text: str) -> str:
     return "$'" + _ESCAPED.sub(lambda match: _escape(match.group()), text) + "'"
 
 
-def _escape(sign: str) -> str:
-    return f"\\{sign}" if sign in "\\'" else "\\n" if sign == "\n" else f"\\{ord(sign):03o}"
+def _escape(character: str) -> str:
+    return f"\\{character}" if character in "\\'" else "\\n" if character == "\n" else f"\\{ord(character):03o}"
 
 
 def command_line(command: str, code: int) -> bytes:

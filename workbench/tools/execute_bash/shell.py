@@ -18,8 +18,8 @@ from workbench.processes.leftovers import SHELL_FILE
 from workbench.processes.start import find_program
 from workbench.processes.sweep import shell_environment, sweep
 from workbench.tools.execute_bash import rc
-from workbench.tools.execute_bash.prompt import Hint, Mark, Prompt
-from workbench.tools.execute_bash.stream import Kept, Stream
+from workbench.tools.execute_bash.prompt import Hint, Mark, PromptDetector
+from workbench.tools.execute_bash.stream import OutputText, Stream
 from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0
@@ -34,7 +34,7 @@ class ShellError(WorkbenchError):
 class Shell:
     """A bash that executes commands; everything but `close()` must be called inside `with shell.use():`."""
 
-    def __init__(self, folder: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
+    def __init__(self, directory: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
         self.nonce = secrets.token_hex(12)
         self.on_output: Callable[[str], None] | None = None
         self.running = False
@@ -45,17 +45,17 @@ class Shell:
         self._background = Stream(outputs)
         self._hint: Hint | None = None
         self._turn = threading.Condition()
-        self._wanted = self._closing = False
+        self._is_claimed = self._closing = False
         self._script = scratch / f"command-{self.nonce}"
         self._name = scratch / f"{SHELL_FILE}{self.nonce}"
         rc_file = scratch / f"rc-{self.nonce}"
-        self.terminal = self._open(folder, rc_file, rc.rc_text(), hidden)
-        self._prompt = Prompt(self.terminal)
+        self.terminal = self._open(directory, rc_file, rc.rc_text(), hidden)
+        self._prompt = PromptDetector(self.terminal)
         self._come_up(rc_file)
         self._reader = threading.Thread(target=self._read_on, name="shell-reader", daemon=True)
         self._reader.start()
 
-    def _open(self, folder: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
+    def _open(self, directory: str, rc_file: Path, rc_text: str, hidden: Collection[str]) -> Terminal:
         bash = find_program("bash")
         if bash is None:
             raise ShellError("bash was not found in PATH; install it.")
@@ -64,10 +64,10 @@ class Shell:
         try:
             self._name.touch()
             rc_file.write_text(rc_text)
-            return Terminal(argv, folder, env, rc_file.parent)
+            return Terminal(argv, directory, env, rc_file.parent)
         except OSError as error:
             rc_file.unlink(missing_ok=True)
-            raise ShellError(f"The shell cannot be started in {folder}: {error.strerror or error}.") from error
+            raise ShellError(f"The shell cannot be started in {directory}: {error.strerror or error}.") from error
 
     def _come_up(self, rc_file: Path) -> None:
         """Make the shell source our file and show its first prompt; --rcfile would not do, as some systems read another
@@ -82,10 +82,10 @@ class Shell:
         while self.mark is None and not self.ended and time.monotonic() < until:
             self.pump(0.0 if self._hint else 0.02)
         rc_file.unlink(missing_ok=True)
-        said = (self._background.take().text + self.stream.take().text).strip()
+        output = (self._background.collect().text + self.stream.collect().text).strip()
         if self.mark is None:
             self.terminal.close()
-            raise ShellError(f"bash did not come to its prompt. {said}".strip())
+            raise ShellError(f"bash did not come to its prompt. {output}".strip())
 
     @property
     def ended(self) -> bool:
@@ -94,7 +94,7 @@ class Shell:
 
     def run(self, command: str) -> None:
         """Run the command in the shell; its output goes to `stream`."""
-        self.terminal.mend_modes()
+        self.terminal.restore_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
             self._script.write_text(command, encoding="utf-8", errors="replace")
@@ -113,7 +113,7 @@ class Shell:
             self.heard = time.monotonic()
             self._feed(data)
         if self.running and (self._hint or not data):
-            self._look()
+            self._check_prompt()
         return bool(data)
 
     def _feed(self, data: bytes) -> None:
@@ -127,10 +127,10 @@ class Shell:
             else:
                 self._background.feed(part, None)
 
-    def _look(self) -> None:
+    def _check_prompt(self) -> None:
         """Finish the command when the prompt confirms its end."""
         hint, self._hint = self._hint, None
-        mark = self._prompt.look(hint)
+        mark = self._prompt.check(hint)
         if mark:
             self.mark = mark
             self.running = False
@@ -164,22 +164,22 @@ class Shell:
 
     def unseen(self) -> str:
         """Return the output of the last command since the last call that waited for it."""
-        return self.stream.take().text
+        return self.stream.collect().text
 
-    def take_background(self) -> Kept | None:
+    def collect_background(self) -> OutputText | None:
         """Return the output of background processes since the last command."""
-        return None if self._background.is_empty else self._background.take()
+        return None if self._background.is_empty else self._background.collect()
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
         """Acquire the shell: the reading thread pauses, however much there is to read."""
-        self._wanted = True
+        self._is_claimed = True
         with self._turn:
             try:
                 yield
             finally:
                 self.on_output = None
-                self._wanted = False
+                self._is_claimed = False
                 self._turn.notify()
 
     def _read_on(self) -> None:
@@ -187,7 +187,7 @@ class Shell:
         while not (self._closing or self.ended or self.terminal.hung_up):
             poll.poll()
             with self._turn:
-                self._turn.wait_for(lambda: not self._wanted)
+                self._turn.wait_for(lambda: not self._is_claimed)
                 if not self._closing:
                     self.drain(_SIP)
             time.sleep(_BREATH)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workbench.processes.leftovers import prefix
 from workbench.processes.sweep import sweep, sweep_later
-from workbench.tools.execute_bash import messages as texts
+from workbench.tools.execute_bash import messages
 from workbench.tools.execute_bash.definition import CommandMetadata
 from workbench.tools.execute_bash.shell import Shell
 
@@ -53,32 +53,32 @@ def readers(group: int) -> list[tuple[tuple[str, ...], str]]:
 
     Those are the processes without children; empty without /proc. Each costs a few reads of /proc.
     """
-    found: list[tuple[tuple[str, ...], str]] = []
-    left = [group]
-    while left and len(found) < _MOST_READERS:
-        pid = left.pop()
+    programs: list[tuple[tuple[str, ...], str]] = []
+    pending = [group]
+    while pending and len(programs) < _MOST_READERS:
+        pid = pending.pop()
         try:
             raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-            below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         except OSError:
             continue
-        left += [int(child) for child in below]
-        if not below:
+        pending += [int(child) for child in children]
+        if not children:
             words = tuple(os.fsdecode(word) for word in raw.rstrip(b"\0").split(b"\0"))
-            found.append((words, working_directory(pid)))
-    return found
+            programs.append((words, working_directory(pid)))
+    return programs
 
 
 _MOST_READERS = 20
 
 
-def metadata(shell: Shell | None, folder: str) -> CommandMetadata:
+def metadata(shell: Shell | None, directory: str) -> CommandMetadata:
     """Return the state of the shell; its directory comes from the kernel, because `$PWD` can be set to anything."""
     mark = shell.mark if shell else None
     pid = shell.terminal.guard.pid if shell else -1
     return CommandMetadata(
         pid=pid,
-        working_dir=working_directory(pid) or (mark.folder if mark else folder),
+        working_dir=working_directory(pid) or (mark.directory if mark else directory),
         username=_username(),
         hostname=_hostname(),
         py_interpreter_path=_python(mark.path) if mark else None,
@@ -92,28 +92,31 @@ _RESET = 2.0
 class Shells:
     """Has at most one living shell; earlier ones end in threads of their own."""
 
-    def __init__(self, folder: str, state_dir: Path | None, hidden: Collection[str]) -> None:
-        self.folder = folder
+    def __init__(self, directory: str, state_dir: Path | None, hidden: Collection[str]) -> None:
+        self.directory = directory
         self.current: Shell | None = None
         self._outputs = state_dir / "outputs" if state_dir else None
         self._hidden = frozenset(hidden)
         self._scratch: Path | None = None
         self._ends: list[threading.Thread] = []
-        self._left: list[str] = []  # nonces of shells whose supervisor could not do its part
+        self._unswept: list[str] = []  # nonces of shells whose supervisor could not do its part
 
     def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
         """Return a living shell, and lines to report if it is a new one. Raises ShellError."""
         shell = self.current
         if shell is not None and reset:
             self.bury(seconds=_RESET)
-            return self.start(), [texts.RESET]
+            return self.start(), [messages.RESET]
         if shell is None:
-            return self.start(), [texts.RESET] if reset else []
+            return self.start(), [messages.RESET] if reset else []
         with shell.use():
             shell.drain(0.2)
             if not shell.ended:
                 return shell, []
-            lead = [*texts.below(shell.unseen()), texts.died(shell.terminal.guard.status, self.folder)]
+            lead = [
+                *messages.previous_output(shell.unseen()),
+                messages.died(shell.terminal.guard.status, self.directory),
+            ]
         self.bury()
         return self.start(), lead
 
@@ -121,7 +124,7 @@ class Shells:
         """Start a new shell. Raises ShellError."""
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix=prefix("shell")))
-        self.current = Shell(self.folder, self._scratch, self._outputs or self._scratch, self._hidden)
+        self.current = Shell(self.directory, self._scratch, self._outputs or self._scratch, self._hidden)
         return self.current
 
     def bury(self, seconds: float = 0.0) -> None:
@@ -132,7 +135,7 @@ class Shells:
 
         def end() -> None:
             if not shell.close():
-                self._left.append(shell.nonce)
+                self._unswept.append(shell.nonce)
                 sweep_later((shell.nonce,))
 
         thread = threading.Thread(target=end, name="shell-end", daemon=True)
@@ -145,12 +148,12 @@ class Shells:
         self.bury()
         for thread in self._ends:
             thread.join()
-        sweep(self._left)
-        self._left.clear()
+        sweep(self._unswept)
+        self._unswept.clear()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
 
     def where(self) -> CommandMetadata:
         """Return the state of the current shell."""
-        return metadata(self.current, self.folder)
+        return metadata(self.current, self.directory)

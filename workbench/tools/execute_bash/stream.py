@@ -1,4 +1,4 @@
-"""The output of one command: cleaned, buffered, and passed on live; used by `shell`."""
+"""The output of one command: cleaned, buffered with bounded memory, and passed on live."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LARGEST_FILE = 2 << 30
 
 
 @dataclass(frozen=True)
-class Kept:
+class OutputText:
     """An output as it is returned; `file` holds all of it if the middle was cut."""
 
     text: str
     file: str | None = None
 
 
-class Keep:
+class OutputBuffer:
     """Collects text piece by piece; uses a few times `limit` of memory at most."""
 
-    def __init__(self, folder: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
+        self._directory = directory
         self._limit = limit
         self._largest = largest
         self._head: list[str] = []
@@ -61,9 +61,9 @@ class Keep:
             self._trouble = f"only its first {self._chars} characters are there"
         self._lines += text.count("\n")
         if self._in_head < self._limit:
-            room = self._limit - self._in_head
-            self._head.append(text[:room])
-            self._in_head += len(text[:room])
+            free = self._limit - self._in_head
+            self._head.append(text[:free])
+            self._in_head += len(text[:free])
         self._push(text[-self._limit :])
 
     def _push(self, text: str) -> None:
@@ -78,8 +78,8 @@ class Keep:
 
     def _open(self) -> None:
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._folder)
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._directory)
             self._file = open(handle, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123 - closed below
             self._file_name = name
         except OSError as error:
@@ -95,17 +95,17 @@ class Keep:
         except OSError as error:
             self._trouble = f"only its first part is there: {error.strerror}"
 
-    def take(self) -> Kept:
+    def collect(self) -> OutputText:
         """Return the whole text, or head and tail with a notice between; closes the file."""
         self._close_file()
         if self._chars <= self._limit:
-            return Kept("".join(self._head))
+            return OutputText("".join(self._head))
         head = _head_lines("".join(self._head), self._limit // 2)
         tail = _tail_lines("".join(self._tail), self._limit // 2)
         lost = self._lines - head.count("\n") - tail.count("\n")
         chars = self._chars - len(head) - len(tail)
         gap = "" if head.endswith("\n") else "\n"
-        return Kept(f"{head}{gap}[… {self._notice(lost, chars)} …]\n{tail}", self._name())
+        return OutputText(f"{head}{gap}[… {self._notice(lost, chars)} …]\n{tail}", self._name())
 
     def _notice(self, lost: int, chars: int) -> str:
         what = f"{lost} lines" if lost > 0 else "a part of a line"
@@ -147,25 +147,25 @@ _LONGEST_PROMPT = 1000
 class Stream:
     """Collects bytes; `take()` returns the output since the last call."""
 
-    def __init__(self, folder: Path, largest: int = LARGEST_FILE) -> None:
-        self._folder = folder
+    def __init__(self, directory: Path, largest: int = LARGEST_FILE) -> None:
+        self._directory = directory
         self._largest = largest
         self._cleaner = Cleaner()
-        self._keep = Keep(folder, largest=largest)
+        self._buffer = OutputBuffer(directory, largest=largest)
         self._live: list[str] = []
         self._waiting = 0
         self._passed = 0.0
-        self._shown = ""  # of the open line, already passed on
+        self._sent = ""  # of the open line, already passed on
         self._taken = ""  # of the open line, already given back
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
         """Add bytes; without a listener, the last of them are held for one."""
         text = self._cleaner.feed(data)
-        self._keep.add(text)
+        self._buffer.add(text)
         if not text:
             return
         self._taken = ""
-        self._live.append(self._unshown(text))
+        self._live.append(self._unsent(text))
         self._waiting += len(text)
         if on_output is None:
             if self._waiting >= _AT_MOST:
@@ -178,16 +178,16 @@ class Stream:
         if on_output is None:
             return
         line = self._cleaner.open_line
-        if line != self._shown:
-            self._live.append(self._unshown(line))
-            self._shown = line
+        if line != self._sent:
+            self._live.append(self._unsent(line))
+            self._sent = line
         if self._live:
             self._pass_on(on_output)
 
-    def _unshown(self, text: str) -> str:
-        shown, self._shown = self._shown, ""
-        if text.startswith(shown):
-            return text[len(shown) :]
+    def _unsent(self, text: str) -> str:
+        sent, self._sent = self._sent, ""
+        if text.startswith(sent):
+            return text[len(sent) :]
         return f"\n{text}"
 
     def _pass_on(self, on_output: Callable[[str], None]) -> None:
@@ -214,7 +214,7 @@ class Stream:
     @property
     def overflowed(self) -> bool:
         """Whether there was more output than is stored anywhere."""
-        return self._keep.overflowed
+        return self._buffer.overflowed
 
     @property
     def full_screen(self) -> bool:
@@ -224,19 +224,19 @@ class Stream:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to take."""
-        return self._keep.is_empty and not self._cleaner.open_line
+        return self._buffer.is_empty and not self._cleaner.open_line
 
-    def take(self) -> Kept:
+    def collect(self) -> OutputText:
         """Return the output since the last call."""
         self._taken = self.prompt[-_LONGEST_PROMPT:]
-        self._keep.add(self._cleaner.flush())
-        self._shown = ""
+        self._buffer.add(self._cleaner.flush())
+        self._sent = ""
         self._forget()
         self._cleaner.full_screen = False
-        kept = self._keep.take()
-        self._keep = Keep(self._folder, largest=self._largest)
-        return kept
+        result = self._buffer.collect()
+        self._buffer = OutputBuffer(self._directory, largest=self._largest)
+        return result
 
     def close(self) -> None:
         """Discard the output."""
-        self._keep.drop()
+        self._buffer.drop()

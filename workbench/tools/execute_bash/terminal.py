@@ -1,4 +1,4 @@
-"""One pseudo terminal with a guarded bash in it: bytes in, bytes out, keys and modes; used by `shell`."""
+"""A pseudo terminal that runs bash under a supervisor: reading, writing, keys and modes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pexpect import fdpexpect
 
 from workbench.processes.start import small_python, start
 
-_PATIENCE = 6.0  # the supervisor itself gives up after 5 s
+_PATIENCE = 6.0  # seconds; the supervisor itself gives up after 5
 
 
 class Guard:
-    """A supervisor process and the shell `argv` below it, on the terminal `pty`.
+    """A supervisor process that runs the shell `argv` on the terminal `pty`.
 
-    Should this process die, the supervisor ends everything and removes `scratch`.
+    If this process dies, the supervisor ends everything that it runs and removes `scratch`.
     """
 
-    def __init__(self, argv: Sequence[str], pty: int, folder: str, env: Mapping[str, str], scratch: Path) -> None:
+    def __init__(self, argv: Sequence[str], pty: int, directory: str, env: Mapping[str, str], scratch: Path) -> None:
         self._channel, theirs = socket.socketpair()
         command = [
             *small_python("workbench.processes.shell_supervisor"),
@@ -42,7 +42,7 @@ class Guard:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                cwd=folder,
+                cwd=directory,
                 env=env,
                 is_users=True,
                 pass_fds=(theirs.fileno(), pty),
@@ -57,19 +57,19 @@ class Guard:
         self._answers = 0
         self.pid = 0
         self.status: int | None = None
-        self.lost = False  # it is gone without a word
+        self.lost = False  # the supervisor ended without reporting an exit code
 
     @property
     def ended(self) -> bool:
-        """Whether the shell is gone."""
+        """Whether the shell has ended."""
         return self.status is not None or self.lost
 
     def fileno(self) -> int:
-        """What to poll to learn that the supervisor spoke; then call `hear()`."""
+        """Return a descriptor to poll; call `hear()` if it is readable."""
         return self._channel.fileno()
 
     def hear(self) -> None:
-        """Take in what the supervisor says: the shell's pid, its exit code, answers to questions."""
+        """Read the supervisor's messages: the shell's pid, its exit code, answers to `is_watching`."""
         try:
             data = self._channel.recv(4096)
         except OSError:
@@ -85,34 +85,34 @@ class Guard:
                 self.status = int(number)
 
     def is_watching(self, seconds: float = 1.0) -> bool:
-        """Whether the supervisor answers: it cannot once it was killed, even when its death has not arrived yet."""
+        """Return whether the supervisor answers; detects that it was killed before the channel reports it."""
         until = time.monotonic() + seconds
-        wanted = self._answers + 1
+        expected = self._answers + 1
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         with contextlib.suppress(OSError):
             self._channel.send(b"?")
         if not poll.poll(seconds * 500):
             self._wake()
-        while not self.ended and self._answers < wanted and time.monotonic() < until:
+        while not self.ended and self._answers < expected and time.monotonic() < until:
             if poll.poll(100):
                 self.hear()
         return not self.ended
 
     def _wake(self) -> None:
-        """A command may have stopped the supervisor."""
+        """Continue the supervisor, which a command may have stopped."""
         with contextlib.suppress(OSError):
             self._process.send_signal(signal.SIGCONT)
 
     def hang_up(self) -> None:
-        """Tell the supervisor to end everything; returns at once."""
+        """Tell the supervisor to end everything; does not wait."""
         self._wake()
         with contextlib.suppress(OSError):
             self._channel.send(b"k")
             self._channel.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> bool:
-        """Wait until everything below is gone; false when the supervisor could not do its part."""
+        """Wait until all processes have ended; return False if the supervisor failed to end them."""
         self.hang_up()
         try:
             self._process.wait(_PATIENCE)
@@ -128,14 +128,14 @@ _ROWS, _COLUMNS = 40, 120
 
 
 class Terminal:
-    """Runs `argv` under a supervisor in a terminal of its own; one thread at a time may read and write."""
+    """Runs `argv` under a supervisor in a new terminal; only one thread at a time may read and write."""
 
-    def __init__(self, argv: Sequence[str], folder: str, env: Mapping[str, str], scratch: Path) -> None:
+    def __init__(self, argv: Sequence[str], directory: str, env: Mapping[str, str], scratch: Path) -> None:
         self._master, pty = os.openpty()
         try:
             self._modes = _plain_modes(pty)
             termios.tcsetwinsize(pty, (_ROWS, _COLUMNS))
-            self.guard = Guard(argv, pty, folder, env, scratch)
+            self.guard = Guard(argv, pty, directory, env, scratch)
         except BaseException:
             os.close(self._master)
             raise
@@ -147,17 +147,17 @@ class Terminal:
         )
         self._spawn.delaybeforesend = None
         self._poll = self.poll()
-        self.hung_up = False  # nobody has the terminal open any more
+        self.hung_up = False  # no process has the terminal open any more
 
     def poll(self) -> select.poll:
-        """Something to wait with until there is something to read."""
+        """Return a new poll object that waits for output or a message of the supervisor."""
         poll = select.poll()
         for number in (self._master, self.guard.fileno()):
             poll.register(number, select.POLLIN)
         return poll
 
     def read(self, seconds: float) -> bytes:
-        """What comes within `seconds`; empty when nothing does, or when only the supervisor spoke."""
+        """Return the output that arrives within `seconds`; empty if none does, or only a supervisor's message."""
         ready = {number for number, _ in self._poll.poll(max(0.0, seconds) * 1000)}
         if self.guard.fileno() in ready:
             self.guard.hear()
@@ -167,7 +167,7 @@ class Terminal:
             return b""
         try:
             data = self._spawn.read_nonblocking(_CHUNK, 0)
-            return data if isinstance(data, bytes) else b""  # bytes, as no encoding was given
+            return data if isinstance(data, bytes) else b""  # always bytes, as no encoding is set
         except pexpect.TIMEOUT:
             return b""
         except pexpect.EOF:
@@ -176,44 +176,44 @@ class Terminal:
             return b""
 
     def write(self, data: bytes, seconds: float = 2.0) -> bool:
-        """Type the bytes; false when the other side did not take all of them in time."""
-        room = select.poll()
-        room.register(self._master, select.POLLOUT)
+        """Type the bytes; return False if the program did not read all of them in time."""
+        writable = select.poll()
+        writable.register(self._master, select.POLLOUT)
         until = time.monotonic() + seconds
         while data and time.monotonic() < until:
             try:
                 data = data[os.write(self._master, data) :]
             except BlockingIOError:
-                room.poll(50)
+                writable.poll(50)
             except OSError:
                 return False
         return not data
 
     def foreground(self) -> int:
-        """The process group that has the terminal; 0 when there is none."""
+        """Return the foreground process group of the terminal; 0 if there is none."""
         try:
             return os.tcgetpgrp(self._master)
         except OSError:
             return 0
 
     def is_shells(self) -> bool:
-        """Whether the shell itself has the terminal, and no command of it."""
+        """Return whether the shell itself is in the foreground, and no command."""
         return self.foreground() == self.guard.pid
 
     def press_interrupt(self) -> None:
-        """C-c; as a signal where a program made the terminal pass the key through."""
+        """Press C-c; send the signal directly if a program made the terminal pass the key through."""
         if not (self._has_mode(termios.ISIG) and self.write(b"\x03", 0.05)):
             self.signal_foreground(signal.SIGINT)
 
     def signal_foreground(self, number: int) -> None:
-        """Send a signal to the group in the foreground, unless that is the shell itself."""
+        """Send a signal to the foreground group, unless that is the shell itself."""
         group = self.foreground()
         if group > 1 and group != self.guard.pid:
             with contextlib.suppress(OSError):
                 os.killpg(group, number)
 
     def takes_lines(self) -> bool:
-        """Whether the terminal is in line mode, where a line has at most 4,095 bytes and ends with a newline."""
+        """Return whether the terminal is in line mode, which limits a line to 4,095 bytes and a newline."""
         return self._has_mode(termios.ICANON)
 
     def _has_mode(self, flag: int) -> bool:
@@ -222,21 +222,21 @@ class Terminal:
         except termios.error:
             return False
 
-    def mend_modes(self) -> None:
-        """Undo what a command did to the terminal (`stty raw -echo`)."""
+    def restore_modes(self) -> None:
+        """Restore the terminal's modes after a command changed them, for example with `stty raw -echo`."""
         with contextlib.suppress(termios.error):
             if termios.tcgetattr(self._master) != self._modes:
                 termios.tcsetattr(self._master, termios.TCSANOW, self._modes)
 
     def close(self) -> bool:
-        """End the shell and all it started, free the terminal; false when the supervisor could not do its part."""
+        """End the shell and all its processes, close the terminal; return False if the supervisor failed."""
         clean = self.guard.close()
         self._spawn.close()
         return clean
 
 
 def _plain_modes(pty: int) -> list[int | list[bytes | int]]:
-    """No echo, newlines as they are; C-s, C-q and C-v are keys like others."""
+    """Set and return the modes: no echo, no conversion of newlines, no special meaning of C-s, C-q and C-v."""
     modes = termios.tcgetattr(pty)
     modes[6][termios.VLNEXT] = b"\0"
     modes[0] &= ~termios.IXON

@@ -16,7 +16,7 @@ _SLICE = 0.025
 _PASSWORD_QUIET = 0.4
 _PROMPT_QUIET = 1.0
 _KILL_AFTER = 0.09
-_GIVE_UP_AFTER = 0.16
+_REPLACE_AFTER = 0.16
 _ROUND = 0.01
 _LAST_WORDS = 10.0
 
@@ -117,7 +117,7 @@ class Watch:
         shell.interrupt()
         killed = False
         rounds = 0  # on a busy machine they take longer, and so does what they wait for
-        while (passed := time.monotonic() - began) < _GIVE_UP_AFTER or rounds < _GIVE_UP_AFTER / _ROUND:
+        while (passed := time.monotonic() - began) < _REPLACE_AFTER or rounds < _REPLACE_AFTER / _ROUND:
             rounds += 1
             shell.pump(_ROUND)
             if not shell.running:

@@ -1,4 +1,4 @@
-"""Run cells in an IPython of its own, which keeps their variables."""
+"""The tool `execute_ipython_cell`: run cells in a separate IPython that keeps their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `execute_ipython_cell` as model and session see it: a cell, and what it prints, shows and raises."""
+"""The tool `execute_ipython_cell`: its action, observation and description."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ExecuteIPythonCellObservation(Observation):
 
 
 class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
-    """Running cells, ready to use."""
+    """Runs cells in an IPython of the workspace."""
 
     name = "execute_ipython_cell"
     description = _DESCRIPTION
@@ -65,19 +65,19 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
         python: str = "",
         hidden_env: Collection[str] = (),
     ) -> None:
-        """`python` is an interpreter that has IPython; usually it is found."""
+        """`python` is an interpreter with IPython; by default one is searched for."""
         from workbench.tools.execute_ipython_cell.impl import IPythonExecutor
 
-        folder = Path(workspace or ".").absolute()
-        super().__init__(IPythonExecutor(folder, state_dir, python=python, hidden_env=hidden_env))
+        directory = Path(workspace or ".").absolute()
+        super().__init__(IPythonExecutor(directory, state_dir, python=python, hidden_env=hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the cell, and the interpreter where it starts one."""
+        """Return the cell, and the workspace's interpreter if the call starts it."""
         starts = getattr(self.executor, "starts", None)
         program = starts(restart=bool(arguments.get("restart"))) if starts else ""
         return (RunsPython(str(arguments.get("code", "")), is_cell=True, starts=program),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Running cells in a session's workspace."""
+        """Return the tool for a session, in its workspace."""
         return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

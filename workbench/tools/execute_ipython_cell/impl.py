@@ -1,4 +1,4 @@
-"""Runs `execute_ipython_cell`: sends cells to the interpreter of the session and tells what came of them."""
+"""Runs `execute_ipython_cell`: finds and starts the session's interpreter, sends it cells, and reports the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import End, RpcWorker
 from workbench.processes.start import absolute_path
 from workbench.tools.execute_bash.output import Cleaner
-from workbench.tools.execute_bash.stream import Keep, Kept
+from workbench.tools.execute_bash.stream import OutputBuffer, OutputText
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, TextContent
@@ -25,9 +25,9 @@ from workbench.tools.schema import ImageContent, TextContent
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that has IPython; `is_own` says that it is the workspace's (or the one that the settings name).
+    """A Python with IPython; `is_own` means that it is the workspace's or the configured one.
 
-    `is_brought`: it came with the workspace, and nobody but whoever made that chose it.
+    `is_brought` means that it came with the workspace and the user did not configure it.
     """
 
     python: str
@@ -36,11 +36,11 @@ class Interpreter:
 
 
 class NoIPython(Exception):
-    """There is no interpreter with IPython; the text says what to do."""
+    """There is no interpreter with IPython; the message says what to do."""
 
 
 def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
-    """The interpreter for a workspace; raises NoIPython."""
+    """Return the interpreter for a workspace: the configured one, its .venv, or ours. Raises NoIPython."""
     if named:
         return Interpreter(str(Path(named).expanduser()), True)
     venv = workspace / ".venv"
@@ -57,15 +57,15 @@ def find_interpreter(workspace: Path, named: str = "") -> Interpreter:
 
 _KERNEL = Path(__file__).with_name("kernel.py")
 _START = 60.0
-_SAID = 2_000
+_MOST_OUTPUT = 2_000
 
 
 class KernelError(Exception):
-    """The interpreter could not be started; the text says why."""
+    """The interpreter could not be started; the message says why."""
 
 
 class Kernels:
-    """One interpreter at a time, and the private folder it may write into."""
+    """Starts and ends the interpreter of a session, at most one at a time; owns its private directory."""
 
     def __init__(self, workspace: Path, state_dir: Path | None, python: str, hidden_env: Collection[str]) -> None:
         self._workspace = workspace
@@ -75,12 +75,12 @@ class Kernels:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self.current: RpcWorker | None = None
         self.interpreter = Interpreter("", True)
-        self.folder = str(workspace)
-        """Where the cells are now."""
+        self.working_directory = str(workspace)
+        """The current working directory of the cells."""
 
     @property
-    def place(self) -> Path:
-        """The private folder: packages that `%pip` installs, long outputs."""
+    def private_directory(self) -> Path:
+        """The directory for packages that `%pip` installs and for long outputs."""
         if self._state_dir is not None:
             return self._state_dir / "cells"
         if self._temporary is None:
@@ -88,63 +88,67 @@ class Kernels:
         return Path(self._temporary.name)
 
     def brought(self) -> str:
-        """The program of the workspace that a start would run; empty where it is not the workspace that chose it."""
+        """Return the interpreter that came with the workspace and would be started; empty if it is another one."""
         try:
-            found = find_interpreter(self._workspace, self._named)
+            interpreter = find_interpreter(self._workspace, self._named)
         except NoIPython:
             return ""
-        return found.python if found.is_brought else ""
+        return interpreter.python if interpreter.is_brought else ""
 
     def start(self, on_start: Callable[[RpcWorker], None]) -> RpcWorker:
-        """A new interpreter, ready for its first cell; raises KernelError or NoIPython."""
+        """Start a new interpreter and wait until it is ready. Raises KernelError or NoIPython."""
         self.end()
-        self.interpreter = found = find_interpreter(self._workspace, self._named)
-        place = self.place
+        self.interpreter = interpreter = find_interpreter(self._workspace, self._named)
+        private_directory = self.private_directory
         try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.current = worker = RpcWorker(
-                lambda number: [found.python, "-u", str(_KERNEL), str(number)],
+                lambda number: [interpreter.python, "-u", str(_KERNEL), str(number)],
                 self._workspace,
                 hidden_env=self._hidden,
-                env=_environment(place, private=not found.is_own),
+                env=_environment(private_directory, private=not interpreter.is_own),
             )
         except OSError as error:
-            raise KernelError(f"{found.python} could not be started in {self._workspace}: {error.strerror}.") from error
+            raise KernelError(
+                f"{interpreter.python} could not be started in {self._workspace}: {error.strerror}."
+            ) from error
         on_start(worker)
-        said = bytearray()
-        end, _ = worker.answer(_START, said.extend)
+        output = bytearray()
+        end, _ = worker.answer(_START, output.extend)
         if end != "answer":
             self.end()
-            told = said.decode(errors="replace").strip()[-_SAID:]
+            excerpt = output.decode(errors="replace").strip()[-_MOST_OUTPUT:]
             why = {"time": "it did not get ready", "stop": "it was interrupted while it started"}.get(end, "it ended")
-            raise KernelError(f"IPython could not be started with {found.python}: {why}.{f' {told}' if told else ''}")
-        self.folder = str(self._workspace)
+            raise KernelError(
+                f"IPython could not be started with {interpreter.python}: {why}.{f' {excerpt}' if excerpt else ''}"
+            )
+        self.working_directory = str(self._workspace)
         return worker
 
     def end(self) -> None:
-        """End the interpreter that is there."""
+        """End the current interpreter, if there is one."""
         if self.current is not None:
             self.current.close()
             self.current = None
 
     def close(self) -> None:
-        """End it and remove what was only for it."""
+        """End the interpreter and remove its temporary directory."""
         self.end()
         if self._temporary is not None:
             self._temporary.cleanup()
             self._temporary = None
 
 
-def _environment(place: Path, *, private: bool) -> dict[str, str]:
-    """`private`: `%pip` must not change the packages of the workbench itself."""
+def _environment(private_directory: Path, *, private: bool) -> dict[str, str]:
+    """Return the environment variables; with `private`, `%pip` installs into the private directory."""
     searched = os.environ.get("PYTHONPATH")
     return {
-        # A relative entry would have the start itself import from the workspace, before any cell was read.
+        # With a relative entry the interpreter would import from the workspace at its start, before any cell.
         **({"PYTHONPATH": absolute_path(searched)} if searched else {}),
         "PYTHONIOENCODING": "utf-8:backslashreplace",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "IPYTHONDIR": str(place / "ipython"),
-        **({"OHW_CELL_PACKAGES": str(place / "packages")} if private else {}),
+        "IPYTHONDIR": str(private_directory / "ipython"),
+        **({"OHW_CELL_PACKAGES": str(private_directory / "packages")} if private else {}),
     }
 
 
@@ -160,26 +164,26 @@ _MISSING = (
 
 
 class _Cell:
-    """One cell on its way: what it prints and shows is taken in."""
+    """One running cell: collects its output and its pictures."""
 
-    def __init__(self, worker: RpcWorker, place: Path, on_output: Callable[[str], None] | None) -> None:
+    def __init__(self, worker: RpcWorker, private_directory: Path, on_output: Callable[[str], None] | None) -> None:
         self.worker = worker
         self.pictures: list[ImageContent] = []
         self.is_late = False
         self.was_stopped = False
         self._on_output = on_output
-        self._keep = Keep(place)
+        self._buffer = OutputBuffer(private_directory)
         self._cleaner = Cleaner()
 
     def wait(self, seconds: float) -> tuple[End, dict[str, Any]]:
-        """Until it answers, at most so long."""
+        """Wait for the answer, at most `seconds`; return how the wait ended and the answer."""
         return self.worker.answer(seconds, self._print, self._show)
 
     def _print(self, data: bytes) -> None:
         self._add(self._cleaner.feed(data))
 
     def _add(self, text: str) -> None:
-        self._keep.add(text)
+        self._buffer.add(text)
         if text and self._on_output:
             self._on_output(text)
 
@@ -188,14 +192,14 @@ class _Cell:
         if isinstance(data, str) and kind in _PICTURES and len(self.pictures) < _MOST_PICTURES:
             self.pictures.append(ImageContent(data=data, mime_type=kind))
 
-    def take(self) -> Kept:
-        """All that it printed."""
+    def collect(self) -> OutputText:
+        """Return everything that the cell printed."""
         self._add(self._cleaner.flush())
-        return self._keep.take()
+        return self._buffer.collect()
 
 
 class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
-    """Keeps the interpreter of one session; cells run one after the other."""
+    """Owns the interpreter of one session; cells run one after the other."""
 
     def __init__(
         self, workspace: Path, state_dir: Path | None = None, *, python: str = "", hidden_env: Collection[str] = ()
@@ -208,7 +212,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._ran_before = False
 
     def __call__(self, action: ExecuteIPythonCellAction) -> ExecuteIPythonCellObservation:
-        """Run the cell to its end."""
+        """Run the cell and wait for its end, its time limit or an interruption."""
         with self._one_cell:
             self._stop.clear()
             try:
@@ -225,19 +229,19 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             return self._observed([*lead, "[There was no code to run.]"], restarted=bool(lead))
         if self._stop.is_set():
             raise KernelError("Interrupted.")
-        cell = _Cell(worker, self._kernels.place, self.on_output)
+        cell = _Cell(worker, self._kernels.private_directory, self.on_output)
         worker.ask({"code": action.code})
         end, answer = cell.wait(action.timeout)
         if end in ("time", "stop"):
             end, answer = self._interrupt(worker, cell, end)
             lead += [self._stopped(action, end, is_late=cell.is_late)]
-        return self._told(cell, end, answer, lead)
+        return self._report(cell, end, answer, lead)
 
     def _ready(self, action: ExecuteIPythonCellAction, lead: list[str]) -> RpcWorker:
-        """The interpreter that is there, or a new one; `lead` gets what is to be said of that."""
+        """Return the running interpreter or a new one, for which a line is added to `lead`."""
         worker = self._kernels.current
         if self._later is not None:
-            self._settle(worker)
+            self._await_interrupted(worker)
             worker = self._kernels.current
         if worker is not None and not action.restart:
             worker.forget_stop()
@@ -251,8 +255,8 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
     def _begins(self, worker: RpcWorker) -> None:
         self._running = worker
 
-    def _settle(self, worker: RpcWorker | None) -> None:
-        """An interrupted cell was still on its way out: wait until it is, or until its interpreter was ended."""
+    def _await_interrupted(self, worker: RpcWorker | None) -> None:
+        """Wait until an interrupted cell has ended, or end its interpreter."""
         assert self._later is not None
         if worker is not None and worker.answer(_AFTER_TIME + 1, lambda data: None)[0] != "answer":
             self._kernels.end()
@@ -260,7 +264,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         self._later = None
 
     def _interrupt(self, worker: RpcWorker, cell: _Cell, why: End) -> tuple[End, dict[str, Any]]:
-        """C-c; a cell that does not heed it is ended with its interpreter, after a person's stop in the background."""
+        """Send C-c; if the cell ignores it, end its interpreter: at once after a timeout, else in the background."""
         cell.was_stopped, cell.is_late = True, why == "time"
         worker.press_interrupt()
         end, answer = cell.wait(_AFTER_TIME if cell.is_late else _AFTER_INTERRUPT)
@@ -282,63 +286,63 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
             return f"[{why}. The cell does not heed it yet; in {_AFTER_TIME:g} seconds its interpreter is ended.]"
         return f"[{why}, and ended since it did not heed that. {_GONE}]"
 
-    def _told(self, cell: _Cell, end: End, answer: dict[str, Any], lead: list[str]) -> ExecuteIPythonCellObservation:
+    def _report(self, cell: _Cell, end: End, answer: dict[str, Any], lead: list[str]) -> ExecuteIPythonCellObservation:
         was_stopped = cell.was_stopped
         error = str(answer.get("error", ""))
-        self._kernels.folder = str(answer.get("folder") or self._kernels.folder)
-        kept = cell.take()
-        said = [kept.text.rstrip("\n")] if kept.text.strip() else []
+        self._kernels.working_directory = str(answer.get("folder") or self._kernels.working_directory)
+        output = cell.collect()
+        parts = [output.text.rstrip("\n")] if output.text.strip() else []
         if error and not was_stopped:
-            said.append(error)
+            parts.append(error)
         if "ModuleNotFoundError" in error and not self._kernels.interpreter.is_own:
-            said.append(_MISSING.format(python=self._kernels.interpreter.python))
+            parts.append(_MISSING.format(python=self._kernels.interpreter.python))
         if end not in ("answer", "stop"):
             if not was_stopped:
-                said.append(f"[The interpreter ended{_how(cell.worker.status)}. {_GONE}]")
+                parts.append(f"[The interpreter ended{_how(cell.worker.status)}. {_GONE}]")
             self._kernels.end()
-        elif not (said or cell.pictures or was_stopped):
-            said.append("[The cell ran to its end and showed nothing.]")
+        elif not (parts or cell.pictures or was_stopped):
+            parts.append("[The cell ran to its end and showed nothing.]")
         first, last = ([], lead) if was_stopped else (lead, [])
         return self._observed(
-            [*first, *filter(None, said), *last],
+            [*first, *filter(None, parts), *last],
             cell.pictures,
             is_error=bool(error) or was_stopped or end != "answer",
-            output=kept.text,
+            output=output.text,
             error=error,
             count=int(answer.get("count", 0)),
             timed_out=cell.is_late,
             restarted=any("new interpreter was started" in line for line in lead),
-            output_file=kept.file,
+            output_file=output.file,
         )
 
     def _observed(
-        self, said: list[str], pictures: list[ImageContent] | None = None, **fields: Any
+        self, lines: list[str], pictures: list[ImageContent] | None = None, **fields: Any
     ) -> ExecuteIPythonCellObservation:
-        content = (TextContent(text="\n".join(said)), *(pictures or ()))
+        content = (TextContent(text="\n".join(lines)), *(pictures or ()))
         return ExecuteIPythonCellObservation(content=content, interpreter=self._kernels.interpreter.python, **fields)
 
     def starts(self, *, restart: bool) -> str:
-        """The program of the workspace that the next cell would start; empty where it starts none."""
+        """Return the workspace's interpreter if the next cell would start it, else an empty string."""
         is_ready = self._kernels.current is not None and self._later is None
         return "" if is_ready and not restart else self._kernels.brought()
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """Cells ran before the workbench was started again; their variables are gone."""
+        """Note that cells ran before a restart of the workbench, so that their variables are lost."""
         self._ran_before = True
 
     def working_dir(self) -> str | None:
-        """Where the cells are now; the folder they will start in before that."""
-        return self._kernels.folder
+        """Return the working directory of the cells; before the first cell, the one they will start in."""
+        return self._kernels.working_directory
 
     def interrupt(self) -> None:
-        """Interrupt the cell that runs."""
+        """Interrupt the running cell."""
         self._stop.set()
         running = self._running
         if running is not None:
             running.stop()
 
     def close(self) -> None:
-        """End the interpreter with all it started."""
+        """End the interpreter and all its processes."""
         running = self._running
         if running is not None:
             running.hang_up()

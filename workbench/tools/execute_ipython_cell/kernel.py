@@ -1,8 +1,8 @@
-"""The program behind `execute_ipython_cell`: an IPython that takes cells from a socket; run by `impl` as a script.
+"""The program of `execute_ipython_cell`: an IPython that receives cells over a socket; `impl` runs it as a script.
 
-It runs in the interpreter of the workspace, so it knows nothing of this project: IPython and the standard library only.
-Each request is a line `{"id", "code"}`; its answer `{"id", "error", "count", "folder"}`. Pictures come before it as
-`{"image": base64, "type"}`. Whatever a cell prints goes to the standard output like a program's.
+It runs in the workspace's interpreter, so it imports only IPython and the standard library. A request is a line
+`{"id", "code"}`, its answer `{"id", "error", "count", "folder"}`; pictures are sent before the answer as
+`{"image": base64, "type"}`. The output of cells goes to standard output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import warnings
 from types import FrameType
 from typing import Any
 
-sys.path.pop(0)  # the folder of this file is nobody's to import from; that of the cells comes first, but only for them
+sys.path.pop(0)  # nothing may be imported from this file's directory; main() adds that of the cells
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -32,11 +32,11 @@ _MOST_FRAMES, _LONGEST_MESSAGE = 8, 2_000
 _PICTURES = ("image/png", "image/jpeg")
 _LARGEST_PICTURE, _MOST_PICTURES = 5_000_000, 8
 _TRANSFORMS_OFF = {"classic_prompt", "ipython_prompt"}
-"""What would make a command of a line that looks like text."""
+"""Input transformers that would change lines which look like prompts."""
 
 
 class Channel:
-    """The socket to the workbench."""
+    """The connection to the workbench."""
 
     def __init__(self, number: int) -> None:
         os.set_inheritable(number, False)
@@ -45,17 +45,17 @@ class Channel:
         self.pictures = 0
 
     def requests(self) -> Any:
-        """One after the other, until the workbench is gone."""
+        """Yield requests until the workbench closes the connection."""
         for line in self._lines:
             self.pictures = 0
             yield json.loads(line)
 
     def send(self, message: dict[str, Any]) -> None:
-        """One message."""
+        """Send one message."""
         self._socket.sendall(json.dumps(message).encode() + b"\n")
 
     def show(self, bundle: dict[str, Any]) -> None:
-        """A value: as a picture where it has one, otherwise as text."""
+        """Send a value as a picture if it has one; print it as text otherwise."""
         kind = next((kind for kind in _PICTURES if kind in bundle), None)
         if kind is None:
             _print(str(bundle.get("text/plain", "")))
@@ -76,7 +76,7 @@ def _print(line: str) -> None:
 
 
 class Publisher(DisplayPublisher):  # type: ignore[misc]
-    """Where `display()` goes."""
+    """Receives the values of `display()`."""
 
     def publish(self, data: dict[str, Any], *args: Any, **more: Any) -> None:
         """Show it."""
@@ -84,69 +84,69 @@ class Publisher(DisplayPublisher):  # type: ignore[misc]
 
 
 class ValueHook(DisplayHook):  # type: ignore[misc]
-    """Where the value of a cell's last line goes."""
+    """Receives the value of a cell's last line."""
 
     def write_output_prompt(self) -> None:
-        """There is none."""
+        """Print no prompt."""
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
         """Show it."""
         self.shell.channel.show(format_dict)
 
     def finish_displayhook(self) -> None:
-        """Nothing follows the value."""
+        """Flush the output."""
         sys.stdout.flush()
 
 
-class Shell(InteractiveShell):  # type: ignore[misc]
-    """An IPython without a terminal; its errors are told in the answer, not printed."""
+class CellShell(InteractiveShell):  # type: ignore[misc]
+    """An IPython without a terminal; errors are reported in the answer, not printed."""
 
     channel: Channel
 
     def init_history(self) -> None:
-        """Nothing is kept on disk."""
+        """Disable the history on disk."""
         self.config.HistoryManager.enabled = False
         self.config.HistoryAccessor.enabled = False
         super().init_history()
 
     def init_sys_path(self) -> None:
-        """The directory of the cells is added when all of IPython is loaded."""
+        """Do nothing: `main` adds the directory of the cells once IPython is loaded."""
 
     def showtraceback(self, *args: Any, **more: Any) -> None:
-        """The answer has it."""
+        """Print nothing: the answer contains the error."""
 
     showsyntaxerror = showindentationerror = show_usage_error = showtraceback
 
     def system(self, command: str) -> None:
-        """A shell command, its output as it comes."""
+        """Run a shell command; its output is not captured."""
         sys.stdout.flush()
         self.system_raw(command)
 
     def ask_exit(self) -> None:
-        """`exit` and `quit`."""
+        """Raise SystemExit, for `exit` and `quit`."""
         raise SystemExit(0)
 
     def enable_gui(self, gui: Any = None) -> None:
-        """There is no window to open."""
+        """Do nothing: there is no window to open."""
 
 
-def open_shell(channel: Channel) -> Shell:
-    """The shell, ready to run cells."""
+def open_shell(channel: Channel) -> CellShell:
+    """Return the shell, ready to run cells."""
     warnings.filterwarnings("ignore", message="To exit: use")
-    shell: Shell = Shell.instance(
+    shell: CellShell = CellShell.instance(
         display_pub_class=Publisher, displayhook_class=ValueHook, automagic=False, colors="NoColor"
     )
     shell.channel = channel
     shell.display_formatter.active_types = ["text/plain", *_PICTURES]
     transforms = shell.input_transformer_manager.cleanup_transforms
-    kept = [each for each in transforms if getattr(each, "__name__", type(each).__name__) not in _TRANSFORMS_OFF]
-    transforms[:] = [each for each in kept if type(each).__name__ != "PromptStripper"]
+    remaining = [each for each in transforms if getattr(each, "__name__", type(each).__name__) not in _TRANSFORMS_OFF]
+    transforms[:] = [each for each in remaining if type(each).__name__ != "PromptStripper"]
     shell.register_magic_function(lambda line: _pip(shell, line), "line", "pip")
     return shell
 
 
-def _pip(shell: Shell, line: str) -> None:
-    """`%pip` of this very interpreter; with uv where it has no pip of its own. What is not ours goes elsewhere."""
+def _pip(shell: CellShell, line: str) -> None:
+    """Run `%pip` for this interpreter, with uv if it has no pip; install into the private directory if there is one."""
     words = shlex.split(line)
     private = os.environ.get("OHW_CELL_PACKAGES", "")
     if words[:1] == ["install"] and private:
@@ -164,27 +164,31 @@ def _pip(shell: Shell, line: str) -> None:
     importlib.invalidate_caches()
 
 
-def told(error: BaseException | None) -> str:
-    """An error with the places in the person's code that led to it; empty for none."""
+def error_text(error: BaseException | None) -> str:
+    """Return an error with the lines of the user's code that led to it; empty for None."""
     if error is None:
         return ""
     if isinstance(error, SystemExit):
         return f"SystemExit: {error.code} (the interpreter stays; restart begins anew)"
     name = type(error).__name__
     try:
-        said = str(error)[:_LONGEST_MESSAGE]
+        message = str(error)[:_LONGEST_MESSAGE]
     except Exception:  # noqa: BLE001 - the code of a stranger
-        said = "(its text cannot be made)"
-    last = f"{name}: {said}" if said else name
+        message = "(its text cannot be made)"
+    last = f"{name}: {message}" if message else name
     if isinstance(error, SyntaxError):
         where = f"line {error.lineno}: {(error.text or '').strip()}\n" if error.lineno else ""
         return f"{where}{name}: {error.msg}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
     if len(frames) > _MOST_FRAMES:
         half = _MOST_FRAMES // 2
-        lines = [*_places(frames[:half]), f"  … {len(frames) - _MOST_FRAMES} more calls …", *_places(frames[-half:])]
+        lines = [
+            *_frame_lines(frames[:half]),
+            f"  … {len(frames) - _MOST_FRAMES} more calls …",
+            *_frame_lines(frames[-half:]),
+        ]
     else:
-        lines = _places(frames)
+        lines = _frame_lines(frames)
     return "\n".join([*lines, last])
 
 
@@ -192,18 +196,18 @@ def _is_ours(file: str) -> bool:
     return file == __file__ or f"{os.sep}IPython{os.sep}" in file
 
 
-def _places(frames: list[traceback.FrameSummary]) -> list[str]:
+def _frame_lines(frames: list[traceback.FrameSummary]) -> list[str]:
     return [f"  {_file(frame.filename)}, line {frame.lineno}: {(frame.line or '').strip()[:200]}" for frame in frames]
 
 
 def _file(name: str) -> str:
-    """A cell has a file name that says nothing."""
+    """Return a file's name, or "cell" for the generated name of a cell."""
     is_cell = name.startswith("<ipython-input") or "/ipykernel_" in name
     return "cell" if is_cell else name
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel = Channel(int(sys.argv[1]))
     private = os.environ.get("OHW_CELL_PACKAGES")
@@ -216,15 +220,15 @@ def main() -> None:
         channel.send({"id": request["id"], **_run(shell, request["code"])})
 
 
-def _run(shell: Shell, code: str) -> dict[str, Any]:
-    """One cell; C-c reaches only what it runs."""
+def _run(shell: CellShell, code: str) -> dict[str, Any]:
+    """Run one cell; SIGINT is ignored except while its code runs."""
     signal.signal(signal.SIGINT, _interrupted)
     error: BaseException | None
     try:
         result = shell.run_cell(code, store_history=True)
         error = result.error_before_exec or result.error_in_exec
-    except BaseException as found:  # noqa: BLE001 - whatever a cell raises is its answer
-        error = found
+    except BaseException as raised:  # noqa: BLE001 - whatever a cell raises is reported in its answer
+        error = raised
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     for stream in (sys.stdout, sys.stderr):
@@ -232,14 +236,14 @@ def _run(shell: Shell, code: str) -> dict[str, Any]:
             stream.flush()
         except (OSError, ValueError, AttributeError):
             continue
-    return {"error": told(error), "count": shell.execution_count - 1, "folder": _folder()}
+    return {"error": error_text(error), "count": shell.execution_count - 1, "folder": _working_directory()}
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _folder() -> str:
+def _working_directory() -> str:
     try:
         return os.getcwd()  # noqa: PTH109
     except OSError:

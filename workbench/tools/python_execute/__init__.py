@@ -1,4 +1,4 @@
-"""Run a piece of Python in an interpreter of its own."""
+"""The tool `python_execute`: run Python code in a new interpreter."""
 
 from __future__ import annotations
 

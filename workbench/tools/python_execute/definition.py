@@ -1,4 +1,4 @@
-"""The tool `python_execute` as model and session see it: a piece of Python, and what it prints."""
+"""The tool `python_execute`: its action, observation and description, and the executor that runs the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 
 class Capture:
-    """Takes bytes as they come; keeps about `limit` of them, half from the beginning and half from the end."""
+    """Collects output; stores about `limit` bytes, half from the beginning and half from the end."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -37,11 +37,11 @@ class Capture:
         self._lost = 0
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
-        room = self._half - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
+        """Add bytes."""
+        free = self._half - len(self._head)
+        if free > 0:
+            self._head += data[:free]
+            data = data[free:]
         self._tail += data
         if len(self._tail) > 4 * self._half:
             self._shorten()
@@ -52,7 +52,7 @@ class Capture:
         self._tail = self._tail[extra:]
 
     def text(self) -> str:
-        """What was kept, with a notice where something is missing."""
+        """Return the stored text, with a notice in place of omitted bytes."""
         self._shorten()
         if not self._lost:
             return well_formed((self._head + self._tail).decode(errors="replace"))
@@ -69,7 +69,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Ended:
-    """How it ended; `status` is None when it was ended from here."""
+    """The result of a process; `status` is None if it was ended from outside."""
 
     output: str
     errors: str
@@ -78,17 +78,17 @@ class Ended:
 
 
 class Process:
-    """The process; `end()` may come from another thread."""
+    """A process that runs code; `end()` may be called from another thread."""
 
-    def __init__(self, code: str, python: str, folder: Path, hidden_env: Collection[str] = ()) -> None:
+    def __init__(self, code: str, python: str, directory: Path, hidden_env: Collection[str] = ()) -> None:
         self._lock = threading.Lock()
         self._why = ""
         with tempfile.TemporaryFile() as source:
             source.write(code.encode(errors="surrogatepass"))
             source.seek(0)
-            self._kept = SupervisedProcess(
+            self._process = SupervisedProcess(
                 [python, "-u", "-c", _RUN.format(code=source.fileno())],
-                folder,
+                directory,
                 hidden_env=hidden_env,
                 env={"PYTHONIOENCODING": "utf-8:backslashreplace"},
                 passed=(source.fileno(),),
@@ -96,31 +96,31 @@ class Process:
             )
 
     def end(self, why: str) -> None:
-        """End it with all it started; returns at once."""
+        """End the process and all its children; does not wait."""
         with self._lock:
             if not self._why:
                 self._why = why
-                self._kept.hang_up()
+                self._process.hang_up()
 
     def run(self, seconds: float, on_output: Callable[[str], None] | None = None) -> Ended:
-        """Read what it prints until it ended, at the latest after `seconds`; call it once."""
+        """Read the output until the process ends, at most `seconds`; return the result. Must be called only once."""
         output, errors = Capture(_OUTPUT), Capture(_ERRORS)
         live = codecs.getincrementaldecoder("utf-8")("replace")
 
-        def take_output(data: bytes) -> None:
+        def add_output(data: bytes) -> None:
             output.add(data)
             if on_output and (text := live.decode(data)):
                 on_output(text)
 
         with selectors.DefaultSelector() as selector:
-            selector.register(self._kept.stdout, selectors.EVENT_READ, take_output)
-            selector.register(self._kept.stderr, selectors.EVENT_READ, errors.add)
-            selector.register(self._kept, selectors.EVENT_READ)
+            selector.register(self._process.stdout, selectors.EVENT_READ, add_output)
+            selector.register(self._process.stderr, selectors.EVENT_READ, errors.add)
+            selector.register(self._process, selectors.EVENT_READ)
             try:
                 self._read(selector, time.monotonic() + seconds)
             finally:
-                self._kept.close()
-        return Ended(output.text(), errors.text(), self._kept.status, self._why)
+                self._process.close()
+        return Ended(output.text(), errors.text(), self._process.status, self._why)
 
     def _read(self, selector: selectors.BaseSelector, until: float) -> None:
         while selector.get_map():
@@ -130,13 +130,13 @@ class Process:
             if late:
                 return
             for key, _ in selector.select(0.5 if self._why else min(0.5, max(0.0, until - time.monotonic()))):
-                if not self._take(key):
+                if not self._receive(key):
                     selector.unregister(key.fileobj)
 
-    def _take(self, key: selectors.SelectorKey) -> bool:
-        """The next piece of what is ready; False at its end."""
-        if key.fileobj is self._kept:
-            return self._kept.hear()
+    def _receive(self, key: selectors.SelectorKey) -> bool:
+        """Read the next chunk of a ready stream; return False at its end."""
+        if key.fileobj is self._process:
+            return self._process.hear()
         data = os.read(key.fd, _CHUNK)
         key.data(data)
         return bool(data)
@@ -168,7 +168,7 @@ class PythonExecuteObservation(Observation):
 
 
 class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservation]):
-    """Running Python, ready to use."""
+    """Runs Python code in the workspace."""
 
     name = "python_execute"
     description = _DESCRIPTION
@@ -181,13 +181,13 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
         super().__init__(PythonExecutor(Path(workspace or ".").absolute(), hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the code, and the interpreter that it is run with."""
+        """Return the code, and the workspace's interpreter if it has one."""
         starts = getattr(self.executor, "starts", None)
         return (RunsPython(str(arguments.get("code", "")), starts=starts(restart=False) if starts else ""),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Running Python in a session's workspace."""
+        """Return the tool for a session, in its workspace."""
         return (cls(**{"workspace": conv_state.workspace, **params}),)
 
 
@@ -196,12 +196,12 @@ _STOPPED = {
     "interrupt": "Interrupted; it was ended with all it started.",
     "": "Error: the process that watches over the code was ended, and the code with it.",
 }
-"""Why code did not come to its own end, by the reason."""
-_PLACE = re.compile(r'File "<code>", line (\d+)')
+"""Messages for code that was ended from outside, by reason."""
+_LINE_NUMBER = re.compile(r'File "<code>", line (\d+)')
 
 
 class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]):
-    """Runs code in one workspace; calls may run side by side."""
+    """Runs code in one workspace; calls may run concurrently."""
 
     def __init__(self, workspace: Path, hidden_env: Collection[str] = ()) -> None:
         self._workspace = workspace
@@ -210,12 +210,12 @@ class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]
         self._running: set[Process] = set()
 
     def __call__(self, action: PythonExecuteAction) -> PythonExecuteObservation:
-        """Run the code to its end."""
+        """Run the code and wait for its end."""
         try:
             process = Process(action.code, interpreter(self._workspace), self._workspace, self._hidden)
         except OSError as error:
-            said = f"Python could not be started in {self._workspace}: {error.strerror}. Nothing was run."
-            return PythonExecuteObservation.from_text(said, is_error=True, exit_code=-1)
+            message = f"Python could not be started in {self._workspace}: {error.strerror}. Nothing was run."
+            return PythonExecuteObservation.from_text(message, is_error=True, exit_code=-1)
         with self._lock:
             self._running.add(process)
         try:
@@ -226,9 +226,9 @@ class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]
         return _report(action, ended)
 
     def starts(self, *, restart: bool) -> str:
-        """The program of the workspace that each call starts; empty where it is the workbench's own."""
-        found = interpreter(self._workspace)
-        return "" if found == sys.executable else found
+        """Return the workspace's interpreter, which each call starts; empty if the workbench's own is used."""
+        program = interpreter(self._workspace)
+        return "" if program == sys.executable else program
 
     def interrupt(self) -> None:
         """End the code that runs, with all it started."""
@@ -243,20 +243,20 @@ class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]
 
 
 def interpreter(workspace: Path) -> str:
-    """The Python of the workspace's .venv where there is one, else the one that runs this."""
+    """Return the Python of the workspace's .venv if there is one, else our own."""
     own = workspace / ".venv" / "bin" / "python"
     return str(own) if os.access(own, os.X_OK) else sys.executable
 
 
 def _report(action: PythonExecuteAction, ended: Ended) -> PythonExecuteObservation:
     trouble = _trouble(action, ended)
-    said = [ended.output.rstrip("\n")] if ended.output.strip() else []
+    lines = [ended.output.rstrip("\n")] if ended.output.strip() else []
     if trouble:
-        said.append(f"[{trouble}]")
-    elif not said:
-        said.append("[The code ran to its end and printed nothing. Use print() to see values.]")
+        lines.append(f"[{trouble}]")
+    elif not lines:
+        lines.append("[The code ran to its end and printed nothing. Use print() to see values.]")
     return PythonExecuteObservation.from_text(
-        "\n".join(said),
+        "\n".join(lines),
         is_error=bool(trouble),
         output=ended.output,
         exit_code=-1 if ended.status is None else ended.status,
@@ -265,7 +265,7 @@ def _report(action: PythonExecuteAction, ended: Ended) -> PythonExecuteObservati
 
 
 def _trouble(action: PythonExecuteAction, ended: Ended) -> str:
-    """What went wrong, in a line; empty when nothing did."""
+    """Return a line that says what went wrong; empty if nothing did."""
     if ended.status == 0:
         return ""
     if ended.status is None:
@@ -273,8 +273,8 @@ def _trouble(action: PythonExecuteAction, ended: Ended) -> str:
     if ended.status < 0:
         return _killed(-ended.status)
     lines = [line for line in ended.errors.splitlines() if line.strip() and not line.startswith(" ")]
-    places = _PLACE.findall(ended.errors)
-    where = f" (line {places[-1]} of the code)" if places else ""
+    line_numbers = _LINE_NUMBER.findall(ended.errors)
+    where = f" (line {line_numbers[-1]} of the code)" if line_numbers else ""
     return f"Error: {first_line(lines[-1], 500)}{where}" if lines else f"It ended with exit code {ended.status}."
 
 
