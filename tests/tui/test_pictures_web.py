@@ -49,7 +49,7 @@ def question() -> list[Any]:
 def answered() -> list[Any]:
     script = asked()
     document = Document(URL, "decimal — Python 3 documentation", "html", TEXT)
-    seen = page_of(document, 1, kept=False).model_dump(mode="json")
+    seen = page_of(document, 1, is_cached=False).model_dump(mode="json")
     told = {f"_{name}": value for name, value in seen.items() if name != "content"}
     script.run("web_read", seen["content"][0]["text"], "MEDIUM", url=URL, _seconds=0.84, **told)
     script.answer("`Decimal` holds amounts exactly; floats do not.")

@@ -103,7 +103,7 @@ class Agent:
 
     def _offered_names(self) -> list[str]:
         """Return the names of the tools that are offered now: found by `find_tools`, and in plan mode read-only."""
-        names = self._offer.shown if self._offer else list(self.tools)
+        names = self._offer.offered if self._offer else list(self.tools)
         return [name for name in names if not self.plan or self._may_plan(name)]
 
     def _may_plan(self, name: str) -> bool:

@@ -15,7 +15,7 @@ from workbench.risk.actions import assess_address
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, within
 from workbench.secrets.masker import KNOWN, masks_in
-from workbench.tools.browser.calls import Call, CallError, parse_calls
+from workbench.tools.browser.calls import BrowserCall, CallError, parse_calls
 
 _LOOKS: Final = frozenset({"noop", "scroll", "hover", "focus", "go_back", "go_forward"})
 _CHANGES: Final = {
@@ -44,7 +44,7 @@ def assess_calls(
     return summed(parts)
 
 
-def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) -> Part:
+def _part(call: BrowserCall, places: Places, origin: str, elements: Mapping[str, str]) -> Part:
     text = shortened(str(call))
     why = _hidden(call)
     if why:
@@ -60,7 +60,7 @@ def _part(call: Call, places: Places, origin: str, elements: Mapping[str, str]) 
     return Part(text, "MEDIUM", f"{what}{f' {element}' if element else ''} on {_host(origin)}")
 
 
-def _hidden(call: Call) -> str:
+def _hidden(call: BrowserCall) -> str:
     """Return why an argument is suspicious: it hides something or contains a secret; empty if neither."""
     strings = [str(value) for value in call.arguments.values()]
     if any(hides(text) for text in strings):

@@ -77,9 +77,9 @@ def test_up_to_forty_tools_are_all_shown_and_nothing_is_there_to_find_others(tmp
 def test_of_more_the_first_are_shown_the_built_in_ones_among_them_and_the_others_are_counted(tmp_path, figma):
     turned = dict(reversed(list(figma.items())))
     agent = Agent(Model(), turned, tmp_path)
-    shown = asked(agent)
-    assert len(shown) == MOST
-    assert set(BUILTIN_TOOLS) <= set(shown)
+    offered = asked(agent)
+    assert len(offered) == MOST
+    assert set(BUILTIN_TOOLS) <= set(offered)
     finder = next(tool for tool in agent.offered() if tool["function"]["name"] == "find_tools")
     assert f"{len(figma) - MOST} of figma" in finder["function"]["description"]
 
@@ -122,7 +122,7 @@ def test_the_most_that_are_shown_is_a_setting():
     with FindToolsTool(most=3) as tool:
         offer = offer_of({"find_tools": tool, **{str(number): tool for number in range(5)}})
     assert offer is not None
-    assert offer.shown == ["0", "1", "find_tools"]
+    assert offer.offered == ["0", "1", "find_tools"]
 
 
 def test_a_call_of_no_tool_names_near_ones_and_not_all_of_very_many(tmp_path, figma):

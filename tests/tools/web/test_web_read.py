@@ -216,7 +216,7 @@ def test_what_is_no_address_of_the_web_is_refused(tool, url):
 
 def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(tool):
     answers = iter([["127.0.0.1"], ["127.0.0.9"], ["127.0.0.9"]])
-    tool.executor._addresses = Addresses(["127.0.0.1"], lambda host, port: next(answers))
+    tool.executor._allowed = Addresses(["127.0.0.1"], lambda host, port: next(answers))
     with Site({"/": plain(b"the checked one")}) as site:
         assert read(tool, site.url(host="rebinding.test")).text.endswith("the checked one")
         assert site.visits[0].headers["host"] == f"rebinding.test:{site.port}"
@@ -226,7 +226,7 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(to
 
 
 def test_of_several_addresses_the_next_is_tried_where_one_does_not_answer(tool):
-    tool.executor._addresses = Addresses(["127.0.0.0/8"], lambda host, port: ["127.0.0.77", "127.0.0.1"])
+    tool.executor._allowed = Addresses(["127.0.0.0/8"], lambda host, port: ["127.0.0.77", "127.0.0.1"])
     with Site({"/": plain(b"second")}) as site:
         assert read(tool, site.url(host="two.test")).text.endswith("second")
 

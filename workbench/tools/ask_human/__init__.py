@@ -1,4 +1,4 @@
-"""Ask the user a question; the run waits for the answer."""
+"""The tool `ask_human`: ask the user a question; the run waits for the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drive a browser with a profile of its own: pages as trees of elements with ids, and as pictures."""
+"""The tool `browser`: drive a browser with a separate profile; pages as trees of elements with ids, and pictures."""
 
 from __future__ import annotations
 

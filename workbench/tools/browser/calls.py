@@ -22,7 +22,7 @@ class CallError(ValueError):
 
 
 @dataclass(frozen=True)
-class Call:
+class BrowserCall:
     """One call with all its arguments by name."""
 
     name: str
@@ -30,19 +30,19 @@ class Call:
 
     def __str__(self) -> str:
         usual = CALLS[self.name]
-        said = [
+        arguments = [
             repr(value) if usual[name][1] is _NEEDED else f"{name}={value!r}"
             for name, value in self.arguments.items()
             if value != usual[name][1]
         ]
-        return f"{self.name}({', '.join(said)})"
+        return f"{self.name}({', '.join(arguments)})"
 
 
 def _element(value: Any) -> str:
-    found = _ID.fullmatch(str(value).strip())
-    if found is None:
+    match = _ID.fullmatch(str(value).strip())
+    if match is None:
         raise CallError(f"{value!r} is no id of an element; ids look like e12 and stand in the tree as [ref=e12]")
-    return found[1]
+    return match[1]
 
 
 def _text(value: Any) -> str:
@@ -61,7 +61,7 @@ def _wait(value: Any) -> float:
     return min(max(_number(value), 0), LONGEST_WAIT)
 
 
-def _texts(value: Any) -> list[str]:
+def _strings(value: Any) -> list[str]:
     return [_text(each) for each in (value if isinstance(value, list) else [value])]
 
 
@@ -72,9 +72,9 @@ def _button(value: Any) -> str:
 
 
 def _modifiers(value: Any) -> list[str]:
-    if wrong := [each for each in _texts(value) if each not in _KEYS]:
+    if wrong := [each for each in _strings(value) if each not in _KEYS]:
         raise CallError(f"{wrong[0]!r} must be one of {', '.join(_KEYS)}")
-    return _texts(value)
+    return _strings(value)
 
 
 def _url(value: Any) -> str:
@@ -101,7 +101,7 @@ CALLS: Final[Mapping[str, Mapping[str, tuple[Any, Any]]]] = {
     "noop": {"wait_ms": (_wait, 1000)},
     "scroll": {"delta_x": (_number, _NEEDED), "delta_y": (_number, _NEEDED)},
     "fill": {"bid": (_element, _NEEDED), "value": (_text, _NEEDED)},
-    "select_option": {"bid": (_element, _NEEDED), "options": (_texts, _NEEDED)},
+    "select_option": {"bid": (_element, _NEEDED), "options": (_strings, _NEEDED)},
     "click": _CLICK,
     "dblclick": _CLICK,
     "hover": {"bid": (_element, _NEEDED)},
@@ -109,12 +109,12 @@ CALLS: Final[Mapping[str, Mapping[str, tuple[Any, Any]]]] = {
     "focus": {"bid": (_element, _NEEDED)},
     "clear": {"bid": (_element, _NEEDED)},
     "drag_and_drop": {"from_bid": (_element, _NEEDED), "to_bid": (_element, _NEEDED)},
-    "upload_file": {"bid": (_element, _NEEDED), "file": (_texts, _NEEDED)},
+    "upload_file": {"bid": (_element, _NEEDED), "file": (_strings, _NEEDED)},
 }
 """Parameters by call: how a value is validated, and its default."""
 
 
-def parse_calls(code: str) -> list[Call]:
+def parse_calls(code: str) -> list[BrowserCall]:
     """Return the calls in order; only literals are allowed as arguments. Raises CallError."""
     try:
         tree = ast.parse(code.strip())
@@ -125,31 +125,31 @@ def parse_calls(code: str) -> list[Call]:
     return [_call(statement) for statement in tree.body]
 
 
-def _call(statement: ast.stmt) -> Call:
+def _call(statement: ast.stmt) -> BrowserCall:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise CallError(f"line {statement.lineno} is no plain call; nothing else than calls is understood, one a line")
     name = call.func.id
     if name not in CALLS:
         raise CallError(f"there is no call {name}; there are {', '.join(CALLS)}")
-    given = dict(zip(CALLS[name], map(_literal, call.args), strict=False))
+    arguments = dict(zip(CALLS[name], map(_literal, call.args), strict=False))
     if len(call.args) > len(CALLS[name]):
         raise CallError(f"{name} takes at most {len(CALLS[name])} arguments: {_signature(name)}")
     for keyword in call.keywords:
         parameter = keyword.arg or "**"
-        if parameter not in CALLS[name] or parameter in given:
+        if parameter not in CALLS[name] or parameter in arguments:
             raise CallError(f"{name} cannot be given {parameter} there: {_signature(name)}")
-        given[parameter] = _literal(keyword.value)
-    return Call(name, _checked(name, given))
+        arguments[parameter] = _literal(keyword.value)
+    return BrowserCall(name, _checked(name, arguments))
 
 
-def _checked(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _checked(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     checked = {}
     for parameter, (check, default) in CALLS[name].items():
-        if parameter not in given and default is _NEEDED:
+        if parameter not in arguments and default is _NEEDED:
             raise CallError(f"{name} needs {parameter}: {_signature(name)}")
         try:
-            checked[parameter] = check(given[parameter]) if parameter in given else default
+            checked[parameter] = check(arguments[parameter]) if parameter in arguments else default
         except CallError as error:
             raise CallError(f"{name}: {error}") from None
     return checked

@@ -31,7 +31,7 @@ _MOST_REFUSALS = 5
 _EXPECTED_WITHIN = 0.5
 
 
-Place: TypeAlias = tuple[str, int]
+Endpoint: TypeAlias = tuple[str, int]
 """A host and a port."""
 
 
@@ -39,10 +39,10 @@ class Gate:
     """The proxy; `refused` lists what it blocked since the list was last reset."""
 
     def __init__(self, private: bool | list[str]) -> None:
-        self._addresses = Addresses(private, setting=_SETTING)
+        self._allowed = Addresses(private, setting=_SETTING)
         self._own = Addresses(_LOOPBACK, setting=_SETTING)
-        self._named: set[Place] = set()
-        self._going: set[Place] = set()
+        self._named: set[Endpoint] = set()
+        self._going: set[Endpoint] = set()
         self.pages: Callable[[], Sequence[str]] = list
         """Returns the URLs of the open pages."""
         self._expected: set[str] = set()
@@ -58,8 +58,8 @@ class Gate:
     def going(self, url: str = "") -> Iterator[None]:
         """A context in which the agent opens a page on this machine: that of the URL, or one opened before."""
         if url:
-            self._named.add(_place(url))
-        self._going = {_place(url)} if url else set(self._named)
+            self._named.add(_endpoint(url))
+        self._going = {_endpoint(url)} if url else set(self._named)
         try:
             yield
         finally:
@@ -104,7 +104,7 @@ class Gate:
             return
         except OSError:
             note = unused_note(f"{'https' if is_tunnel else 'http'}://{host}:{port}")
-            self._tell(f"{host}:{port} could not be reached.{note}" if note else "")
+            self._note_refusal(f"{host}:{port} could not be reached.{note}" if note else "")
             raise
         try:
             if is_tunnel:
@@ -119,35 +119,35 @@ class Gate:
         finally:
             await _closed(back)
 
-    async def _is_asked(self, place: Place, head: bytes, is_tunnel: bool) -> bool:
+    async def _is_asked(self, endpoint: Endpoint, head: bytes, is_tunnel: bool) -> bool:
         """Return whether the agent or a page of the same server requests a server on this machine.
 
         A tunnel with TLS is opaque: it is attributed to such pages as long as all open pages belong to servers on this
         machine that the agent opened.
         """
-        if place not in self._named or not _is_own(place[0]):
+        if endpoint not in self._named or not _is_own(endpoint[0]):
             return False
         if not is_tunnel:
             site = _SITE.search(head)
-            return site is not None and (site[1] == b"same-origin" or (site[1] == b"none" and place in self._going))
+            return site is not None and (site[1] == b"same-origin" or (site[1] == b"none" and endpoint in self._going))
         until = time.monotonic() + _EXPECTED_WITHIN
-        while not (place in self._going or self._shows_only_own(place)):
+        while not (endpoint in self._going or self._shows_only_own(endpoint)):
             if time.monotonic() > until:
                 return False
             await asyncio.sleep(0.01)
         return True
 
-    def _shows_only_own(self, place: Place) -> bool:
-        shown = {_place(url) for url in self.pages() if url != "about:blank"}
-        return place in shown and shown <= self._named
+    def _shows_only_own(self, endpoint: Endpoint) -> bool:
+        endpoints = {_endpoint(url) for url in self.pages() if url != "about:blank"}
+        return endpoint in endpoints and endpoints <= self._named
 
-    async def _connected(self, place: Place, is_asked: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self, endpoint: Endpoint, is_asked: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to a checked address. Raises AddressRefused or OSError."""
-        known, (host, port) = self._own if is_asked else self._addresses, place
+        allowed, (host, port) = self._own if is_asked else self._allowed, endpoint
         fault: OSError | None = None
-        for address in await asyncio.wait_for(known.of(host, port), _PATIENCE):
+        for ip in await asyncio.wait_for(allowed.of(host, port), _PATIENCE):
             try:
-                return await asyncio.wait_for(asyncio.open_connection(address, port), _PATIENCE)
+                return await asyncio.wait_for(asyncio.open_connection(ip, port), _PATIENCE)
             except OSError as error:
                 fault = error
         raise fault or OSError("no address")
@@ -162,14 +162,14 @@ class Gate:
         writer.write(_HOP.sub(b"", head[:-2]) + b"Connection: close\r\n\r\n")
         await _copied(there, writer)
 
-    def _tell(self, words: str) -> None:
+    def _note_refusal(self, words: str) -> None:
         if words and len(self.refused) < _MOST_REFUSALS:
             self.refused[words] = None
 
     def _refuse(self, writer: asyncio.StreamWriter, host: str, port: int, why: str) -> None:
         hint = f"; goto('http://{host}:{port}/…') opens it by its address" if _is_own(host) else ""
         hint = "; only its own pages reach it" if (host, port) in self._named else hint
-        self._tell(f"{host}:{port} was not reached: {why}{hint}" if why else "")
+        self._note_refusal(f"{host}:{port} was not reached: {why}{hint}" if why else "")
         writer.write(_answer(403, "Forbidden", "This address may not be reached from this browser."))
 
 
@@ -178,7 +178,7 @@ def _answer(status: int, reason: str, text: str) -> bytes:
     return f"{head}Connection: close\r\n\r\n{text}".encode()
 
 
-def _place(url: str) -> Place:
+def _endpoint(url: str) -> Endpoint:
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or (443 if parts.scheme in ("https", "wss") else 80)
 
@@ -191,14 +191,14 @@ def _is_own(host: str) -> bool:
     )
 
 
-async def _greeting(reader: asyncio.StreamReader, place: Place) -> bytes:
+async def _greeting(reader: asyncio.StreamReader, endpoint: Endpoint) -> bytes:
     """Return the first bytes of a tunnel to this machine; for a WebSocket without TLS, check its origin."""
     first = await reader.readexactly(1)
     if first == _TLS:
         return first
     head = first + await reader.readuntil(b"\r\n\r\n")
     origin = _ORIGIN.search(head)
-    if origin is None or _place(origin[1].decode("latin-1")) != place:
+    if origin is None or _endpoint(origin[1].decode("latin-1")) != endpoint:
         raise OSError("a page of another place asks")
     return head
 

@@ -15,12 +15,12 @@ from workbench.processes.rpc import RpcWorker
 from workbench.processes.start import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
-from workbench.tools.browser.installation import Missing, find_chromium, kept_code
+from workbench.tools.browser.installation import Missing, cache_environment, find_chromium
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, TextContent
 
 _START, _ANSWER, _AFTER_STOP = 60.0, 120.0, 0.15
-_SAID = 1_500
+_MOST_OUTPUT = 1_500
 _SHORT = 60
 _LONGEST_NAME = 80
 _ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
@@ -53,7 +53,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self._worker: RpcWorker | None = None
         self._running: RpcWorker | None = None
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._told_before = False
+        self._was_used_before = False
         self.url = ""
         """The URL of the active tab, for the risk rating."""
         self.elements: dict[str, str] = {}
@@ -84,7 +84,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 lambda number: [*words, str(number)],
                 self._workspace,
                 hidden_env=self._hidden,
-                env=_short_place() | kept_code(),
+                env=_short_tmpdir() | cache_environment(),
             )
         except OSError as error:
             raise Missing(f"The browser could not be started in {self._workspace}: {error.strerror}.") from error
@@ -92,7 +92,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         return self._worker
 
     def _open(self, worker: RpcWorker, program: str) -> None:
-        said = bytearray()
+        output = bytearray()
         worker.ask(
             {
                 "executable": program,
@@ -102,44 +102,44 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 "workspace": str(self._workspace),
             }
         )
-        end, answer = worker.answer(_START, said.extend)
-        failed = str(answer.get("failed", "")) if end == "answer" else said.decode(errors="replace").strip() or end
+        end, answer = worker.answer(_START, output.extend)
+        failed = str(answer.get("failed", "")) if end == "answer" else output.decode(errors="replace").strip() or end
         if failed:
             self._end()
-            raise Missing(f"{program} could not be started: {failed[-_SAID:]}")
+            raise Missing(f"{program} could not be started: {failed[-_MOST_OUTPUT:]}")
 
     def _profile(self) -> Path:
         """Return a private directory for cookies etc.: of the session, not the user's own."""
         if self._state_dir is not None:
-            place = self._state_dir / "browser"
+            directory = self._state_dir / "browser"
         else:
             if self._temporary is None:
                 self._temporary = tempfile.TemporaryDirectory(prefix=prefix("browser"), ignore_cleanup_errors=True)
-            place = Path(self._temporary.name)
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return place
+            directory = Path(self._temporary.name)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return directory
 
     def _done(self, worker: RpcWorker, action: BrowserAction) -> BrowserObservation:
         calls = [(call.name, dict(call.arguments)) for call in parse_calls(action.code)]
         worker.ask({"calls": calls, "tab": action.tab, "pictures": self._pictures})
-        said = bytearray()
-        end, answer = worker.answer(_ANSWER, said.extend)
+        output = bytearray()
+        end, answer = worker.answer(_ANSWER, output.extend)
         if end in ("stop", "time"):
             worker.notify({"stop": True})
-            end, answer = worker.answer(_AFTER_STOP, said.extend)
+            end, answer = worker.answer(_AFTER_STOP, output.extend)
             if end in ("stop", "time"):
                 return BrowserObservation.from_text("[Interrupted.]", is_error=True, error="interrupted", url=self.url)
         if end == "gone":
             self._end()
             self.url = ""
             return BrowserObservation.from_text(f"[{_LOST}]", is_error=True, error=_LOST)
-        lead = ["[The browser was started anew; the tabs of before are gone.]"] if self._told_before else []
-        self._told_before = False
-        return self._told(answer, lead)
+        lead = ["[The browser was started anew; the tabs of before are gone.]"] if self._was_used_before else []
+        self._was_used_before = False
+        return self._observation(answer, lead)
 
-    def _told(self, answer: dict[str, Any], lead: list[str]) -> BrowserObservation:
+    def _observation(self, answer: dict[str, Any], lead: list[str]) -> BrowserObservation:
         self.url = str(answer.get("url", ""))
-        self.elements = {found[2]: found[1][:_LONGEST_NAME] for found in _ELEMENT.finditer(str(answer.get("tree", "")))}
+        self.elements = {match[2]: match[1][:_LONGEST_NAME] for match in _ELEMENT.finditer(str(answer.get("tree", "")))}
         error, tree, tabs = str(answer["error"]), str(answer.get("tree", "")), list(answer.get("tabs", ()))
         lines = [*lead, *([f"[Error: {error}]"] if error else [])]
         lines += [f"[{note}]" for note in answer["notes"]]
@@ -161,7 +161,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
 
     def recall(self, observation: dict[str, Any]) -> None:
         """Note that the browser was in use before a restart of the workbench."""
-        self._told_before = True
+        self._was_used_before = True
 
     def interrupt(self) -> None:
         """Stop the running calls; the browser stays open."""
@@ -187,6 +187,6 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
                 self._temporary = None
 
 
-def _short_place() -> dict[str, str]:
+def _short_tmpdir() -> dict[str, str]:
     """Return a short TMPDIR: Chromium creates a socket there, and the length of a socket's path is limited."""
     return {} if len(tempfile.gettempdir()) < _SHORT else {"TMPDIR": "/tmp"}

@@ -47,14 +47,14 @@ def find_chromium(named: str = "") -> str:
     if is_missing():
         raise Missing(NO_PLAYWRIGHT)
     if named:
-        found = find_program(str(Path(named).expanduser()))
-        if found is None:
+        program = find_program(str(Path(named).expanduser()))
+        if program is None:
             raise Missing(f"There is no program {named}, which `executable` in [tools.browser] of the settings names.")
-        return found
+        return program
     for name in _NAMES:
-        found = find_program(name)
-        if found:
-            return _itself(found)
+        program = find_program(name)
+        if program:
+            return _itself(program)
     for app in _APPS:
         path = Path("/Applications") / app
         if os.access(path, os.X_OK):
@@ -63,18 +63,18 @@ def find_chromium(named: str = "") -> str:
     raise Missing(_HOW.format(what="Chromium", how=how))
 
 
-def _itself(found: str) -> str:
-    program = _LAUNCHERS.get(found, "")
-    return program if program and os.access(program, os.X_OK) else found
+def _itself(path: str) -> str:
+    program = _LAUNCHERS.get(path, "")
+    return program if program and os.access(program, os.X_OK) else path
 
 
 CACHE_VARIABLE: Final = "NODE_COMPILE_CACHE"
 
 
-def kept_code() -> dict[str, str]:
+def cache_environment() -> dict[str, str]:
     """Return the variable that names the driver's private cache directory; empty if there can be none."""
     try:
-        folder = private_directory(Locations.from_environment().data / "browser-code")
+        directory = private_directory(Locations.from_environment().data / "browser-code")
     except WorkbenchError:
         return {}
-    return {CACHE_VARIABLE: str(folder)}
+    return {CACHE_VARIABLE: str(directory)}

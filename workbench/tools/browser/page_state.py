@@ -78,24 +78,24 @@ async def _is_secret(page: Page, ref: str) -> bool:
 def _fields(tree: str) -> list[str]:
     """Return the ids of all fields that have content."""
     lines = tree.split("\n")
-    found = [number for number, line in enumerate(lines) if _FIELD.match(line) and _holds(lines, number)]
-    return [ref for number in found if (ref := _ref(lines[number]))]
+    numbers = [number for number, line in enumerate(lines) if _FIELD.match(line) and _holds(lines, number)]
+    return [ref for number in numbers if (ref := _ref(lines[number]))]
 
 
 def _ref(line: str) -> str:
-    found = _LINE.fullmatch(line)
-    ref = _REF.search(found[2]) if found else None
+    match = _LINE.fullmatch(line)
+    ref = _REF.search(match[2]) if match else None
     return ref[1] if ref else ""
 
 
 def _holds(lines: list[str], number: int) -> bool:
     """Return whether the field has text, in its line or directly below."""
-    found = _LINE.fullmatch(lines[number])
-    if found is None or not found[3]:
+    match = _LINE.fullmatch(lines[number])
+    if match is None or not match[3]:
         return False
-    inner = f"{found[1]}  - "
-    below = lines[number + 1 :]
-    return bool(found[4]) or any(line.startswith(f"{inner}text:") for line in _inside(below, inner))
+    inner = f"{match[1]}  - "
+    following = lines[number + 1 :]
+    return bool(match[4]) or any(line.startswith(f"{inner}text:") for line in _inside(following, inner))
 
 
 def _inside(lines: list[str], inner: str) -> list[str]:
@@ -108,21 +108,21 @@ def _inside(lines: list[str], inner: str) -> list[str]:
 
 def _without(tree: str, secret: set[str]) -> str:
     """Return the tree with the contents of these fields masked."""
-    lines, deep, told = tree.split("\n"), -1, []
+    lines, deep, masked_lines = tree.split("\n"), -1, []
     for line in lines:
-        found = _LINE.fullmatch(line)
-        if found and len(found[1]) <= deep:
+        match = _LINE.fullmatch(line)
+        if match and len(match[1]) <= deep:
             deep = -1
         if deep >= 0:
-            told.append(
+            masked_lines.append(
                 f"{line.partition('- text:')[0]}- text: {MASK}" if line.lstrip().startswith("- text:") else line
             )
             continue
-        if found and _ref(line) in secret:
-            deep = len(found[1])
-            line = f"{line[: found.start(4)]} {MASK}" if found[4] else line
-        told.append(line)
-    return "\n".join(told)
+        if match and _ref(line) in secret:
+            deep = len(match[1])
+            line = f"{line[: match.start(4)]} {MASK}" if match[4] else line
+        masked_lines.append(line)
+    return "\n".join(masked_lines)
 
 
 def _elsewhere(tree: str, values: list[str]) -> str:
@@ -139,7 +139,7 @@ LONGEST_TREE = 16_000
 _PATIENCE = 5.0
 
 
-async def seen(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
+async def capture(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
     """Return the state of the active page; a tab that does not respond is replaced."""
     await tabs.revive()
     page = tabs.front
@@ -164,9 +164,9 @@ async def _tree(page: Page) -> str:
     return f"{tree[:cut]}\n[… {tree[cut:].count(chr(10))} lines left out; scroll does not bring them, other pages do …]"
 
 
-async def _picture(page: Page, wanted: bool) -> str:
+async def _picture(page: Page, enabled: bool) -> str:
     """Return a screenshot of the visible part, as base64 JPEG."""
-    if not wanted or page.url == "about:blank":
+    if not enabled or page.url == "about:blank":
         return ""
     data = await page.screenshot(
         type="jpeg", quality=70, scale="css", timeout=_PATIENCE * 1000, animations="disabled", style=STYLE

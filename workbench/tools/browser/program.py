@@ -19,9 +19,9 @@ from typing import Any
 
 from playwright.async_api import Error, Locator, async_playwright
 
-from workbench.tools.browser.calls import Call
+from workbench.tools.browser.calls import BrowserCall
 from workbench.tools.browser.installation import CACHE_VARIABLE
-from workbench.tools.browser.page_state import seen
+from workbench.tools.browser.page_state import capture
 from workbench.tools.browser.tabs import Tabs, opened
 
 _ACTION = 5_000.0
@@ -33,28 +33,28 @@ class Failed(Exception):
     """A call failed; the text says why."""
 
 
-async def do(tabs: Tabs, call: Call) -> None:
+async def do(tabs: Tabs, call: BrowserCall) -> None:
     """Perform the call, and wait until its effects have settled."""
     page = tabs.front
     arguments = call.arguments
     if call.name in _OF_PAGE:
         await _OF_PAGE[call.name](tabs, arguments)
     elif call.name == "drag_and_drop":
-        source, target = await _found(tabs, arguments["from_bid"]), await _found(tabs, arguments["to_bid"])
+        source, target = await _locate(tabs, arguments["from_bid"]), await _locate(tabs, arguments["to_bid"])
         await source.drag_to(target, timeout=_ACTION)
     else:
-        await _OF_ELEMENT[call.name](await _found(tabs, arguments["bid"]), arguments)
+        await _OF_ELEMENT[call.name](await _locate(tabs, arguments["bid"]), arguments)
     if call.name != "noop":
         await asyncio.sleep(_SETTLES)
         await _loaded(tabs)
         await tabs.quiet(_REST if tabs.front is not page or call.name in _LOADS else 1.0)
 
 
-async def _found(tabs: Tabs, bid: str) -> Locator:
-    found = tabs.front.locator(f"aria-ref={bid}")
-    if not await found.count():
+async def _locate(tabs: Tabs, bid: str) -> Locator:
+    locator = tabs.front.locator(f"aria-ref={bid}")
+    if not await locator.count():
         raise Failed(f"there is no element {bid} on the page now; take the id from the tree below")
-    return found
+    return locator
 
 
 async def _loaded(tabs: Tabs) -> None:
@@ -78,22 +78,22 @@ async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
         raise Failed(_why(str(error), url)) from None
 
 
-def _why(said: str, url: str) -> str:
+def _why(message: str, url: str) -> str:
     """Return the reason in plain words why a page could not be opened."""
-    if "ERR_CERT" in said or "ERR_SSL" in said:
-        return f"the certificate of {url} is wrong, so the page was not opened ({_code(said)})"
-    if "ERR_TUNNEL" in said or "ERR_CONNECTION" in said or "ERR_EMPTY" in said or "ERR_NAME" in said:
-        return f"{url} cannot be reached ({_code(said)})"
-    if "ERR_UNSAFE_PORT" in said:
+    if "ERR_CERT" in message or "ERR_SSL" in message:
+        return f"the certificate of {url} is wrong, so the page was not opened ({_code(message)})"
+    if "ERR_TUNNEL" in message or "ERR_CONNECTION" in message or "ERR_EMPTY" in message or "ERR_NAME" in message:
+        return f"{url} cannot be reached ({_code(message)})"
+    if "ERR_UNSAFE_PORT" in message:
         return f"{url} cannot be opened safely: browsers do not open pages at that port"
-    if "Download is starting" in said or "ERR_ABORTED" in said:
+    if "Download is starting" in message or "ERR_ABORTED" in message:
         return "it is no page: it is downloaded, or the page stopped its own loading"
-    return "it did not answer in time" if "Timeout" in said else said
+    return "it did not answer in time" if "Timeout" in message else message
 
 
-def _code(said: str) -> str:
-    at = said.find("ERR_")
-    return said[at:].split()[0] if at >= 0 else "no answer"
+def _code(message: str) -> str:
+    at = message.find("ERR_")
+    return message[at:].split()[0] if at >= 0 else "no answer"
 
 
 async def _go(tabs: Tabs, *, back: bool) -> None:
@@ -121,15 +121,19 @@ _OF_PAGE: Mapping[str, Callable[[Tabs, Mapping[str, Any]], Awaitable[None]]] = {
 }
 _LOADS = frozenset({"goto", "go_back", "go_forward"})
 _OF_ELEMENT: Mapping[str, Callable[[Locator, Mapping[str, Any]], Awaitable[Any]]] = {
-    "click": lambda at, given: at.click(button=given["button"], modifiers=given["modifiers"], timeout=_ACTION),
-    "dblclick": lambda at, given: at.dblclick(button=given["button"], modifiers=given["modifiers"], timeout=_ACTION),
-    "hover": lambda at, given: at.hover(timeout=_ACTION),
-    "focus": lambda at, given: at.focus(timeout=_ACTION),
-    "clear": lambda at, given: at.clear(timeout=_ACTION),
-    "fill": lambda at, given: at.fill(given["value"], timeout=_ACTION),
-    "press": lambda at, given: at.press(given["key_comb"], timeout=_ACTION),
-    "select_option": lambda at, given: at.select_option(given["options"], timeout=_ACTION),
-    "upload_file": lambda at, given: at.set_input_files(given["file"], timeout=_ACTION),
+    "click": lambda at, arguments: at.click(
+        button=arguments["button"], modifiers=arguments["modifiers"], timeout=_ACTION
+    ),
+    "dblclick": lambda at, arguments: at.dblclick(
+        button=arguments["button"], modifiers=arguments["modifiers"], timeout=_ACTION
+    ),
+    "hover": lambda at, arguments: at.hover(timeout=_ACTION),
+    "focus": lambda at, arguments: at.focus(timeout=_ACTION),
+    "clear": lambda at, arguments: at.clear(timeout=_ACTION),
+    "fill": lambda at, arguments: at.fill(arguments["value"], timeout=_ACTION),
+    "press": lambda at, arguments: at.press(arguments["key_comb"], timeout=_ACTION),
+    "select_option": lambda at, arguments: at.select_option(arguments["options"], timeout=_ACTION),
+    "upload_file": lambda at, arguments: at.set_input_files(arguments["file"], timeout=_ACTION),
 }
 
 
@@ -153,7 +157,7 @@ def main() -> None:
 async def _serve(channel: socket.socket) -> None:
     reader, writer = await asyncio.open_connection(sock=channel, limit=_LONGEST_LINE)
 
-    async def say(message: dict[str, Any]) -> None:
+    async def send(message: dict[str, Any]) -> None:
         writer.write(json.dumps(message).encode() + b"\n")
         await writer.drain()
 
@@ -161,12 +165,12 @@ async def _serve(channel: socket.socket) -> None:
     try:
         tabs = await opened(request)
     except (Error, OSError) as error:
-        await say({"id": request["id"], "failed": _reason(str(error))})
+        await send({"id": request["id"], "failed": _reason(str(error))})
         return
     # Without a browser there is nothing to do; the workbench starts it again.
     tabs.context.on("close", lambda _: os._exit(1))
-    await say({"id": request["id"]})
-    keeping = asyncio.create_task(keep_code())
+    await send({"id": request["id"]})
+    cache_task = asyncio.create_task(keep_code())
     running: asyncio.Task[None] | None = None
     while line := await reader.readline():
         request = json.loads(line)
@@ -175,8 +179,8 @@ async def _serve(channel: socket.socket) -> None:
         elif not request.get("stop"):
             if running is not None:
                 await asyncio.wait([running])
-            running = asyncio.create_task(_answered(tabs, request, say))
-    keeping.cancel()
+            running = asyncio.create_task(_answered(tabs, request, send))
+    cache_task.cancel()
 
 
 _FILL_AFTER = 3.0
@@ -186,8 +190,8 @@ _FILL_AFTER = 3.0
 async def keep_code() -> None:
     """Fill the cache once: a driver writes it only on a regular end, which the driver of a running browser never
     has."""
-    folder = os.environ.get(CACHE_VARIABLE)
-    if not folder or any(Path(folder).glob("*/*")):
+    directory = os.environ.get(CACHE_VARIABLE)
+    if not directory or any(Path(directory).glob("*/*")):
         return
     await asyncio.sleep(_FILL_AFTER)
     with suppress(Error, OSError):
@@ -195,7 +199,7 @@ async def keep_code() -> None:
         await driver.stop()
 
 
-async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
+async def _answered(tabs: Tabs, request: dict[str, Any], send: Any) -> None:
     """Perform the calls and report the state of the page, even if a call failed."""
     error = ""
     try:
@@ -206,10 +210,10 @@ async def _answered(tabs: Tabs, request: dict[str, Any], say: Any) -> None:
     except asyncio.CancelledError:
         error = "interrupted"
     try:
-        page = await seen(tabs, pictures=request["pictures"])
+        page = await capture(tabs, pictures=request["pictures"])
     except asyncio.CancelledError:
         page = {}
-    await say({"id": request["id"], "error": error, **page, **tabs.notes()})
+    await send({"id": request["id"], "error": error, **page, **tabs.notes()})
 
 
 async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
@@ -218,7 +222,7 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
     if request["tab"] is not None and not await tabs.choose(request["tab"]):
         return f"there is no tab {request['tab']}"
     for name, arguments in request["calls"]:
-        call = Call(name, arguments)
+        call = BrowserCall(name, arguments)
         try:
             await do(tabs, call)
         except (Failed, Error) as error:
@@ -226,13 +230,13 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
     return ""
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """Return why the browser did not start: the first line, and its fatal errors (or its last output)."""
-    if "No usable sandbox" in said:
+    if "No usable sandbox" in output:
         return _NO_SANDBOX
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    told = [line.partition("[err] ")[2] for line in lines if "[err] " in line and not line.startswith("-")]
-    fatal = [line for line in told if "FATAL" in line] or told[-3:]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line.partition("[err] ")[2] for line in lines if "[err] " in line and not line.startswith("-")]
+    fatal = [line for line in errors if "FATAL" in line] or errors[-3:]
     return "\n".join([_METHOD.sub("", lines[0]) if lines else "it gave no reason", *fatal])
 
 
@@ -240,5 +244,5 @@ def _plain(error: Exception) -> str:
     """Return the first line of an error, and the last line of its log."""
     lines = [line.strip(" -") for line in str(error).splitlines() if line.strip(" -")]
     lines = [line for line in lines if line != "Call log:"]
-    said = _METHOD.sub("", lines[0]) if lines else type(error).__name__
-    return f"{said} ({lines[-1]})" if len(lines) > 1 else said
+    message = _METHOD.sub("", lines[0]) if lines else type(error).__name__
+    return f"{message} ({lines[-1]})" if len(lines) > 1 else message

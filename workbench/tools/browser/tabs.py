@@ -33,7 +33,7 @@ _FLAGS = (
 async def opened(request: dict[str, Any]) -> Tabs:
     """Start the browser with its profile, its proxy and one empty tab."""
     gate = Gate(request["private"])
-    address, playwright = await asyncio.gather(gate.open(), async_playwright().start())
+    proxy_url, playwright = await asyncio.gather(gate.open(), async_playwright().start())
     context = await playwright.chromium.launch_persistent_context(
         request["profile"],
         executable_path=request["executable"],
@@ -41,7 +41,7 @@ async def opened(request: dict[str, Any]) -> Tabs:
         # Root cannot use the sandbox; everybody else does.
         chromium_sandbox=os.getuid() != 0,
         args=list(_FLAGS),
-        proxy={"server": address},
+        proxy={"server": proxy_url},
         viewport=_SIZE,  # type: ignore[arg-type]
         accept_downloads=True,
         service_workers="block",
@@ -59,7 +59,7 @@ class Tabs:
         self.seconds = seconds
         self.gate = gate
         gate.pages = lambda: [page.url for page in context.pages]
-        self._folder, self._root = downloads, Root.at(downloads.parent)
+        self._directory, self._root = downloads, Root.at(downloads.parent)
         self._notes: dict[str, None] = {}
         self._saved: list[str] = []
         self._saving: set[asyncio.Task[None]] = set()
@@ -105,10 +105,10 @@ class Tabs:
 
     def notes(self) -> dict[str, Any]:
         """Return the events since the last answer."""
-        told = {"notes": [*self._notes, *self.gate.refused], "downloads": self._saved}
+        events = {"notes": [*self._notes, *self.gate.refused], "downloads": self._saved}
         self._notes, self._saved = {}, []
         self.gate.refused = {}
-        return told
+        return events
 
     async def quiet(self, seconds: float) -> None:
         """Wait until nothing is loading, at most `seconds`; a request that has been loading for 2 s does not count."""
@@ -178,10 +178,10 @@ class Tabs:
             self.note(f"downloaded: {self._saved[-1]}")
 
     def _copied(self, path: Path, name: str) -> Path:
-        if self._folder.is_symlink():
-            raise OSError(0, f"{self._folder} leads out of the workspace")
+        if self._directory.is_symlink():
+            raise OSError(0, f"{self._directory} leads out of the workspace")
         for number in range(1, 1000):
-            whole = self._root.path / self._folder.name / (name if number == 1 else f"{number}-{name}")
+            whole = self._root.path / self._directory.name / (name if number == 1 else f"{number}-{name}")
             with self._root.entry(whole, make=True) as entry:
                 try:
                     target = entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -189,5 +189,5 @@ class Tabs:
                     continue
             with os.fdopen(target, "wb") as file, path.open("rb") as source:
                 shutil.copyfileobj(source, file, 1 << 20)
-            return self._folder / whole.name
+            return self._directory / whole.name
         raise OSError(0, f"there are too many files called {name}")

@@ -1,4 +1,4 @@
-"""Answer in a given shape, for runs that want data instead of text."""
+"""The tool `create_chat_completion`: answer in a given shape, for runs that need data instead of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find tools that models are not shown from the start."""
+"""The tool `find_tools`: find tools that are not offered to the model from the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `find_tools` as model and session see it: tools that are not shown from the start, by what they do."""
+"""The tool `find_tools`: its action, observation and description, and the executor that searches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FindToolsObservation(Observation):
 
 
 class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
-    """Finding tools, ready to use; more than `most` are not shown at once."""
+    """Finds tools; the model is offered at most `most` without a search."""
 
     name = FINDER
     action_type = FindToolsAction
@@ -44,7 +44,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
 
     @property
     def description(self) -> str:
-        """What it does, and of which services there are more tools."""
+        """The description, with the number of hidden tools of each service."""
         return self._with_services(_DESCRIPTION)
 
     @description.setter
@@ -53,7 +53,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
 
     @property
     def short_description(self) -> str:
-        """The same in short."""
+        """The short description, with the number of hidden tools of each service."""
         return self._with_services(_SHORT)
 
     @short_description.setter
@@ -61,30 +61,30 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
         """It is made anew each time."""
 
     def _with_services(self, text: str) -> str:
-        told = self.offer.told
-        return f"{text} There are {visible(told, lines=False)}." if told else text
+        summary = self.offer.summary
+        return f"{text} There are {visible(summary, lines=False)}." if summary else text
 
 
 class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):
-    """Finds tools of one session."""
+    """Searches the hidden tools of one session."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
 
     def __call__(self, action: FindToolsAction) -> FindToolsObservation:
-        """The best, which the model is shown from now on."""
+        """Return the best matches, which are offered to the model from now on."""
         hidden = self._offer.hidden
-        found = Index(hidden).best(action.query, action.most)
-        if not found:
-            there = f"there are {self._offer.told}; try other words" if hidden else "all tools are in your list"
+        names = Index(hidden).best(action.query, action.most)
+        if not names:
+            there = f"there are {self._offer.summary}; try other words" if hidden else "all tools are in your list"
             return FindToolsObservation.from_text(f"No other tool fits: {there}.", is_error=bool(hidden))
-        self._offer.ask_for(found)
-        lines = [f"- {name}: {first_line(hidden[name].description, 160)}" for name in found]
-        said = "\n".join(["These can be called from your next answer on:", *lines])
-        return FindToolsObservation.from_text(said, found=found)
+        self._offer.ask_for(names)
+        lines = [f"- {name}: {first_line(hidden[name].description, 160)}" for name in names]
+        text = "\n".join(["These can be called from your next answer on:", *lines])
+        return FindToolsObservation.from_text(text, found=names)
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """Show what was found before a restart."""
-        found = observation.get("found")
-        if isinstance(found, list):
-            self._offer.ask_for(name for name in found if isinstance(name, str))
+        """Offer the tools that were found before a restart."""
+        names = observation.get("found")
+        if isinstance(names, list):
+            self._offer.ask_for(name for name in names if isinstance(name, str))

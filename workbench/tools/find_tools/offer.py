@@ -1,4 +1,7 @@
-"""Ranks tools by the words of a question: rare words count more, and those of a name more than those of its text."""
+"""Selects the tools that a model is offered, and ranks the others by the words of a query.
+
+Rare words count more, and words of a name more than those of a description.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +24,32 @@ _SAME = {
     **dict.fromkeys(("edit", "change", "put", "patch", "modify", "set"), "update"),
     **dict.fromkeys(("find", "query", "lookup"), "search"),
 }
-"""Words for doing the same."""
+"""Synonyms, by the word that stands for them."""
 _EMPTY = frozenset(
     ("a", "an", "the", "of", "for", "to", "in", "on", "and", "or", "with", "from", "by", "tool", "that", "this")
 )
 _NAME, _FIRST, _REST = 4.0, 2.0, 0.5
 _LONGEST = 1_500
-"""Characters of a description that count."""
+"""Limit of the characters of a description that are indexed."""
 
 
 class Named(Protocol):
-    """What can be ranked."""
+    """Anything with a name and a description."""
 
     name: str
     description: str
 
 
 class Index:
-    """The words of some tools."""
+    """The weighted words of tools, for ranking them by a query."""
 
     def __init__(self, tools: Mapping[str, Named]) -> None:
         self._weights = {name: _weights(tool) for name, tool in tools.items()}
         self._count = Counter(word for weights in self._weights.values() for word in weights)
 
     def best(self, question: str, most: int) -> list[str]:
-        """The names that fit, the best first."""
-        asked = {near for word in words(question) for near in self._known(word)}
+        """Return the names of the best matches, best first."""
+        asked = {near for word in words(question) for near in self._indexed(word)}
         named = set(re.findall(r"[\w.-]+", question))
         scored = [(self._score(name, asked) + (1_000 if name in named else 0), name) for name in self._weights]
         scored = [(score, name) for score, name in scored if score > 0]
@@ -54,8 +57,8 @@ class Index:
         fitting = sorted((-score, name) for score, name in scored if score >= top / 4)
         return [name for _, name in fitting[:most]]
 
-    def _known(self, word: str) -> Sequence[str]:
-        """The word, or one that is written nearly so where nobody uses it."""
+    def _indexed(self, word: str) -> Sequence[str]:
+        """Return the word if a tool uses it, else similar words."""
         return (word,) if word in self._count else get_close_matches(word, self._count, 2, 0.8)
 
     def _score(self, name: str, asked: set[str]) -> float:
@@ -70,15 +73,15 @@ class Index:
 
 def _weights(tool: Named) -> dict[str, float]:
     first, _, rest = tool.description[:_LONGEST].partition("\n")
-    found: defaultdict[str, float] = defaultdict(float)
+    weights: defaultdict[str, float] = defaultdict(float)
     for text, weight in ((tool.name, _NAME), (first, _FIRST), (rest, _REST)):
         for word in set(words(text)):
-            found[word] += weight
-    return found
+            weights[word] += weight
+    return weights
 
 
 def words(text: str) -> list[str]:
-    """The words of a text or a name, made alike."""
+    """Return the words of a text or a name in normal form: lower case, stems, synonyms replaced."""
     plain = (_stem(word.lower()) for word in _WORDS.findall(text))
     return [_SAME.get(word, word) for word in plain if word not in _EMPTY]
 
@@ -91,11 +94,11 @@ def _stem(word: str) -> str:
 
 FINDER = "find_tools"
 MOST = 40
-"""Tools that are shown before others have to be asked for, the finder among them."""
+"""Number of tools, including the finder, that are offered without a search."""
 
 
 class Offer:
-    """The tools of one session and those of them that were asked for; may be used from any thread."""
+    """Which tools of a session the model is offered; may be used from any thread."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -104,42 +107,42 @@ class Offer:
         self._lock = threading.Lock()
 
     def use(self, tools: Mapping[str, ToolDefinition]) -> None:
-        """Choose among these from now on; what is put into them or taken out later counts too."""
+        """Set the tools of the session; later changes of the mapping take effect."""
         self._tools = tools
 
     def ask_for(self, names: Iterable[str]) -> None:
-        """Show these too, from the next model call on."""
+        """Offer these too, from the next model call on."""
         with self._lock:
             self._asked |= dict.fromkeys(names)
 
     @property
-    def shown(self) -> list[str]:
-        """The names of the tools that the model gets: the built-in ones first, at the end what it asked for."""
+    def offered(self) -> list[str]:
+        """The names of the offered tools: built-in ones first, those found by a search last."""
         names = [name for name in list(self._tools) if name != FINDER]
         if len(names) <= self.most:
             return names
         built_in = set(list_registered_tools())
         first = sorted(names, key=lambda name: name not in built_in)
-        room = max(self.most - 1, sum(name in built_in for name in names))
-        chosen = dict.fromkeys([*first[:room], FINDER])
+        capacity = max(self.most - 1, sum(name in built_in for name in names))
+        chosen = dict.fromkeys([*first[:capacity], FINDER])
         with self._lock:
             return [*chosen, *(name for name in self._asked if name in self._tools and name not in chosen)]
 
     @property
     def hidden(self) -> dict[str, ToolDefinition]:
-        """The tools that have to be asked for."""
-        shown = set(self.shown)
-        return {name: tool for name, tool in list(self._tools.items()) if name not in shown and name != FINDER}
+        """The tools that the model must search for."""
+        offered = set(self.offered)
+        return {name: tool for name, tool in list(self._tools.items()) if name not in offered and name != FINDER}
 
     @property
-    def told(self) -> str:
-        """What there is beside the tools that are shown, in a few words: how many, and of which services."""
+    def summary(self) -> str:
+        """A few words about the hidden tools: how many there are of each service."""
         count = Counter(str(getattr(tool, "server", "") or "others") for tool in self.hidden.values())
         return ", ".join(f"{number} of {name}" for name, number in count.most_common(12))
 
 
 def offer_of(tools: Mapping[str, ToolDefinition]) -> Offer | None:
-    """The choice that goes with these tools; None where all of them are shown."""
+    """Return the finder's offer, set to these tools; None without a finder, so that all are offered."""
     offer = getattr(tools.get(FINDER), "offer", None)
     if not isinstance(offer, Offer):
         return None

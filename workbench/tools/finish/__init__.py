@@ -1,4 +1,4 @@
-"""End the run with a final message."""
+"""The tool `finish`: end the run with a final message."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class FinishObservation(Observation):
 
 
 class FinishTool(DeclaredTool[FinishAction, FinishObservation]):
-    """Finishing, ready to use."""
+    """Ends the run."""
 
     name = "finish"
     description = _DESCRIPTION
@@ -50,8 +50,8 @@ class FinishTool(DeclaredTool[FinishAction, FinishObservation]):
 
 
 class FinishExecutor(ToolExecutor[FinishAction, FinishObservation]):
-    """Gives the message back as the result."""
+    """Returns the message as the result."""
 
     def __call__(self, action: FinishAction) -> FinishObservation:
-        """The message."""
+        """Return the message."""
         return FinishObservation.from_text(action.message)

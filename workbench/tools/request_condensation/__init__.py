@@ -1,4 +1,4 @@
-"""Let the agent ask for its history to be condensed."""
+"""The tool `request_condensation`: let the agent ask for its history to be condensed."""
 
 from __future__ import annotations
 

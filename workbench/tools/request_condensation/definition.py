@@ -1,4 +1,4 @@
-"""The tool `request_condensation`: the session sums up the middle of the history before the model is called again."""
+"""The tool `request_condensation`: the session condenses the history before the next model call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RequestCondensationObservation(Observation):
 
 
 class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCondensationObservation]):
-    """Asking for room, ready to use."""
+    """Requests a condensation of the history."""
 
     name = NAME
     description = _DESCRIPTION
@@ -38,10 +38,10 @@ class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCon
 
 
 class RequestCondensationExecutor(ToolExecutor[RequestCondensationAction, RequestCondensationObservation]):
-    """Does nothing by itself."""
+    """Does nothing: the session condenses the history when it sees the call."""
 
     def __call__(self, action: RequestCondensationAction) -> RequestCondensationObservation:
-        """Always the same answer."""
+        """Return a fixed answer."""
         return RequestCondensationObservation.from_text(
             "Before your next step the middle of the history is summed up, if there is enough of it."
         )

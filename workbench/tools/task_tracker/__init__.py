@@ -1,4 +1,4 @@
-"""Keep the agent's list of tasks."""
+"""The tool `task_tracker`: the agent's list of tasks."""
 
 from __future__ import annotations
 

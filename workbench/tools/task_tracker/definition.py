@@ -1,4 +1,4 @@
-"""The task list as model and session see it: lenient about missing fields, exact about wrong ones."""
+"""The tool `task_tracker`; missing fields of a task get defaults, wrong ones are errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.tools.schema import Action, Observation, Schema
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 Status = Literal["todo", "in_progress", "done"]
-SIGNS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
+SYMBOLS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
 
 _DESCRIPTION = """Keep a list of the tasks of a longer piece of work; the person sees it beside the conversation.
 
@@ -44,11 +44,11 @@ class TaskTrackerAction(Action):
 
     @field_validator("task_list", mode="before")
     @classmethod
-    def _each_entry_named(cls, given: Any) -> Any:
-        if not isinstance(given, list | tuple):
-            return given  # refused as no list; a text that holds one is decoded first
-        taken = {entry.get("id") for entry in given if isinstance(entry, dict) and isinstance(entry.get("id"), str)}
-        return [_completed(entry, number, taken) for number, entry in enumerate(given, 1)]
+    def _each_entry_named(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value  # validation refuses it; a list as JSON text is decoded first
+        taken = {entry.get("id") for entry in value if isinstance(entry, dict) and isinstance(entry.get("id"), str)}
+        return [_completed(entry, number, taken) for number, entry in enumerate(value, 1)]
 
     @model_validator(mode="after")
     def _plan_has_tasks(self) -> Self:
@@ -58,7 +58,7 @@ class TaskTrackerAction(Action):
 
 
 def _completed(entry: Any, number: int, taken: set[str | None]) -> Any:
-    """The entry with what is missing filled in; raises ValueError that names the entry."""
+    """Return the entry with missing fields filled in. Raises ValueError that names the entry."""
     if isinstance(entry, TaskItem):
         entry = entry.model_dump()
     if not isinstance(entry, dict):
@@ -69,20 +69,20 @@ def _completed(entry: Any, number: int, taken: set[str | None]) -> Any:
         "status": "todo",
         "notes": "",
     }
-    told = {name: value for name, value in entry.items() if value is not None and value != ""}
-    unknown = [name for name in told if name not in filled]
+    fields = {name: value for name, value in entry.items() if value is not None and value != ""}
+    unknown = [name for name in fields if name not in filled]
     if unknown:
-        said = visible(str(unknown[0])[:60], lines=False)
-        raise ValueError(f"entry {number} of task_list has an unknown field {said!r}; fields: {', '.join(filled)}")
-    status = told.get("status", "todo")
+        excerpt = visible(str(unknown[0])[:60], lines=False)
+        raise ValueError(f"entry {number} of task_list has an unknown field {excerpt!r}; fields: {', '.join(filled)}")
+    status = fields.get("status", "todo")
     if status not in get_args(Status):
-        said = visible(str(status)[:60], lines=False)
-        raise ValueError(f"entry {number} of task_list has the status {said!r}; use {', '.join(get_args(Status))}")
-    if isinstance(told.get("id"), int):
-        told["id"] = str(told["id"])
-    made = filled | told
-    taken.add(made["id"] if isinstance(made["id"], str) else None)
-    return made
+        excerpt = visible(str(status)[:60], lines=False)
+        raise ValueError(f"entry {number} of task_list has the status {excerpt!r}; use {', '.join(get_args(Status))}")
+    if isinstance(fields.get("id"), int):
+        fields["id"] = str(fields["id"])
+    completed = filled | fields
+    taken.add(completed["id"] if isinstance(completed["id"], str) else None)
+    return completed
 
 
 def _names(number: int) -> Iterator[str]:
@@ -97,14 +97,14 @@ class TaskTrackerObservation(Observation):
 
 
 class TaskTrackerTool(DeclaredTool[TaskTrackerAction, TaskTrackerObservation]):
-    """The task list, ready to use."""
+    """Stores and shows the task list."""
 
     name = "task_tracker"
     description = _DESCRIPTION
     short_description = _SHORT
     action_type = TaskTrackerAction
     observation_type = TaskTrackerObservation
-    # it changes nothing outside the session, so nobody has to be asked
+    # It changes nothing outside the session, so calls need no approval.
     annotations = ToolAnnotations.reading("Task list")
 
     def __init__(self) -> None:
@@ -112,25 +112,25 @@ class TaskTrackerTool(DeclaredTool[TaskTrackerAction, TaskTrackerObservation]):
 
 
 class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation]):
-    """The list: replaced by `plan`, printed by `view`."""
+    """Stores the list of one session."""
 
     def __init__(self) -> None:
         self._tasks: list[TaskItem] = []
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """Go on with the list that the log holds; one that does not fit is left out (the plan is then made again)."""
+        """Restore the list from the log; an invalid one is ignored."""
         with suppress(ValueError, TypeError):
             self._tasks = [TaskItem.model_validate(entry) for entry in observation.get("task_list", ())]
 
     def __call__(self, action: TaskTrackerAction) -> TaskTrackerObservation:
-        """The list after the command."""
+        """Carry out the command and return the list."""
         if action.command == "plan":
             self._tasks = list(action.task_list)
         return TaskTrackerObservation.from_text(
-            self._said(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
+            self._message(action.command), command=action.command, task_list=[task.model_dump() for task in self._tasks]
         )
 
-    def _said(self, command: str) -> str:
+    def _message(self, command: str) -> str:
         if command == "view":
             return "\n".join(["# Tasks", "", *self._rows()]) if self._tasks else "There are no tasks yet. Use `plan`."
         count = len(self._tasks)
@@ -143,6 +143,6 @@ class TaskTrackerExecutor(ToolExecutor[TaskTrackerAction, TaskTrackerObservation
     def _rows(self) -> list[str]:
         rows = []
         for number, task in enumerate(self._tasks, 1):
-            rows.append(f"{number}. {SIGNS[task.status]} {task.title} [{task.id}, {task.status}]")
+            rows.append(f"{number}. {SYMBOLS[task.status]} {task.title} [{task.id}, {task.status}]")
             rows += [f"   {line}" for line in task.notes.splitlines()]
         return rows

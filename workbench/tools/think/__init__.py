@@ -1,4 +1,4 @@
-"""Log a thought."""
+"""The tool `think`: log a thought."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class ThinkObservation(Observation):
 
 
 class ThinkTool(DeclaredTool[ThinkAction, ThinkObservation]):
-    """Thinking, ready to use."""
+    """Logs a thought."""
 
     name = "think"
     description = _DESCRIPTION
@@ -41,5 +41,5 @@ class ThinkExecutor(ToolExecutor[ThinkAction, ThinkObservation]):
     """Does nothing."""
 
     def __call__(self, action: ThinkAction) -> ThinkObservation:
-        """Always the same answer."""
+        """Return a fixed answer."""
         return ThinkObservation.from_text("Your thought has been logged.")

@@ -1,4 +1,4 @@
-"""Read a page of the web as Markdown."""
+"""The tool `web_read`: read a web page as Markdown."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Turns HTML and PDF into text, as a program of its own: both may be hostile, so it can be ended at any moment, and it
-costs the engine neither memory nor libraries. The executor starts it.
+"""Converts HTML and PDF to text in a separate process, which can be ended at any time: both may be hostile.
+
+It also keeps the libraries and their memory out of the engine.
 
 `python -m workbench.tools.web_read.converting KIND PART CHARSET URL`: the document on stdin, JSON on stdout.
 """
@@ -24,46 +25,46 @@ if TYPE_CHECKING:
 _MEMORY = 1_500_000_000
 _SECONDS = 60
 _HTML = 4_000_000
-"""Bytes of HTML that are read."""
+"""Limit of the bytes of HTML that are read."""
 _TEXT = 2_000_000
-"""Characters of text that come back."""
+"""Limit of the characters of text that are returned."""
 _PDF_TIME = 20.0
 _LINK = re.compile(r"(?:https?:|mailto:)", re.IGNORECASE)
 
 
 def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, Any]:
-    """Title, Markdown and notes of a page."""
+    """Return title, Markdown and notes of a page."""
     from bs4 import BeautifulSoup
 
     from workbench.tools.web_read.main_part import main_part, without_unseen
 
     soup = BeautifulSoup(content[:_HTML], "html.parser", from_encoding=charset or None)
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
-    _point_links(soup, url)
+    _resolve_urls(soup, url)
     body = without_unseen(soup)
     chosen = main_part(body) if part == "main" else body
     notes = ["only the beginning of its source was read"] if len(content) > _HTML else []
     return {"title": title, "text": _markdown(chosen), "notes": notes}
 
 
-def _point_links(soup: BeautifulSoup, url: str) -> None:
-    """Links say where they lead, whole; those that run code or stay on the page lose that."""
+def _resolve_urls(soup: BeautifulSoup, url: str) -> None:
+    """Make URLs of links and images absolute; remove those that run code or point into the page."""
     base = soup.find("base", href=True)
     with contextlib.suppress(ValueError):
         url = urljoin(url, str(base["href"])) if base is not None else url
     for tag, name in (("a", "href"), ("img", "src")):
-        for found in soup.find_all(tag):
-            said = str(found.get(name) or "").strip()
+        for element in soup.find_all(tag):
+            attribute = str(element.get(name) or "").strip()
             try:
-                target = urljoin(url, said)
+                target = urljoin(url, attribute)
             except ValueError:
                 target = ""
-            if said and _LINK.match(target) and not said.startswith("#"):
-                found[name] = target
+            if attribute and _LINK.match(target) and not attribute.startswith("#"):
+                element[name] = target
             elif tag == "img":
-                found.replace_with(str(found.get("alt") or ""))
+                element.replace_with(str(element.get("alt") or ""))
             else:
-                found.unwrap()
+                element.unwrap()
 
 
 def _markdown(chosen: Tag) -> str:
@@ -80,22 +81,22 @@ def _markdown(chosen: Tag) -> str:
     )
     try:
         text = str(converter.convert_soup(chosen))
-    except RecursionError:  # nested deeper than anything a person wrote
+    except RecursionError:  # nested deeper than any page written by hand
         text = chosen.get_text("\n", strip=True)
     text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _language(block: Tag) -> str:
-    """The language a code block says it is in, by the class that most pages use."""
+    """Return the language of a code block from its CSS class, which most pages use; empty if there is none."""
     inside = block.find("code")
     classes = [*(block.get("class") or ()), *((inside.get("class") or ()) if inside else ())]
-    found = (re.fullmatch(r"(?:language|lang|highlight-source)-([\w+#.-]{1,20})", str(name)) for name in classes)
-    return next((match[1] for match in found if match), "")
+    matches = (re.fullmatch(r"(?:language|lang|highlight-source)-([\w+#.-]{1,20})", str(name)) for name in classes)
+    return next((match[1] for match in matches if match), "")
 
 
 def pdf_text(content: bytes) -> dict[str, Any]:
-    """Title and text of a PDF, page by page."""
+    """Return title, text and notes of a PDF, or an error."""
     from pypdf import PdfReader
 
     logging.disable(logging.CRITICAL)
@@ -106,7 +107,7 @@ def pdf_text(content: bytes) -> dict[str, Any]:
             return {"error": "the PDF needs a password."}
         title = str((reader.metadata.title if reader.metadata else "") or "")
         notes = _read_pages(reader, pages)
-    except Exception as error:  # noqa: BLE001 - whatever a broken document brings about, it cannot be read
+    except Exception as error:  # noqa: BLE001 - a broken document may raise anything
         if not pages:
             return {"error": f"the PDF cannot be read ({type(error).__name__}: {str(error)[:100]})."}
         title, notes = "", [f"page {len(pages) + 1} of the PDF cannot be read, nor what follows"]
@@ -115,7 +116,7 @@ def pdf_text(content: bytes) -> dict[str, Any]:
 
 
 def _read_pages(reader: PdfReader, pages: list[str]) -> list[str]:
-    """Put the text of each page into `pages`; what is left out, in a line."""
+    """Append the text of each page to `pages`; return a note if pages were left out."""
     until = time.monotonic() + _PDF_TIME
     count, size = len(reader.pages), 0
     for number, page in enumerate(reader.pages, 1):
@@ -127,18 +128,18 @@ def _read_pages(reader: PdfReader, pages: list[str]) -> list[str]:
 
 
 def main(kind: str, part: str, charset: str, url: str) -> None:
-    """Convert what is on stdin."""
+    """Convert the document on standard input and print the result as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
     with contextlib.suppress(ValueError, OSError):  # not everywhere
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     sys.setrecursionlimit(5_000)
     content = sys.stdin.buffer.read()
     try:
-        made = pdf_text(content) if kind == "pdf" else html_text(content, part, charset, url)
+        result = pdf_text(content) if kind == "pdf" else html_text(content, part, charset, url)
     except MemoryError:
-        made = {"error": "it needs more memory than it may have."}
-    made["text"] = str(made.get("text", ""))[:_TEXT]
-    sys.stdout.write(json.dumps(made))
+        result = {"error": "it needs more memory than it may have."}
+    result["text"] = str(result.get("text", ""))[:_TEXT]
+    sys.stdout.write(json.dumps(result))
 
 
 if __name__ == "__main__":

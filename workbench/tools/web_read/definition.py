@@ -1,4 +1,4 @@
-"""The tool `web_read` as model and session see it: the text of a page, by its address."""
+"""The tool `web_read`: its action, observation and description."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WebReadObservation(Observation):
 
 
 class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
-    """Reading pages, ready to use; `private` allows addresses that are not public: all, or hosts and networks."""
+    """Reads web pages; `private` allows non-public addresses: all, or the listed hosts and networks."""
 
     name = "web_read"
     description = _DESCRIPTION
@@ -66,7 +66,7 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
         megabytes: float = MEGABYTES,
         proxy: bool = False,
     ) -> None:
-        """`proxy`: the proxies that the environment names are used."""
+        """`proxy` enables the proxies that are set in the environment."""
         from workbench.tools.web_read.impl import WebReadExecutor
         from workbench.web.addresses import Addresses
         from workbench.web.fetch import FetchLimits
@@ -75,10 +75,10 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
         super().__init__(WebReadExecutor(state_dir, Addresses(private), limits, through_proxy=proxy))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the request."""
+        """Return the GET request as the only effect."""
         return (ReadsURL(str(arguments.get("url", ""))),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Reading pages in a session, which keeps what was read."""
+        """Return the tool for a session, which stores the pages that were read."""
         return (cls(**{"state_dir": conv_state.state_dir, **params}),)

@@ -1,4 +1,4 @@
-"""Finds the main text of an HTML page: what it marks as such, else where the paragraphs stand; used by `converting`."""
+"""Finds the main text of an HTML page: the element marked as such, else the one with most paragraphs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _AROUND = (
 _MARKED = ('main, [role="main"]', "article", '#content, #main-content, .main-content, [itemprop="articleBody"]')
 _BLOCKS = ("p", "pre", "blockquote", "td", "dd", "li")
 _ENOUGH = 200
-"""Characters from which a text can be the main one."""
+"""Minimum characters of a main text."""
 _SHARE = 0.3
-"""Of all text on the page: a smaller part is not taken for the main one unless the page marks it."""
+"""Minimum share of the page's text for a main text that the page does not mark."""
 
 
 def without_unseen(soup: BeautifulSoup) -> Tag:
-    """The body without what is no text or is not shown to people."""
+    """Return the body without elements that are not text or are hidden."""
     for unwanted in soup.find_all(_NO_TEXT):
         unwanted.decompose()
     for unseen in soup.select(_HIDDEN):
@@ -37,11 +37,11 @@ def without_unseen(soup: BeautifulSoup) -> Tag:
 
 
 def main_part(body: Tag) -> Tag:
-    """The element that holds the main text; the body itself, without menus and the like, where none stands out."""
+    """Return the element with the main text; the body without navigation and the like if none stands out."""
     for marks in _MARKED:
-        found = _longest(body.select(marks))
-        if found is not None and _length(found) >= _ENOUGH:
-            return _cleared(found)
+        element = _longest(body.select(marks))
+        if element is not None and _length(element) >= _ENOUGH:
+            return _cleared(element)
     whole = _length(body)
     _cleared(body)
     for header in body.find_all("header"):
@@ -51,15 +51,15 @@ def main_part(body: Tag) -> Tag:
     return dense if dense is not None and _length(dense) >= max(_ENOUGH, _SHARE * whole) else body
 
 
-def _cleared(found: Tag) -> Tag:
-    for around in found.select(_AROUND):
+def _cleared(element: Tag) -> Tag:
+    for around in element.select(_AROUND):
         if not around.decomposed:
             around.decompose()
-    return found
+    return element
 
 
-def _longest(found: Iterable[Tag]) -> Tag | None:
-    return max(found, key=_length, default=None)
+def _longest(elements: Iterable[Tag]) -> Tag | None:
+    return max(elements, key=_length, default=None)
 
 
 def _length(tag: Tag) -> int:
@@ -67,7 +67,7 @@ def _length(tag: Tag) -> int:
 
 
 def _densest(body: Tag) -> Tag | None:
-    """Where the paragraphs stand: each counts for what it stands in, and half for what is around that."""
+    """Return the element with most paragraphs: each counts fully for its parent, and half for its grandparent."""
     points: dict[int, float] = defaultdict(float)
     tags: dict[int, Tag] = {}
     for block in body.find_all(_BLOCKS):
@@ -85,5 +85,5 @@ def _densest(body: Tag) -> Tag | None:
 
 
 def _linked(tag: Tag) -> float:
-    """How much of the text is links, from 0 to 1."""
+    """Return the share of the text that is in links, from 0 to 1."""
     return min(1.0, sum(_length(link) for link in tag.find_all("a")) / max(1, _length(tag)))

@@ -1,4 +1,4 @@
-"""What kind of document an answer is: by what the server says and, where that says nothing, by how it begins."""
+"""Documents from the web: their kind and charset, their storage for the session, and their division into parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.tools.blob_store import BlobStore
 
 Kind: TypeAlias = Literal["html", "pdf", "text"]
 
-_TEXTS = re.compile(
+_TEXT_TYPES = re.compile(
     r"text/.+|.+\+(?:json|xml|yaml)"
     r"|application/(?:json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-sh|sql|graphql|x-ndjson|rtf)"
 )
@@ -24,18 +24,18 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 def kind_of(content_type: str, content: bytes) -> Kind | None:
-    """The kind; None for what is no text."""
-    said = content_type.partition(";")[0].strip().lower()
-    if said in ("text/html", "application/xhtml+xml"):
+    """Return the kind by the content type, else by the first bytes; None if it is no text."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type in ("text/html", "application/xhtml+xml"):
         return "html"
-    if said in ("application/pdf", "application/x-pdf"):
+    if media_type in ("application/pdf", "application/x-pdf"):
         return "pdf"
-    if _TEXTS.fullmatch(said):
+    if _TEXT_TYPES.fullmatch(media_type):
         return "text"
-    return _looked_at(content[:2_000]) if said in _UNSAID else None
+    return _sniffed(content[:2_000]) if media_type in _UNSAID else None
 
 
-def _looked_at(head: bytes) -> Kind | None:
+def _sniffed(head: bytes) -> Kind | None:
     if head.startswith(b"%PDF-"):
         return "pdf"
     if _HTML.match(_without_comments(head)):
@@ -44,7 +44,7 @@ def _looked_at(head: bytes) -> Kind | None:
 
 
 def _without_comments(head: bytes) -> bytes:
-    """From the first tag on. Step by step: one expression for all would try every way to part them."""
+    """Return the text from the first tag on; a loop, as one regular expression would backtrack too much."""
     rest = head.lstrip()
     while rest.startswith(b"<!--"):
         end = rest.find(b"-->", 4)
@@ -55,16 +55,16 @@ def _without_comments(head: bytes) -> bytes:
 
 
 def charset_of(content_type: str) -> str:
-    """The charset that the server says, if it is one."""
-    found = re.search(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", content_type, re.IGNORECASE)
+    """Return the charset of a content type; empty if it has none or an unknown one."""
+    match = re.search(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", content_type, re.IGNORECASE)
     try:
-        return codecs.lookup(found[1]).name if found else ""
+        return codecs.lookup(match[1]).name if match else ""
     except LookupError:
         return ""
 
 
 def decoded(content: bytes, charset: str) -> str:
-    """A plain text: by its mark, what the server says, UTF-8, or else as most old texts are."""
+    """Decode plain text by its byte order mark, the given charset, UTF-8, or Windows-1252, in this order."""
     for mark, name in _MARKS:
         if content.startswith(mark):
             return content.decode(name, "replace")
@@ -77,7 +77,7 @@ def decoded(content: bytes, charset: str) -> str:
 
 
 def _begins_as_utf8(content: bytes) -> bool:
-    """Whether it is UTF-8 but for a sign that was cut at its end."""
+    """Return whether the content is UTF-8, possibly cut within its last character."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         decoder.decode(content)
@@ -87,15 +87,15 @@ def _begins_as_utf8(content: bytes) -> bool:
 
 
 PAGE = 16_000
-"""Characters of one part at most."""
+"""Limit of the characters of one part."""
 _LEAST = 8_000
 _ENDS = ("\n\n", "\n", " ")
-"""Where a part may end, the best first."""
+"""Strings at which a part may end, in order of preference."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A text from the web with what is to be known about it; `notes` are lines about what is missing."""
+    """A text from the web with its metadata; `notes` are lines about parts that are missing."""
 
     url: str
     title: str
@@ -106,24 +106,24 @@ class Document:
 
 
 class Shelf:
-    """The documents of one session; one that cannot be kept or read back is fetched again."""
+    """The documents of one session; one that cannot be stored or read back is fetched again."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._kept = BlobStore(folder)
+    def __init__(self, directory: Path | None) -> None:
+        self._blobs = BlobStore(directory)
 
     def put(self, url: str, part: str, document: Document) -> None:
-        """Keep what was found under that address."""
+        """Store a document under its URL and part; errors are ignored."""
         try:
-            self._kept.put(_name(url, part), json.dumps(asdict(document)).encode())
+            self._blobs.put(_name(url, part), json.dumps(asdict(document)).encode())
         except OSError:
             return
 
     def get(self, url: str, part: str) -> Document | None:
-        """What was found there."""
-        raw = self._kept.get(_name(url, part))
+        """Return the stored document; None if there is none."""
+        raw = self._blobs.get(_name(url, part))
         try:
-            found = json.loads(raw) if raw else None
-            return Document(**{**found, "notes": tuple(found["notes"])}) if found else None
+            data = json.loads(raw) if raw else None
+            return Document(**{**data, "notes": tuple(data["notes"])}) if data else None
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -133,11 +133,11 @@ def _name(url: str, part: str) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """The text in parts of at most PAGE characters, cut between paragraphs, lines or words where there are any."""
+    """Split the text into parts of at most PAGE characters, preferably between paragraphs, lines or words."""
     parts = []
     while len(text) > PAGE:
-        found = (text.rfind(end, _LEAST, PAGE) for end in _ENDS)
-        cut = next((at for at in found if at > 0), PAGE)
+        offsets = (text.rfind(end, _LEAST, PAGE) for end in _ENDS)
+        cut = next((at for at in offsets if at > 0), PAGE)
         parts.append(text[:cut].rstrip())
         text = text[cut:].lstrip("\n")
     return [*parts, text] if text or not parts else parts
