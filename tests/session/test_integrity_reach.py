@@ -132,6 +132,16 @@ def test_what_settings_of_git_name_is_compared(repo, home, way):  # noqa: F811
     assert [change.path for change in changes(before, protected.scan())] == [str(target)]
 
 
+def test_a_file_that_settings_of_git_include_before_it_exists_is_found(repo, home):  # noqa: F811
+    with (repo / ".git/config").open("a") as opened:
+        opened.write("[include]\n\tpath = ../team.cfg\n")
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    assert changes(before, protected.scan()) == []
+    (repo / "team.cfg").write_text("[core]\n\tfsmonitor = evil\n")
+    assert [change.path for change in changes(before, protected.scan())] == [f"{repo}/team.cfg"]
+
+
 @pytest.mark.parametrize(
     ("name", "file"),
     [

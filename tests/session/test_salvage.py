@@ -230,6 +230,26 @@ def test_flipped_bits_never_make_an_event_say_what_it_did_not(whole: Path):
     assert changed > 5
 
 
+@pytest.mark.parametrize("taken", [(1,), (40, 41, 42), (30, 90)])
+def test_rows_that_are_missing_are_noticed_said_and_repaired(whole: Path, taken: tuple[int, ...]):
+    written = events_of(whole)
+    db = sqlite3.connect(whole)
+    db.executemany("DELETE FROM events WHERE seq = ?", [(seq,) for seq in taken])
+    db.commit()
+    db.execute("VACUUM")
+    db.close()
+    with pytest.raises(StoreError, match=f"event {taken[0]} is missing"):
+        Store.open(whole)
+    with Store.open(whole, readonly=True) as store:
+        here = {event.seq for event in store.events()}
+        gone = {seq for gap in store.gaps for seq in range(gap.first, gap.last + 1)}
+        assert {gap.reason for gap in store.gaps} == {"is missing"}
+    assert gone == set(written) - here == set(taken)
+    saved = repaired(whole, written)
+    assert saved is not None
+    assert set(saved) >= here
+
+
 def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):
     with Store.open(whole) as store:
         rule = {"verdict": "allow", "tool": "note", "pattern": "x"}

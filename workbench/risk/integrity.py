@@ -98,7 +98,7 @@ class Baseline(NamedTuple):
 
     files: Mapping[str, PathState]
     scopes: Mapping[str, _Scope]
-    """The scope of the directory in which each file was found."""
+    """The scope of the directory in which each path was looked up, also of one that did not exist."""
     directories: Mapping[str, _Scope]
     """Every directory that was searched, or would have been if it had existed."""
     listings: Mapping[str, _Listing]
@@ -107,8 +107,8 @@ class Baseline(NamedTuple):
         """Return whether this scan would have found a file at the path, so that one not found did not exist."""
         # Old files must not count as new because a hooks path was set since, or a directory was over the limit.
         directory, child = path.rpartition("/")[0], ""
-        if directory in self.directories or scope == "linked":
-            return self.directories.get(directory) == scope
+        if path in self.scopes or directory in self.directories or scope == "linked":
+            return scope in (self.scopes.get(path), self.directories.get(directory))
         while directory and directory not in self.directories:
             child, directory = directory, directory.rpartition("/")[0]
         listing = self.listings.get(directory)
@@ -152,9 +152,9 @@ class ProtectedFiles:
         for path, scope in self._paths(directories):
             if len(result) >= MOST_FILES:
                 break
-            state = self._state(path, scope)
+            state, scopes[path] = self._state(path, scope), scope
             if state is not None:
-                result[path], scopes[path] = state, scope
+                result[path] = state
         self._states = result
         return Baseline(result, scopes, directories, self._listings)
 

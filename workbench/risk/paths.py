@@ -119,7 +119,8 @@ CODE_NAMES = {
         "is run by each shell": ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases "
         ".profile .zshrc .zshenv "
         ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .xprofile .xinitrc .xsession config.fish "
-        ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu",
+        ".login .logout .zimrc .zshrc.local .bashrc.local .tmux.conf .tmux.conf.local .screenrc .byobu "
+        ".xsessionrc .pam_environment .mkshrc .xonshrc rc.xsh",
         "is run when the folder is entered": ".envrc .direnvrc .autoenv .autoenv.zsh .mise.toml mise.toml "
         ".mise.local.toml mise.local.toml .rtx.toml .localrc",
         "changes what git runs and keeps": ".gitconfig .git .gitmodules .lfsconfig .hgrc",
@@ -143,7 +144,7 @@ CODE_NAMES = {
         "ipython_config.py jupyter_notebook_config.py jupyter_server_config.py pyvenv.cfg",
         "is run by the editor": ".vimrc _vimrc .gvimrc .exrc .nvimrc .nvim.lua .lvimrc init.vim .emacs .dir-locals.el "
         ".editorrc .ideavimrc .kakrc .nanorc .spacemacs .vsls.json",
-        "changes what the editor runs": ".devcontainer.json devcontainer.json",
+        "changes what the editor runs": ".devcontainer.json devcontainer.json .gitpod.yml .gitpod.yaml",
         "is run by git at each commit": ".pre-commit-config.yaml .pre-commit-config.yml .overcommit.yml "
         ".simple-git-hooks.json lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml "
         ".lefthook.toml lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .huskyrc",
@@ -178,13 +179,14 @@ HOME_FILES = words(
     ".cursor/mcp.json .cargo/config.toml .cargo/config .cargo/env .pip/pip.conf .m2/settings.xml "
     ".gradle/init.gradle .docker/config.json .kube/config .aws/config .aws/credentials .gvimrc .vim/vimrc "
     ".vim/gvimrc .emacs.el .emacs.d/init.el .emacs.d/early-init.el .julia/config/startup.jl .Rprofile .login .logout "
-    ".byobu/.tmux.conf .windsurf/mcp.json .codeium/windsurf/mcp_config.json .gnupg/gpg.conf .gnupg/gpg-agent.conf"
+    ".byobu/.tmux.conf .windsurf/mcp.json .codeium/windsurf/mcp_config.json .gnupg/gpg.conf .gnupg/gpg-agent.conf "
+    ".xsessionrc .pam_environment .pryrc .mkshrc .xonshrc .ghci .ocamlinit .Renviron .ideavimrc"
 )
 CONFIG_FILES = words(
     "nvim/init.lua nvim/init.vim emacs/init.el emacs/early-init.el tmux/tmux.conf helix/config.toml "
     "helix/languages.toml zed/settings.json zed/tasks.json nushell/config.nu nushell/env.nu zsh/.zshrc zsh/.zshenv "
     "zsh/.zprofile zsh/.zlogin bash/bashrc containers/registries.conf opencode/opencode.json goose/config.yaml "
-    "kak/kakrc micro/settings.json micro/init.lua "
+    "kak/kakrc micro/settings.json micro/init.lua xonsh/rc.xsh kitty/kitty.conf alacritty/alacritty.toml starship.toml "
     + " ".join(
         f"{code}/User/{name}"
         for code in ("Code", "VSCodium", "Cursor", "Windsurf")
@@ -193,7 +195,10 @@ CONFIG_FILES = words(
 )
 """Protected files below the configuration directory."""
 CONFIG_DIRECTORIES = words("ohw git systemd/user autostart environment.d fish pip uv direnv mise")
-HOME_DIRECTORIES = words(".ssh .bashrc.d .zshrc.d .local/share/applications .ipython/profile_default/startup .jupyter")
+HOME_DIRECTORIES = words(
+    ".ssh .bashrc.d .zshrc.d .zsh .oh-my-zsh/custom .local/share/applications .ipython/profile_default/startup "
+    ".jupyter .vim/plugin .vim/autoload .vim/after"
+)
 ZSH = words(".zshrc .zshenv .zprofile .zlogin .zlogout")
 
 

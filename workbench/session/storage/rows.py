@@ -77,6 +77,7 @@ _HOPELESS = 5_000
 UNCHECKED = -1
 """The checksum of a row from a version that wrote none; flipping one bit of a checksum never yields it."""
 CHANGED = "its checksum differs: it was changed after it was written"
+MISSING = "is missing"
 Unsigned: TypeAlias = tuple[int, str, str, str, str | None]
 """seq, kind, at, json, parts: a row without its checksum."""
 Row: TypeAlias = tuple[int, str, str, str, str | None, int | None]
@@ -144,9 +145,14 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
 
     `crc` is the column of the checksums, or its stand-in in a file without them. Raises sqlite3.Error.
     """
-    for row in db.execute(_ROWS.format(crc=crc), (-(2**63), -1)):
+    missing = ""
+    for expected, row in enumerate(db.execute(_ROWS.format(crc=crc), (-(2**63), -1)), 1):
         if not is_intact(row):
             return f"event {row[0]}: {CHANGED}"
+        if row[0] != expected:
+            missing = missing or f"event {expected} {MISSING}"
+    if missing:
+        return missing
     for name, text in db.execute("SELECT hash, text FROM blobs"):
         if not is_named(text, name):
             return f"a long text: {CHANGED}"
@@ -178,10 +184,13 @@ def read_rows(
             yield from _one_by_one(db, lock, after, remaining, crc)
             return
         for row in rows:
+            if row[0] > after + 1:
+                yield Gap(after + 1, row[0] - 1, MISSING)
+            after = row[0]
             yield _whole(db, lock, row)
         if len(rows) < size:
             return
-        after, remaining = rows[-1][0], remaining - len(rows)
+        remaining -= len(rows)
 
 
 def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int, str] | Gap:
@@ -222,6 +231,8 @@ def _one_by_one(
             bad_from = 0
         if row is None:
             return
+        if row[0] > seq:
+            yield Gap(seq, row[0] - 1, MISSING)
         seq, remaining = max(seq, row[0]), remaining - 1
         yield _whole(db, lock, row)
     if bad_from:
