@@ -97,11 +97,11 @@ def flow(title: str) -> list[str]:
     return re.findall(r"^\d+\. `([\w/.]+)`", section, re.MULTILINE)
 
 
-def assert_passes(trace: Trace, title: str) -> None:
+def passed(trace: Trace, title: str) -> list[str]:
+    """Return the modules of the flow that ran, in the order in which they first did."""
     listed = flow(title)
-    assert len(listed) >= 6
-    assert [module for module in listed if module not in trace.modules] == []
-    assert [module for module in trace.modules if module in listed] == listed
+    assert len(listed) >= 6, f"ARCHITECTURE.md lists no flow {title}"
+    return [module for module in trace.modules if module in listed]
 
 
 @pytest.fixture
@@ -128,9 +128,11 @@ async def test_from_enter_to_the_timeline(link: DirectLink, there: World):
         with trace.recording():
             await pilot.press("enter")
             await wait_until(pilot, lambda: "printf" in text_on(app) and "Done." in text_on(app))
-    assert_passes(trace, "From Enter to the model")
-    assert_passes(trace, "From a response to its result on the timeline")
-    assert_passes(trace, "From a command to its risk")
+    assert passed(trace, "From Enter to the model") == flow("From Enter to the model")
+    assert passed(trace, "From a response to its result on the timeline") == flow(
+        "From a response to its result on the timeline"
+    )
+    assert passed(trace, "From a command to its risk") == flow("From a command to its risk")
 
 
 async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectLink, there: World):
@@ -146,4 +148,6 @@ async def test_from_a_key_in_the_diff_viewer_to_the_file(link: DirectLink, there
         with trace.recording():
             await pilot.press("x")
             await wait_until(pilot, lambda: (there.project / "notes.txt").read_text() == "one\n")
-    assert_passes(trace, "From a key in the diff viewer to the file")
+    assert passed(trace, "From a key in the diff viewer to the file") == flow(
+        "From a key in the diff viewer to the file"
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 import textual
 
 from tests.contracts.late_imports import HEAVY, OF_OURS
-from tests.contracts.offenders import assert_only_listed
+from tests.contracts.offenders import differences
 from tests.contracts.source import Function, Module, imports, modules
 from workbench.tools.manifest import BUILTIN_TOOLS
 
@@ -26,7 +26,7 @@ def test_folders_beside_each_other_import_one_way():
         for pair in _siblings(module.package, modules()[origin].package if origin in modules() else origin)
     }
     both = {f"{a} <-> {b}": 1 for a, b in arrows if a < b and (b, a) in arrows}
-    assert_only_listed("folders_importing_each_other", both)
+    assert differences("folders_importing_each_other", both) == []
 
 
 def _siblings(one: str, other: str) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def test_only_tools_know_tools_by_name():
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant) and node.value in names
     )
-    assert_only_listed("tool_names_outside_tools", literals)
+    assert differences("tool_names_outside_tools", literals) == []
 
 
 @cache
@@ -112,7 +112,7 @@ def test_private_parts_of_textual_stay_in_the_seam():
         }
         if read | private_modules:
             used[module.name] = ", ".join(sorted(read | private_modules))
-    assert_only_listed("textual_privates", used)
+    assert differences("textual_privates", used) == []
 
 
 def test_an_import_stands_at_the_top_or_has_its_reason():

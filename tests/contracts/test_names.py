@@ -5,7 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from tests.contracts.offenders import assert_only_listed
+from tests.contracts.offenders import differences
 from tests.contracts.source import Function, Module, modules
 
 WORDS = {
@@ -42,7 +42,7 @@ def test_no_new_name_in_private_words():
     count = Counter(
         f"{module.name}" for module in modules().values() for name in defined(module) if words_of(name) & WORDS
     )
-    assert_only_listed("private_words", count)
+    assert differences("private_words", count) == []
 
 
 def test_a_public_class_name_exists_once():
@@ -51,6 +51,7 @@ def test_a_public_class_name_exists_once():
         for node in module.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 where[node.name].append(module.name)
-    assert_only_listed(
-        "class_names_used_twice", {name: len(places) for name, places in where.items() if len(places) > 1}
+    assert (
+        differences("class_names_used_twice", {name: len(places) for name, places in where.items() if len(places) > 1})
+        == []
     )

@@ -27,42 +27,52 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
     shell.tool.close()
 
 
-def assert_unseen(bash: Bash, tmp_path: Path) -> None:
-    """Later commands run, give their own output and exit code, and nothing of the agent's saw them."""
-    for code in (7, 0, 3):
-        seen = bash(f"/bin/cat /dev/null; /usr/bin/printf 'one\\n'; (LATER=1; sh -c 'exit {code}')")
-        assert (seen.output, seen.exit_code) == ("one\n", code)
+def later_commands(bash: Bash) -> list[tuple[str, int | None]]:
+    """Run more commands; return their output and exit codes."""
+    lines = [f"/bin/cat /dev/null; /usr/bin/printf 'one\\n'; (LATER=1; sh -c 'exit {code}')" for code in (7, 0, 3)]
+    seen = [bash(line) for line in lines]
     assert bash("LATER=1 echo 'open").exit_code in (1, 2)
-    assert bash("LATER=1; sh -c 'exit 4'").exit_code == 4
-    stolen = tmp_path / "stolen"
-    text = stolen.read_text() if stolen.exists() else ""
-    assert "LATER" not in text, text
-    for ours in ("__ohw", "133;", "DEBUG", "promptvars"):
-        assert ours not in text, text
+    seen.append(bash("LATER=1; sh -c 'exit 4'"))
+    return [(each.output, each.exit_code) for each in seen]
+
+
+OWN = [("one\n", 7), ("one\n", 0), ("one\n", 3), ("", 4)]
+"""The output and exit codes of `later_commands` in a shell that nothing interferes with."""
+
+
+def stolen(tmp_path: Path) -> str:
+    """Return what the agent's functions wrote about later commands or about our own prompt code."""
+    file = tmp_path / "stolen"
+    text = file.read_text() if file.exists() else ""
+    return text if any(word in text for word in ("LATER", "__ohw", "133;", "DEBUG", "promptvars")) else ""
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_function_with_the_name_of_a_builtin_sees_and_changes_no_later_command(bash, tmp_path, name):
     bash(f"function {name} {{ {STOLEN}; }}")
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 def test_functions_with_all_names_at_once(bash, tmp_path):
     bash("\n".join(f"function {name} {{ {STOLEN}; }}" for name in NAMES))
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", [*NAMES, "{", "[[", "if", "while", "case", "((", "function", "2", "POSIXLY_CORRECT=y"])
 def test_an_alias_is_not_expanded_in_our_lines(bash, tmp_path, name):
     bash(f"alias {name}='/bin/echo LATER __ohw >> \"$STOLEN\"; '")
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", BUILTINS)
 def test_a_builtin_that_was_disabled_is_not_replaced_by_a_function(bash, tmp_path, name):
     bash(f"enable -n {name}; builtin enable -n {name}; function {name} {{ {STOLEN}; }}")
     bash(f"function command_not_found_handle {{ {STOLEN}; }}")
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 VARIABLES = [
@@ -101,7 +111,8 @@ def test_variables_options_and_traps_of_a_command_do_not_reach_the_next(bash, tm
     (tmp_path / "stolen").unlink(missing_ok=True)
     bash("trap - ERR")
     (tmp_path / "stolen").unlink(missing_ok=True)
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 COMBINED = [
@@ -116,7 +127,8 @@ COMBINED = [
 @pytest.mark.parametrize("attack", COMBINED)
 def test_a_shell_whose_prompt_was_made_unsafe_is_replaced(bash, tmp_path, attack):
     bash(attack)
-    assert_unseen(bash, tmp_path)
+    assert later_commands(bash) == OWN
+    assert stolen(tmp_path) == ""
 
 
 @pytest.mark.parametrize(
