@@ -22,7 +22,7 @@ def test_each_try_is_told_once_whatever_its_countdown_says():
 
 
 def test_what_is_over_and_comes_again_is_told_again():
-    assert told("not being saved: full", "", "not being saved: full") == ["not being saved: full"] * 2
+    assert told("not saved: full", "", "not saved: full") == ["not saved: full"] * 2
 
 
 def test_a_call_that_could_not_be_read_is_explained_once():

@@ -85,7 +85,7 @@ def test_an_answer_that_cannot_be_written_is_told_beside_it(world: World):
     done = shell(world, f"ohw run go --model {world.script(finish('All done.'))} --mode never >/dev/full")
     assert done.returncode == 1
     assert "standard output cannot be written: No space left on device" in done.stderr
-    assert "to go on: ohw resume" in done.stderr
+    assert "resume with: ohw resume" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["run go --model scripted/demo --mode never", "sessions", "risk ls", "locate"])

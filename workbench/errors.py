@@ -62,5 +62,5 @@ def describe_fault(error: BaseException) -> str:
     """Return one line about an unexpected exception: what the system ran out of, or else that it is a bug."""
     known = exhaustion(error)
     if known:
-        return f"{known}; then send a message to go on"
+        return f"{known}; then send a message to continue"
     return f"a fault of the workbench itself, see its log: {type(error).__name__}: {error}"

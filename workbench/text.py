@@ -55,7 +55,7 @@ ACCENTS = f"(?<![^\\W\\d_{_MARKS}])(?<![0-9#*]\ufe0f)(?<![{_MARKS}])[{_MARKS}]+|
 """Matches accents that do not follow a letter, and all but the first two accents on a letter."""
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 REORDERED = f"[{_RIGHT_TO_LEFT}](?:(?:[^\\w\\n]|_|[\\d{_RIGHT_TO_LEFT}])*[\\d{_RIGHT_TO_LEFT}])?"
-"""Matches a run that is drawn from right to left: it begins with such a letter and ends with one or with a digit."""
+"""Matches a run that is drawn from right to left: it starts with such a letter and ends with one or with a digit."""
 OPERATORS = r"[|&;<>()=$`*?{}\[\]!#~\\/]|(?<!\w)-"
 FOREIGN_DIGITS = r"(?<=[A-Za-z0-9])(?![0-9])\d|(?![0-9])\d(?=[A-Za-z0-9])"
 """Matches digits of other scripts that stand beside ASCII letters or digits."""
@@ -136,7 +136,7 @@ _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u22
 
 
 def revealed(text: str, *, lines: bool = True) -> str:
-    """Return the text as `visible` does, with escapes also for look-alike letters and for blanks that are no spaces.
+    """Return the text as `visible` does, with escapes also for look-alike letters and for blanks that are not spaces.
 
     This is for commands and paths that need approval. A word in one script is not changed, unless all of it could be
     read as Latin, or it is written from right to left and an operator would be drawn on its other side.

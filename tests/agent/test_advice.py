@@ -40,7 +40,7 @@ def test_arguments_that_could_not_be_read_get_an_example(tools):
 
 def test_an_unknown_tool_gets_the_nearest_name(tools):
     assert "`execute_bash` is the nearest" in advice_on("exec_bash", {}, tools, True)
-    assert "take one of the tools in the list" in advice_on("teleport", {}, tools, True)
+    assert "use one of the tools in the list" in advice_on("teleport", {}, tools, True)
 
 
 def test_where_the_arguments_fit_another_way_is_advised(tools):

@@ -59,8 +59,8 @@ class Play:
             assert not observation.is_error, observation.text
             result = observation.text
         else:
-            said = f" The person's note: {note}" if note else ""
-            result = f"The person rejected this action, it was not run.{said}"
+            said = f" The user's note: {note}" if note else ""
+            result = f"The user rejected this action; it was not run.{said}"
         self.results.append(result)
         self.messages.append({"role": "tool", "tool_call_id": call.call_id, "content": result})
 

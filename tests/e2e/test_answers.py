@@ -49,7 +49,7 @@ def test_a_question_outlives_a_killed_engine_and_is_asked_again(world: World):
         terminal.never_ask()
         terminal.wait_for("1–2 choose")
         engine_of(world).kill()
-        terminal.wait_for("The engine has stopped")
+        terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be put off")
         terminal.press("ctrl+q")

@@ -55,6 +55,6 @@ def test_three_calls_are_one_list_that_outlives_a_kill_and_is_approved_but_for_o
     assert len(results) == 3
     assert "three" in results[0]
     assert "exit code 0" in results[1]
-    assert "The person's note: I need it" in results[2]
+    assert "The user's note: I need it" in results[2]
     assert len(server.requests) == 2, "the restart asked the model nothing"
     wait_for(lambda: not world.processes(), "every process to be gone")

@@ -174,7 +174,7 @@ def show_screens(terminal: Terminal) -> None:
     terminal.wait_for("enter send")
     with over(terminal, "/rules", "Try a rule on this session", safe("rule")):
         pass
-    with over(terminal, "/model", "Model from here on", "own", "openai/" + MARKUP):
+    with over(terminal, "/model", "Switch model", "own", "openai/" + MARKUP):
         pass
     with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
         look_for(terminal, "own", "openai/" + MARKUP)
@@ -188,9 +188,9 @@ def show_screens(terminal: Terminal) -> None:
         pass
     with over(terminal, "/settings", "2 invalid settings"):
         pass
-    with over(terminal, "/mcp", "MCP servers", "switched off", safe("server")):
+    with over(terminal, "/mcp", "MCP servers", "disabled", safe("server")):
         pass
-    with over(terminal, "/mistakes", "Mistakes in settings and themes", safe("broken")):
+    with over(terminal, "/mistakes", "Problems in settings and themes", safe("broken")):
         pass
     with over(terminal, "f1", "Keys here"):
         pass

@@ -70,7 +70,7 @@ def test_the_question_of_a_sub_agent_outlives_its_engine_and_the_call_goes_on_wi
     with Terminal(work(world, WRITER), 130, 40, world.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(world).kill()
-        terminal.wait_for("The engine has stopped")
+        terminal.wait_for("The agent process stopped")
         terminal.press("escape")
         terminal.wait_until(lambda shown: "y approve" not in shown, "the question to be put off")
         say(terminal, "what happened?")

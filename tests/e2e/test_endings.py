@@ -33,7 +33,7 @@ def test_a_signal_gives_the_terminal_back_and_leaves_no_process(world: World, nu
         terminal.wait_for("sleep 888")
         if number == signal.SIGINT:  # the second one counts
             os.kill(terminal.pid, number)
-            terminal.wait_for("ctrl+c again")
+            terminal.wait_for("Ctrl+C again")
         took = seconds_until_gone(world.processes(), lambda: os.kill(terminal.pid, number), terminal.text)
         assert took <= PROMISED
         assert terminal.wait_exit() == 128 + number

@@ -110,15 +110,15 @@ def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_anot
         terminal.wait_for("y approve")
         engine_of(world).kill()
         began = time.monotonic()
-        shown = terminal.wait_for("The engine has stopped", 10)
+        shown = terminal.wait_for("The agent process stopped", 10)
         assert time.monotonic() - began < 2
-        assert "what you answer or send next starts it again" in shown
+        assert "Your next answer or message restarts it" in shown
         assert "y approve" in shown
         time.sleep(1)
         terminal.press("y")
         terminal.wait_for("All done.")
         assert (world.project / "made-it").exists()
-        assert "The engine has stopped; what" not in terminal.text().splitlines()[0]
+        assert "The agent process stopped. Your" not in terminal.text().splitlines()[0]
 
 
 @pytest.mark.parametrize("open_first", ["f1", "f5", "ctrl+p", "question", "stopped engine"])

@@ -32,7 +32,7 @@ def last_line(world: World, done: CompletedProcess[str]) -> str:
     assert isinstance(end, RunEnded)
     *_, told, how_to_go_on = done.stderr.splitlines()
     assert told == f"{end.reason}: {end.detail}"
-    assert how_to_go_on.startswith("to go on: ohw resume ")
+    assert how_to_go_on.startswith("resume with: ohw resume ")
     return told
 
 
@@ -75,7 +75,7 @@ def test_a_limit_of_dollars_pauses_the_run(world: World):
         file.write_text(f'[models.dear]\nmodel = "openai/x"\napi_base = "{server.base_url}"\n{price}\n')
         done = world.ohw("run", "hello", "--model", "dear", "--mode", "never", "--max-cost", "0.35")
         assert done.returncode != 0
-        assert "paused after $0.40 (max_cost $0.35); send a message to go on" in last_line(world, done)
+        assert "paused after $0.40 (max_cost $0.35); send a message to continue" in last_line(world, done)
         assert len(server.requests) == 2
 
 
@@ -84,7 +84,7 @@ def test_a_wrong_key_is_in_no_file_and_on_no_stream(world: World):
         done = run(world, server)
     assert done.returncode == 1
     line = last_line(world, done)
-    assert "refused the key" in line
+    assert "rejected the API key" in line
     assert "OPENAI_API_KEY" in line
     assert KEY not in done.stderr + done.stdout
     files = [path for path in world.home.rglob("*") if path.is_file()]
@@ -143,9 +143,7 @@ def test_a_web_page_at_the_address_points_at_the_address(world: World):
 def test_nothing_at_the_address_names_it(world: World):
     done = world.ohw("run", "hello", "--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1")
     assert done.returncode == 1
-    assert "nothing answers at http://127.0.0.1:9/v1: start the server there or correct --api-base" in last_line(
-        world, done
-    )
+    assert "nothing is listening at http://127.0.0.1:9/v1: start the server or fix --api-base" in last_line(world, done)
 
 
 def test_a_provider_nobody_knows_says_how_names_are_written(world: World):

@@ -223,10 +223,10 @@ def test_opening_and_looking_at_everything_fires_no_canary(world: World, mark: P
     world.env["OHW_MODEL"] = world.script(bash("echo from the shell > made.txt"), finish("All done."))
     here = {"cwd": world.project, "program": [str(launcher)]}
     with Terminal(["--mode", "high"], 120, 40, world.env, **here) as terminal:
-        terminal.wait_for("Trust this folder?", 60)
+        terminal.wait_for("Trust this directory?", 60)
         assert sang(mark) == ""
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda shown: "Trust this folder?" not in shown, "the answer to be taken")
+        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
         terminal.type("go")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
@@ -258,7 +258,7 @@ def test_opening_and_looking_at_everything_fires_no_canary(world: World, mark: P
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     with Terminal(["resume"], 120, 40, world.env, **here) as terminal:
-        terminal.wait_for("Trust this folder?", 60)
+        terminal.wait_for("Trust this directory?", 60)
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         terminal.press("ctrl+q")

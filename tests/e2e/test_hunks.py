@@ -60,9 +60,9 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
     assert file.read_bytes() == written
     assert file.stat().st_mode & 0o777 == 0o640
     assert "1 of 3 hunks taken" in told
-    assert "Hunk 1 (line 2): not taken.\n-line 2\n+two\n" in told
-    assert "Hunk 2 (line 12): not taken.\n-line 12\n+twelve\n" in told
-    assert "Hunk 3 (line 23): taken, changed by the person.\n-twenty-three\n+about-twenty-three\n" in told
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in told
+    assert "Hunk 2 (line 12): not accepted.\n-line 12\n+twelve\n" in told
+    assert "Hunk 3 (line 23): accepted, edited by the user.\n-twenty-three\n+about-twenty-three\n" in told
     assert "    23\tabout-twenty-three\n" in told
 
 
@@ -74,7 +74,7 @@ def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(worl
     world.env["OPENAI_API_KEY"] = "sk-of-the-test"
     with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
         terminal.wait_for("y approve")
-        terminal.wait_for("notes.txt was changed since the agent read it  +1 −1")
+        terminal.wait_for("notes.txt has changed since the agent read it  +1 −1")
         terminal.wait_for("+ 25, by somebody else")
         terminal.press("y")
         leave(terminal)

@@ -59,8 +59,8 @@ def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: Worl
         wait_for((world.project / "begun").exists, "the command to run")
         terminal.text()
         go.touch()
-        sent(terminal, f"\x1b]9;ohw {name}: a question waits for you\x07")
-        sent(terminal, f"\x1b]2;ohw {name} - waiting for you\x07")
+        sent(terminal, f"\x1b]9;ohw {name}: a question needs your answer\x07")
+        sent(terminal, f"\x1b]2;ohw {name} - needs approval\x07")
         terminal.type("\x1b[I")
         terminal.wait_for("y approve")
         terminal.press("y")
@@ -225,7 +225,7 @@ def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
         before = len(terminal.raw)
         os.kill(terminal.pid, number)
         if number == signal.SIGINT:
-            terminal.wait_for("ctrl+c again")
+            terminal.wait_for("Ctrl+C again")
             os.kill(terminal.pid, number)
         assert terminal.wait_exit() == 128 + number
         assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []

@@ -69,7 +69,7 @@ def test_the_model_changes_in_the_middle_of_a_run_and_each_server_sees_its_own_k
             wait_for((world.project / "begun").exists, "the command to run")
             terminal.type("/model two")
             terminal.press("enter")
-            terminal.wait_for("Model from here on: two")
+            terminal.wait_for("Model changed to: two")
             go.touch()
             terminal.wait_for("Done by two.")
             terminal.press("ctrl+q")
@@ -106,7 +106,7 @@ def test_another_model_during_a_call_leaves_the_call_alone_and_gets_the_next_one
             assert one.arrived.wait(60)
             terminal.type("/model two")
             terminal.press("enter")
-            terminal.wait_for("Model from here on: two")
+            terminal.wait_for("Model changed to: two")
             assert two.requests == []
             chosen.set()
             terminal.wait_for("Done by two.")
@@ -144,7 +144,7 @@ def test_a_model_is_tested_by_one_real_call(world: World):
     assert "100 in / 20 out · price unknown" in good.stdout
     assert (len(one.requests), one.requests[0].headers["Authorization"]) == (1, "Bearer sk-first-secret")
     assert (bad.returncode, bad.stdout) == (1, "")
-    assert "refused the key" in bad.stderr
+    assert "rejected the API key" in bad.stderr
     assert "secret" not in bad.stderr
     assert none.returncode == 2
     assert "no model is set" in none.stderr
@@ -162,7 +162,7 @@ def test_compact_sums_up_the_history_at_once_and_the_next_request_is_shorter(wor
             terminal.wait_for("First done.")
             terminal.type("/compact")
             terminal.press("enter")
-            terminal.wait_for("were summed up for the model")
+            terminal.wait_for("Compacted events")
             terminal.type("go on")
             terminal.press("enter")
             terminal.wait_for("Second done.")

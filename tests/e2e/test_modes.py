@@ -25,7 +25,7 @@ def test_no_key_and_no_command_for_the_mode_decides_a_question_that_was_put_off(
     with Terminal(ask(world), 140, 34, world.env) as terminal:
         terminal.wait_for("y approve")
         terminal.press("escape")
-        terminal.wait_for("waiting for you")
+        terminal.wait_for("needs approval")
         for _ in range(12):  # slowly enough for each to count, and fast
             terminal.press("shift+tab")
             time.sleep(0.05)
@@ -82,7 +82,7 @@ def test_an_engine_that_is_started_again_keeps_the_mode_that_was_chosen_since(wo
         terminal.type("/mode ask\r")
         wait_for(lambda: modes(world) == ["ask"], "the mode")
         engine_of(world).kill()
-        terminal.wait_for("The engine has stopped")
+        terminal.wait_for("The agent process stopped")
         terminal.type("/mode plan\r")
         wait_for(lambda: modes(world)[-1] == "plan", "the new engine to obey")
         assert modes(world) == ["ask", "plan"]
@@ -96,7 +96,7 @@ def test_line_by_line_never_is_confirmed_and_decides_nothing_that_waits(world: W
         answer(terminal, "later")
         asked(terminal, "\n>")
         terminal.type("/mode never\n/mode never\nyes\nyes\n")
-        terminal.wait_for("not taken for an answer")
+        terminal.wait_for("not used as an answer")
         answer(terminal, "no", "Write yes or no:")
         asked(terminal, "\n>")
         assert modes(world) == []

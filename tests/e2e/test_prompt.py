@@ -43,7 +43,7 @@ def test_the_persons_own_editor_takes_over_and_gives_back(world: World):
         terminal.press("enter")
         terminal.wait_for("Read it.")
         terminal.type("\x10theme")  # one burst: the palette's key, and what is for the palette
-        terminal.wait_for("other colours, tried while you choose")
+        terminal.wait_for("change theme (live preview)")
         terminal.wait_until(lambda shown: "/help" not in shown, "the palette to be narrowed down")
         terminal.press("escape")
         terminal.wait_for("Ask anything")
@@ -69,7 +69,7 @@ def test_files_and_commands_are_completed_and_a_command_of_ones_own_runs_unasked
         terminal.press("enter")
         terminal.wait_for("Looked at it.")
         terminal.type("/qu")
-        terminal.wait_for("leave; the session is kept")
+        terminal.wait_for("quit (the session is saved)")
         terminal.press("enter")
         assert terminal.wait_exit() == 0
     (message,) = of_kind(world, "user_message")
@@ -113,7 +113,7 @@ def test_an_image_reaches_the_model_and_a_message_that_waits_can_be_written_anew
             terminal.wait_for("enter edit")
             terminal.press("enter")
             terminal.wait_for("1 queued")
-            terminal.wait_for("taken back before it was read")
+            terminal.wait_for("removed before it was sent")
             terminal.type("ish green")
             terminal.press("enter")
             terminal.wait_for("2 queued")

@@ -46,7 +46,7 @@ def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(world: 
     with Terminal(ask(world), 110, 34, world.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(world).kill()
-        terminal.wait_for("The engine has stopped")
+        terminal.wait_for("The agent process stopped")
         wait_for(lambda: len(world.processes()) == 1, "only the screen to be left")
         os.kill(terminal.pid, signal.SIGTERM)
         assert terminal.wait_exit() == 143
@@ -67,7 +67,7 @@ def test_an_answer_given_after_the_engine_was_killed_counts_once(world: World):
     with Terminal(ask(world), 110, 34, world.env) as terminal:
         terminal.wait_for("y approve")
         engine_of(world).kill()
-        terminal.wait_for("The engine has stopped")
+        terminal.wait_for("The agent process stopped")
         terminal.wait_for("y approve")
         terminal.press("y")
         terminal.wait_for("As you wish.")

@@ -104,7 +104,7 @@ def test_no_process_of_any_kind_before_trust(world: World, watched: Path):
     settings(world, ALL_ON)
     world.env["OHW_MODEL"] = world.script(finish("All done."))
     with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as screen:
-        screen.wait_for("Trust this folder?")
+        screen.wait_for("Trust this directory?")
         screen.type("a message that waits")  # time goes by, and the screen works
         screen.wait_for("a message that waits")
         assert noted(watched, "start") == set()

@@ -41,7 +41,7 @@ def test_a_deleted_folder_that_is_ignored_comes_back(world: World):
     assert "rm -rf build" in listed
     assert "3 files" in listed
     done = world.ohw("restore", listed.split()[0])
-    assert "3 files brought back" in done.stdout, done.stderr
+    assert "3 files restored" in done.stdout, done.stderr
     assert (world.project / "build/deep/2.o").read_bytes() == bytes(range(2, 256))
     assert "as it was" in world.ohw("restore", listed.split()[0]).stdout
 
@@ -80,9 +80,9 @@ def test_what_the_versions_hold_comes_back_in_the_same_way(world: World):
     (world.project / "src/a.py").write_text("x = 1\n")
     found = events(world, "rm -rf src")
     reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert "deletes 1 file in src/ (`ohw restore` brings it back)" in reasons
+    assert "deletes 1 file in src/ (`ohw restore` restores it)" in reasons
     copy = world.ohw("restore").stdout.split()[0]
-    assert "1 file brought back" in world.ohw("restore", copy).stdout
+    assert "1 file restored" in world.ohw("restore", copy).stdout
     assert (world.project / "src/a.py").read_text() == "x = 1\n"
 
 
@@ -148,10 +148,10 @@ def test_any_path_of_any_version_comes_back(world: World):
     assert "name the files" in world.ohw("restore", first).stderr
     assert "holds nothing at nosuch" in world.ohw("restore", first, "nosuch").stderr
     assert "not in" in world.ohw("restore", first, "../elsewhere").stderr
-    assert "1 file brought back" in world.ohw("restore", first, "src/link").stdout
+    assert "1 file restored" in world.ohw("restore", first, "src/link").stdout
     assert "something else now: src/latin.txt" in world.ohw("restore", first, "src").stderr
     done = world.ohw("restore", first, "src", "--force")
-    assert "brought back" in done.stdout, done.stderr
+    assert "restored" in done.stdout, done.stderr
     assert tree_of(world.project / "src") == before
 
 
@@ -162,7 +162,7 @@ def test_what_is_too_large_to_keep_is_said_before(world: World):
         file.truncate(150_000_000)
     found = events(world, "rm -rf build")
     reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert any("can NOT be brought back" in reason for reason in reasons)
+    assert any("can NOT be restored" in reason for reason in reasons)
     assert (world.project / "build/large").exists(), "it was not asked about"
 
 
@@ -180,7 +180,7 @@ def test_git_history_goes_only_when_it_was_asked_about(world: World):
     (inner / "a.c").write_text("int a;\n")
     found = events(world, "rm -rf vendor")
     reasons = [reason for event in found if event["kind"] == "action_assessed" for reason in event["reasons"]]
-    assert any("with git history, which can NOT be brought back" in reason for reason in reasons), reasons
+    assert any("with git history, which can NOT be restored" in reason for reason in reasons), reasons
     assert [event["needs_decision"] for event in found if event["kind"] == "action_assessed"] == [False, True]
     assert (inner / "a.c").read_text() == "int a;\n"
 
@@ -216,9 +216,9 @@ def test_a_key_on_the_actions_page_brings_the_copy_back(world: World):
         terminal.press("f2", "up", "up")
         terminal.wait_for("›✓  2 $ rm")
         terminal.press("enter")
-        terminal.wait_for("b bring the copy back")
+        terminal.wait_for("b restore the backup")
         terminal.press("b")
-        terminal.wait_for("3 files brought back")
+        terminal.wait_for("3 files restored")
         assert (world.project / "build/deep/2.o").exists()
         terminal.press("ctrl+q")
 

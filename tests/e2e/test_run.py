@@ -36,7 +36,7 @@ def test_exit_as_the_prompt_begins_nothing(world: World, said: str):
         done = world.ohw("run", "-", *with_server(server, "--json"), stdin=said)
         assert server.requests == []
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "ohw: /exit ends a run; none was begun\n"
+    assert done.stderr == "ohw: /exit ends a run; none was started\n"
     assert list_sessions(world.locations) == []
 
 
@@ -89,7 +89,7 @@ def test_the_limit_of_tokens_is_code_4_and_says_how_to_go_on(world: World):
     done = world.ohw("run", "go on", "--model", model, "--mode", "never", "--token-limit", "1")
     assert done.returncode == 4, done.stderr
     assert "token_limit 1" in done.stderr
-    assert "send a message to go on" in done.stderr
+    assert "send a message to continue" in done.stderr
     assert "ohw resume" in done.stderr
 
 
@@ -97,7 +97,7 @@ def test_an_agent_in_circles_is_stopped_with_what_it_repeated(world: World):
     model = world.script(*[bash("echo again")] * 9)
     done = world.ohw("run", "go on", "--model", model, "--mode", "never")
     assert done.returncode == 1, done.stderr
-    assert "told the agent: execute_bash (echo again) gave the same result 4 times" in done.stderr
+    assert "notified the agent: execute_bash (echo again) gave the same result 4 times" in done.stderr
     assert "stuck: execute_bash (echo again) gave the same result 4 times" in done.stderr
 
 

@@ -74,7 +74,7 @@ def test_a_mask_is_not_written_into_a_file(world: World):
     assert done.returncode == 0, done.stderr
     assert not (world.project / "new").exists()
     assert (world.project / ".env").read_bytes() == before
-    assert requests.count("stands where a secret is hidden from you") == 2
+    assert requests.count("replaces a secret that is hidden from you") == 2
 
 
 def test_what_is_kept_is_for_the_person_alone(world: World):

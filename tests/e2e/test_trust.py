@@ -74,7 +74,7 @@ def test_run_in_a_folder_that_is_not_trusted_says_what_it_leaves_out(world: Worl
 def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(world: World, marker):
     world.env["OHW_MODEL"] = world.script(finish("All done."))
     with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as terminal:
-        terminal.wait_for("Trust this folder?")
+        terminal.wait_for("Trust this directory?")
         terminal.wait_for(".ohw/tools/evil.py")
         terminal.wait_for(".ohw/rules.toml")
         assert engines(world) == []
@@ -83,7 +83,7 @@ def test_the_screen_asks_before_anything_begins_and_no_leaves_it_out(world: Worl
         assert engines(world) == []
         assert not marker.exists()
         terminal.press("enter")  # the cursor stands on no
-        terminal.wait_until(lambda shown: "Trust this folder?" not in shown, "the answer to be taken")
+        terminal.wait_until(lambda shown: "Trust this directory?" not in shown, "the answer to be taken")
         terminal.press("enter")
         terminal.wait_for("All done.", 60)
         assert not marker.exists()
@@ -96,7 +96,7 @@ def test_yes_is_kept_until_something_changes(world: World, marker):
     world.env["OHW_MODEL"] = world.script(finish("All done."))
     arguments = ["--workspace", str(world.project)]
     with Terminal(arguments, 120, 40, world.env) as terminal:
-        terminal.wait_for("Trust this folder?")
+        terminal.wait_for("Trust this directory?")
         terminal.press("up")
         terminal.wait_for("esc no")  # it has stood for a moment
         terminal.press("enter")
@@ -106,12 +106,12 @@ def test_yes_is_kept_until_something_changes(world: World, marker):
         assert terminal.wait_exit() == 0
     with Terminal([*arguments, "go"], 120, 40, world.env) as terminal:
         shown = terminal.wait_for("All done.", 60)
-        assert "Trust this folder?" not in shown
+        assert "Trust this directory?" not in shown
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
     (world.project / ".ohw/tools/evil.py").write_text("raise SystemExit\n")
     with Terminal(arguments, 120, 40, world.env) as terminal:
-        terminal.wait_for("Trust this folder?")
+        terminal.wait_for("Trust this directory?")
         terminal.press("ctrl+q")
         assert terminal.wait_exit() == 0
 

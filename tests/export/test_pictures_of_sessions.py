@@ -68,7 +68,7 @@ def test_a_recording_is_valid_and_plays_to_what_the_screen_showed():
     for _, _, text in frames:
         terminal.feed(text)
         seen.append(terminal.text)
-    assert "What shall we work on?" in seen[0]
+    assert "What should we work on?" in seen[0]
     assert any("300 files" in each and "There are many" not in each for each in seen)
     assert "There are many." in seen[-1]
 

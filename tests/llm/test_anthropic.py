@@ -80,7 +80,7 @@ def test_a_cancel_in_a_silence_closes_the_connection():
 @pytest.mark.parametrize(
     ("fault", "line"),
     [
-        (Fault(401, f"invalid x-api-key {KEY}", "authentication_error"), "refused the key .*ANTHROPIC_API_KEY"),
+        (Fault(401, f"invalid x-api-key {KEY}", "authentication_error"), "rejected the API key.*ANTHROPIC_API_KEY"),
         (Fault(400, f"bad thing {KEY}", "invalid_request_error"), r"failed \(HTTP 400\): bad thing …$"),
         (Fault(404, "model: claude-x", "not_found_error"), "does not know the model anthropic/claude-x"),
         (Fault(400, "Your credit balance is too low", "invalid_request_error"), "no credit left"),

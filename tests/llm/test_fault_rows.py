@@ -160,7 +160,7 @@ def test_l02_a_rate_limit_without_end_backs_off_and_stops_at_the_cap(trial):
     d = trial(*[Fault(429)] * 5).ask("write me a poem")
     assert len(d.server.requests) == 5
     assert d.end[0] == "error"
-    assert "still limits the rate: wait and send the message again" in d.end[1]
+    assert "wait and send the message again" in d.end[1]
     check_usable(d)
     assert "write me a poem" in str(d.server.requests[-1].messages), "the message is not lost"
 
@@ -208,7 +208,7 @@ def test_l06_refused_pairs_are_sent_once_more_in_words(trial):
     refused = Fault(400, PAIRING, "invalid_request_error")
     d = trial(Turn("I note it.", calls=(note("one"),)), refused, Turn("that worked")).ask()
     assert d.answers[-1].text == "that worked"
-    assert "refused the order of calls and results" in d.said
+    assert "rejected the order of calls and results" in d.said
     first, second = d.server.requests[1:]
     assert "tool_calls" in str(first.messages)
     assert not any("tool_calls" in message or message["role"] == "tool" for message in second.messages)
@@ -281,7 +281,7 @@ def test_l10_a_cut_stream_keeps_the_words_and_no_part_of_a_call(trial):
     d = trial(Turn("I note it.", calls=(note("never"),), cut_after=5)).ask()
     (answer,) = d.answers
     assert (answer.text, answer.incomplete, answer.tool_calls) == ("I note it.", True, ())
-    assert d.end == ("error", "the answer broke off before its end; send a message to go on")
+    assert d.end == ("error", "the answer broke off before its end; send a message to continue")
     assert d.notes == []
     check_usable(d)
 
@@ -313,7 +313,7 @@ def test_l13_malformed_arguments_are_not_repaired_into_an_action(trial, argument
 def test_l13_three_in_a_row_stop_and_ask(trial):
     d = trial(*[Turn(calls=(Called("note", text),)) for text in MALFORMED[:3]]).ask()
     assert d.end[0] == "stuck"
-    assert "3 answers in a row" in d.end[1]
+    assert "3 malformed tool calls in a row" in d.end[1]
     assert len(d.server.requests) == 3
     check_usable(d)
 

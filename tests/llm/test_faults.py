@@ -40,7 +40,7 @@ def test_a_rate_limit_waits_as_long_as_the_provider_asks(serve):
 
 def test_trying_again_ends_at_the_cap(serve):
     caller = serve(*[Fault(429)] * 7)
-    assert "limits the rate" in refused(caller)
+    assert "rate limited by" in refused(caller)
     assert len(caller.server.requests) == 5
 
 
@@ -101,7 +101,7 @@ def test_nothing_listens_at_the_address():
         held.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         model = ProviderModel("openai/x", api_base=address, api_key="k")
-        with contextlib.closing(model), pytest.raises(ModelError, match=f"nothing answers at {address}"):
+        with contextlib.closing(model), pytest.raises(ModelError, match=f"nothing is listening at {address}"):
             model.respond(HELLO, print, Cancel())
 
 
@@ -243,14 +243,14 @@ def test_a_password_in_the_address_is_not_shown():
 
 def test_a_web_page_at_the_address_is_no_broken_connection(serve):
     caller = serve(Fault(200, headers={"content-type": "text/html"}))
-    assert "does not answer like a model: check --api-base" in refused(caller)
+    assert "is not an OpenAI-compatible endpoint: check --api-base" in refused(caller)
     assert len(caller.server.requests) == 1
 
 
 def test_json_that_is_no_answer_points_at_the_address(serve, monkeypatch):
     monkeypatch.setattr(Fault, "error", {})
     caller = serve(Fault(200))
-    assert "does not answer like a model: check --api-base" in refused(caller)
+    assert "is not an OpenAI-compatible endpoint: check --api-base" in refused(caller)
 
 
 def test_an_error_told_with_status_200(serve):
@@ -258,7 +258,7 @@ def test_an_error_told_with_status_200(serve):
 
 
 def test_an_unknown_path_points_at_the_name_and_the_address(serve):
-    assert refused(serve(Fault(404, "Not Found"))).endswith("check its name and --api-base (it mostly ends in /v1)")
+    assert refused(serve(Fault(404, "Not Found"))).endswith("check its name and --api-base (it usually ends in /v1)")
 
 
 def test_an_error_in_the_stream_without_a_status_invents_none(serve):
@@ -291,7 +291,10 @@ def test_an_address_in_openais_variable_is_not_blamed_for_another_provider(monke
         held.bind(("127.0.0.1", 0))
         monkeypatch.setenv("ANTHROPIC_API_BASE", f"http://127.0.0.1:{held.getsockname()[1]}")
         model = ProviderModel("anthropic/claude-x", api_key="k" * 12)
-        with contextlib.closing(model), pytest.raises(ModelError, match="nothing answers at the provider of anthropic"):
+        with (
+            contextlib.closing(model),
+            pytest.raises(ModelError, match="nothing is listening at the provider of anthropic"),
+        ):
             model.respond(HELLO, print, Cancel())
 
 

@@ -90,8 +90,8 @@ def test_a_turn_is_streamed_and_its_placeholders_are_filled(script):
     [
         ("a file", "I saw it."),
         ("ls: no such file", "It is not there."),
-        ("The person rejected this action, it was not run. The person's note: leave the tests", "You say: leave the"),
-        ("The person rejected this action, it was not run.", "My script is over"),
+        ("The user rejected this action; it was not run. The user's note: leave the tests", "You say: leave the"),
+        ("The user rejected this action; it was not run.", "My script is over"),
     ],
 )
 def test_the_next_turn_follows_what_happened_also_in_a_new_process(script, result, said):

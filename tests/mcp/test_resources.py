@@ -32,7 +32,7 @@ def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(t
         read = desk.of("resources_read")
         assert [each.message for each in read] == [event.seq for event in desk.of("user_message")]
         asked = desk.asked()
-        assert "mentions fake:note, a resource of an MCP server. It held this then:]\nthe note, key " in asked
+        assert "mentions fake:note, a resource of an MCP server. It contained this then:]\nthe note, key " in asked
         assert "sk-note" not in asked + str(desk.events)
         assert "application/zip" in asked
         assert "fake:none://1, a resource of an MCP server. It could not be read: no such resource]" in asked

@@ -169,7 +169,7 @@ def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(t
         assert answered[0].observation["content"][0]["text"] == "Four."
         decided(desk, "rejected")
         desk.join()
-        assert "The person rejected this." in result(desk)["refused"]
+        assert "The user rejected this." in result(desk)["refused"]
         assert len(desk.model.requests) == 4
         state = SessionState()
         for event in desk.events:

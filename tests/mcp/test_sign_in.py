@@ -173,7 +173,7 @@ def test_two_processes_do_not_renew_the_same_token_twice(place, person):
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("over", "it has ended the sign-in; the person can sign in again with: ohw mcp login web"),
+        ("over", "it has ended the sign-in; the user can sign in again with: ohw mcp login web"),
         ("down", "its sign-in could not be renewed (HTTP 503); try again"),
     ],
 )

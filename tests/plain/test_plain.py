@@ -38,14 +38,14 @@ def asked(terminal: Terminal, prompt: str = ASKS) -> None:
 
 
 def answer(terminal: Terminal, text: str, prompt: str = ASKS) -> None:
-    """As a person does: read what is asked, then type; once more where it was too soon on a slow machine."""
+    """As a person does: read what is asked, then type; once more where it was Too fast on a slow machine."""
     for _ in range(20):
         asked(terminal, prompt)
         time.sleep(0.8)  # what comes sooner is no answer
         before = len(terminal.raw)
         terminal.type(f"{text}\n")
         terminal.wait_until(lambda _, at=before: terminal.raw[at:].partition(b"\n")[2], "the line to be taken", 60)
-        if b"too soon" not in terminal.raw[before:]:
+        if b"Too fast" not in terminal.raw[before:]:
             return
     raise AssertionError(f"no line was taken at {prompt!r}")
 
@@ -72,7 +72,7 @@ def test_the_demo_line_by_line_in_ascii_and_without_the_persons_servers(world: W
     world.locations.settings_file.write_text(f'[mcpServers.mine]\ncommand = "touch"\nargs = ["{ran}"]\n')
     with Terminal(["demo", "--plain"], *SHAPE, world.env | {"LANG": "C"}) as terminal:
         answer(terminal, "no")
-        answer(terminal, "the test is right", "may stay empty:")
+        answer(terminal, "the test is right", "(optional):")
         answer(terminal, "yes")
         answer(terminal, "")
         terminal.wait_for("An empty line answers nothing.")
@@ -101,11 +101,11 @@ def test_what_is_typed_through_the_arrival_of_a_question_answers_nothing(world: 
         for _ in range(100):
             terminal.type("yes\n")
             time.sleep(0.005)
-        terminal.wait_for("too soon")
+        terminal.wait_for("Too fast")
         assert decided(world) == []
         assert not (world.project / "made-it").exists()
         answer(terminal, "sure")
-        terminal.wait_for("That is no answer.")
+        terminal.wait_for("That is not an answer.")
         answer(terminal, "yes")
         wait_for((world.project / "made-it").exists, "the command to run")
 
@@ -118,9 +118,9 @@ def test_an_unfinished_line_is_taken_out_of_the_way(world: World):
         terminal.type("say ye")
         terminal.wait_for("say ye")
         go.touch()
-        terminal.wait_for("not taken for an answer: say ye")
+        terminal.wait_for("not used as an answer: say ye")
         answer(terminal, "s")
-        terminal.wait_for("That is no answer.")
+        terminal.wait_for("That is not an answer.")
         assert not (world.project / "made-it").exists()
 
 
@@ -136,7 +136,7 @@ def test_changes_are_taken_one_by_one(world: World):
         answer(terminal, "each")
         answer(terminal, "no", "Yes or no:")
         answer(terminal, "yes", "Yes or no:")
-        terminal.wait_for("1 of 2 changes are taken")
+        terminal.wait_for("1 of 2 changes are accepted")
         answer(terminal, "yes")
         terminal.wait_for("Agent: As you wish.")
         leave(terminal)
@@ -148,7 +148,7 @@ def test_a_question_of_the_agents_is_answered_by_number_and_left_open(world: Wor
     ask = {"tool": "ask_human", "arguments": {"question": "Which colour?", "options": ["red", "blue"]}}
     with plain(world, ask, finish("Painted.")) as terminal:
         answer(terminal, "/later", "Answer:")
-        terminal.wait_for("/question asks again")
+        terminal.wait_for("/question shows it again")
         terminal.type("/question\n")
         answer(terminal, "2", "Answer:")
         terminal.wait_for("Agent: Painted.")
@@ -168,7 +168,7 @@ def test_ctrl_c_and_exit_stop_the_agent_and_a_message_goes_on(world: World):
         terminal.type("/exit\n")
         terminal.wait_until(lambda shown: shown.count("Stopped by you.") == 2, "the run to end")
         terminal.type("/exit\n")
-        terminal.wait_for("Nothing runs; /quit leaves.")
+        terminal.wait_for("Nothing is running; /quit quits.")
         terminal.type("go on\n")
         terminal.wait_for("Agent: Well then.")
         leave(terminal)
@@ -211,7 +211,7 @@ def test_nothing_hostile_reaches_the_terminal_and_a_long_question_is_shown_in_pa
             terminal.wait_for(f"Part {part} of {parts}; enter")
             answer(terminal, "", "enter for the next:")
         answer(terminal, "no")
-        answer(terminal, "", "may stay empty:")
+        answer(terminal, "", "(optional):")
         leave(terminal)
         assert strange(terminal.raw) == []
     assert [event.verdict for event in decided(world)] == ["rejected"]
@@ -231,7 +231,7 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
     with plain(world, finish("Done without it.")) as terminal:
         answer(terminal, "read", trust)
         answer(terminal, "", trust)  # not yes
-        terminal.wait_for("They are left out in this session.")
+        terminal.wait_for("They are ignored in this session.")
         terminal.wait_for("Done without it.", 60)
         leave(terminal)
         assert b"evil.py: code that runs with your rights" in terminal.raw
@@ -249,7 +249,7 @@ def test_it_asks_whether_to_trust_a_folder_before_anything_of_it_counts(world: W
     with plain(world, finish("Not asked again.")) as terminal:
         terminal.wait_for("Not asked again.", 60)
         leave(terminal)
-        assert b"Trust this folder?" not in terminal.raw
+        assert b"Trust this directory?" not in terminal.raw
 
 
 def test_a_servers_prompt_is_told_and_sent_only_when_the_person_says_so(world: World):

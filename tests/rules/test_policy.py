@@ -87,7 +87,7 @@ def test_plan_mode_denies_what_writes_with_a_reason_for_the_model(risk):
 
 
 def test_a_rule_reads_like_the_mode_on_the_screen():
-    assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "ask from MEDIUM"'
+    assert rule_on("medium", "HIGH", False, "execute_bash").rule == 'mode "Ask (medium+)"'
     assert set(MODE_NAMES) == set(MODES)
 
 

@@ -314,7 +314,7 @@ def test_a_rule_reads_as_it_is_written(text):
     [
         ("alow $ ls", "did you mean 'allow'"),
         ("allow", "names a tool, a path or a command"),
-        ("allow $ ", "no command behind"),
+        ("allow $ ", "no command after"),
         ("deny tool on src", "not understood"),
         ("deny in 'src", "not closed"),
     ],
@@ -335,14 +335,14 @@ def written(folder: Path, text: str) -> Path:
     [
         ('[[allow]]\ncomand = "ls"', "rule 1 (allow): there is no key 'comand' (did you mean 'command'?)"),
         ('[[alow]]\ncommand = "ls"', "there is no 'alow' (did you mean 'allow'?)"),
-        ("[[allow]\n", "none of its rules count"),
+        ("[[allow]\n", "its rules are ignored"),
         ('[[allow]]\ncommand = "*"', "any program"),
         ('[[allow]]\ncommand = "bash *"', "anything that bash can run"),
         ('[[allow]]\ncommand = "python3 *"', "anything that python3 can run"),
         ('[[allow]]\ntool = "execute_bash"', "every command"),
         ('[[allow]]\ntool = "*"', "name of one tool"),
         ('[[allow]]\npath = "**"', "any file"),
-        ('[[allow]]\ntool = "python_execute"', "whatever it is told"),
+        ('[[allow]]\ntool = "python_execute"', "can run anything"),
         ('[[ask]]\nreason = "x"', "neither a tool nor a command nor a path"),
         ("[[deny]]\ncommand = 3", "command must be text"),
         ('[allow]\ncommand = "ls"', "two brackets"),
@@ -396,7 +396,7 @@ def test_a_rule_is_added_once_and_taken_out_again_to_the_letter(tmp_path):
 
 def test_a_file_that_cannot_be_read_is_not_written_to(tmp_path):
     path = written(tmp_path, "[[deny]\n")
-    with pytest.raises(RuleError, match="mend that first"):
+    with pytest.raises(RuleError, match="fix that first"):
         add_rule(path, parse_rule("allow $ pytest"))
     assert path.read_text() == "[[deny]\n"
     new = tmp_path / "config/rules.toml"

@@ -58,7 +58,7 @@ def test_commands_are_tried_and_not_run(rules, capsys, tmp_path):
     assert lines[1].strip() == "by rule allow $ touch *"
     assert lines[2].startswith("is denied")
     assert lines[4].startswith("is asked about  HIGH")
-    assert lines[5].strip() == 'by mode "ask from MEDIUM"'
+    assert lines[5].strip() == 'by mode "Ask (medium+)"'
     assert lines[6].split()[:2] == ["runs", "LOW"]
     assert not (Path.cwd() / "made").exists()
 
@@ -85,4 +85,4 @@ def test_a_call_of_a_tool_is_tried_on_a_path(rules, capsys):
 def test_a_misspelt_tool_is_said_beside_the_list(rules, capsys):
     rules.write_text('[[deny]]\ntool = "gerp"\n')
     assert main(["rules"]) == 1
-    assert "no tool here is called 'gerp' (did you mean 'grep'?)" in capsys.readouterr().err
+    assert "there is no tool named 'gerp' (did you mean 'grep'?)" in capsys.readouterr().err

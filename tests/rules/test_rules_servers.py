@@ -76,4 +76,4 @@ def test_a_rule_with_a_server_is_saved_read_and_found_by_its_tool(tmp_path):
     book = RuleBook(file)
     assert book.strangers(["create_issue"]) == ()
     assert book.strangers(["github_create_issue"]) == ()
-    assert "no tool here is called" in book.strangers(["other"])[0]
+    assert "there is no tool named" in book.strangers(["other"])[0]

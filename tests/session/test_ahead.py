@@ -79,7 +79,7 @@ def test_a_rejection_is_told_in_its_place_and_decides_nothing_else(desk):
     assert d.notes == ["one", "three"]
     assert [text.partition(".")[0] for text in told(d)] == [
         "noted one",
-        "The person rejected this action, it was not run",
+        "The user rejected this action; it was not run",
         "noted three",
     ]
     assert faults_of(d.agent.requests[-1]) == []
@@ -89,7 +89,7 @@ def test_a_decision_counts_once_and_only_for_what_was_shown(desk):
     d = went(desk, calls(*THREE), says("ok"))
     _, two, three = d.waiting()
     d.decide(three)
-    with pytest.raises(CommandError, match="any more"):
+    with pytest.raises(CommandError, match="no longer needs"):
         d.decide(three, "rejected")
     with pytest.raises(CommandError, match="has changed"):
         d.decide(two, fingerprint="another")
@@ -118,7 +118,7 @@ def test_an_interrupt_ends_all_of_them(desk):
     d.session.send("go on")
     d.run()
     assert d.notes == []
-    assert told(d) == ["This call was not run: the person interrupted."] * 3
+    assert told(d) == ["This call was not run: the user interrupted."] * 3
 
 
 def test_an_edit_of_a_file_that_an_earlier_one_writes_is_shown_anew(desk, tmp_path: Path):
@@ -150,7 +150,7 @@ def test_an_edit_that_was_approved_ahead_is_asked_again_when_an_earlier_one_chan
     d.run()
     assert file.read_text() == "first"
     (again,) = d.waiting()
-    assert "has changed since the decision" in again.assessed.reasons[0]
+    assert "changed after you approved it" in again.assessed.reasons[0]
     d.answer("rejected")
     assert file.read_text() == "first"
 

@@ -75,20 +75,20 @@ def test_only_an_answer_settles_it(asking):
     for verdict in ("approved", "rejected"):
         with pytest.raises(CommandError, match="takes an answer"):
             d.session.decide(action_id, verdict, fingerprint=shown)
-    with pytest.raises(CommandError, match="any more"):
+    with pytest.raises(CommandError, match="no longer needs"):
         d.session.answer("other", "blue")
     with pytest.raises(CommandError, match="no text"):
         d.session.answer(action_id, " \n ")
     assert d.session.phase == "deciding"
     answer(d, "blue")
-    with pytest.raises(CommandError, match="any more"):
+    with pytest.raises(CommandError, match="no longer needs"):
         d.session.answer(action_id, "red")
     assert d.results() == ["blue"]
 
 
 def test_an_answer_approves_nothing(asking):
     d = asking(calls(("note", {"text": "one"}, "HIGH")))
-    with pytest.raises(CommandError, match="for a decision"):
+    with pytest.raises(CommandError, match="needs a decision"):
         d.session.answer(d.session.question.proposed.action_id, "yes")
     assert d.session.phase == "deciding"
     assert d.notes == []
@@ -121,7 +121,7 @@ def test_an_interrupt_ends_it(asking):
     action_id = d.session.question.proposed.action_id
     d.session.interrupt()
     assert (d.session.phase, d.session.ended) == ("idle", "interrupted")
-    with pytest.raises(CommandError, match="any more"):
+    with pytest.raises(CommandError, match="no longer needs"):
         d.session.answer(action_id, "red")
     d.session.send("go on")
     d.run()

@@ -251,7 +251,7 @@ def test_a_summary_is_well_formed_and_not_endless():
 def test_pictures_and_odd_messages_are_named_in_the_record():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aa"}}
     said = summary_request([{"role": "user", "content": [{"type": "text", "text": "see"}, picture]}], 1_000)
-    assert "PERSON: see\nPERSON: (an image)" in said.messages[1]["content"]
+    assert "USER: see\nUSER: (an image)" in said.messages[1]["content"]
 
 
 @settings(max_examples=400, deadline=None)
@@ -317,7 +317,7 @@ def test_a_short_history_is_not_condensed_and_that_is_said(begun):
     d = begun(says("Hello."))
     d.run()
     before = d.kinds()
-    with pytest.raises(CommandError, match="nothing to condense yet"):
+    with pytest.raises(CommandError, match="nothing to compact yet"):
         d.session.compact()
     assert d.kinds() == before
 
@@ -358,7 +358,7 @@ def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(b
     assert again[: len(whole)] == whole
     assert SUMMARY.text not in spoken(again)
     assert faults_of(again) == []
-    with pytest.raises(CommandError, match="no condensing to undo"):
+    with pytest.raises(CommandError, match="no compaction to undo"):
         d.session.compact(undo=True)
 
 
@@ -403,5 +403,5 @@ def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it
 def test_without_a_condensing_there_is_none_to_take_back(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
-    with pytest.raises(CommandError, match="no condensing to undo"):
+    with pytest.raises(CommandError, match="no compaction to undo"):
         d.session.compact(undo=True)

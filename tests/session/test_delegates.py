@@ -372,7 +372,7 @@ def test_a_session_killed_beside_sub_agents_asks_again_for_those_that_wait_and_k
     abandoned = [event for event in place.log() if event.kind == "action_abandoned"]
     assert len(abandoned) == 1
     busy = next(event.session for event in place.log() if isinstance(event, DelegateStep) and event.agent == "busy")
-    assert abandoned[0].known == f"what its sub-agent busy did is in its own log, session {busy}"
+    assert abandoned[0].known == f"its actions are in its own log, session {busy}"
     assert place.opened.session.phase == "acting"
     place.go_on()
     wait_for(lambda: place.opened.delegates.waiting, "the sub-agent to wait again")
@@ -434,7 +434,7 @@ def test_a_session_killed_while_its_sub_agent_works_knows_that_the_outcome_is_un
     assert [event.kind for event in log][-2:] == ["action_abandoned", "run_ended"]
     assert [event.kind for event in log].count("action_started") == 1
     (child,) = place.children()
-    assert log[-2].known == f"what its sub-agent busy did is in its own log, session {child}"
+    assert log[-2].known == f"its actions are in its own log, session {child}"
     assert log[-2].known in messages(log)[-1]["content"]
 
 
@@ -471,7 +471,7 @@ def test_sub_agents_share_the_tokens_that_are_left_of_their_parents_run(place):
     place.join()
     seen = [event.observation["content"][0]["text"] for event in place.log() if isinstance(event, ActionObserved)]
     assert len(seen) == 2
-    assert all("the run it works for paused after" in said and "(token_limit 7,000)" in said for said in seen)
+    assert all("its parent run paused after" in said and "(token_limit 7,000)" in said for said in seen)
     assert place.opened.session.ended == "limit"
     steps = [event.event for event in place.log() if isinstance(event, DelegateStep)]
     spent = [step.usage.input for step in steps if isinstance(step, ModelResponded)]
@@ -488,7 +488,7 @@ def test_sub_agents_share_the_money_that_is_left_of_their_parents_run():
     assert child.reached(State(), TokenCount()) is None
     count.apply(delegate_step("a1", "other", "child", ModelResponded(response_id="r2", model="m", cost=0.4)))
     end = child.reached(State(), TokenCount())
-    assert end.detail == "the run it works for paused after $0.60 (max_cost $0.50); send a message to go on"
+    assert end.detail == "its parent run paused after $0.60 (max_cost $0.50); send a message to continue"
     with pytest.raises(BudgetExhausted, match="nothing is left"):
         allowance.steps(5)
 

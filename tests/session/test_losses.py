@@ -137,11 +137,11 @@ def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason
     found = losses.explain(assessed("mytool model.log"))
     reason = found.found.parts[0].reason
     assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
-    assert ("can NOT be brought back" in reason, found.doubt) == (True, "")
+    assert ("can NOT be restored" in reason, found.doubt) == (True, "")
 
 
 def test_what_is_held_already_is_told_too(losses, assessed):
-    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (`ohw restore` brings it back)")
+    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (`ohw restore` restores it)")
     assert "1 of them not in git; a copy is kept" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
 
 
@@ -208,8 +208,8 @@ def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_aske
     (inner / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (inner / "a.c").write_text("int a;\n")
     reason, doubt = reason_of(losses, assessed, "rm -rf vendor")
-    assert "with git history, which can NOT be brought back" in reason
-    assert doubt == "what it deletes could not be brought back"
+    assert "with git history, which can NOT be restored" in reason
+    assert doubt == "what it deletes could not be restored"
     assert losses.keep(assessed("rm -rf vendor"), "rm -rf vendor", "one").count == 1
 
 
@@ -241,7 +241,7 @@ def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_other
     reason, doubt = reason_of(losses, assessed, command)
     assert "a copy is kept of the 2 files" in reason
     assert "NOT of data.log: too large" in reason
-    assert doubt == "what it deletes could not be brought back"
+    assert doubt == "what it deletes could not be restored"
     assert losses.keep(assessed(command), command, "one").count == 2
 
 
@@ -255,7 +255,7 @@ def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, asse
     reason, doubt = reason_of(losses, assessed, command)
     assert reason.startswith("deletes ")
     assert "(no copy could be made: git" in reason
-    assert doubt == "what it deletes could not be brought back"
+    assert doubt == "what it deletes could not be restored"
 
 
 def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(losses, assessed, tmp_path):
@@ -264,7 +264,7 @@ def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(
     with (folder / "large").open("wb") as file:
         file.truncate(150_000_000)
     reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
-    assert ("can NOT be brought back" in reason, doubt) == (True, "")
+    assert ("can NOT be restored" in reason, doubt) == (True, "")
     shutil.rmtree(losses.copies._repository.folder)
     assert losses.explain(assessed("echo new > a.log")).doubt == ""
 

@@ -26,7 +26,7 @@ def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(desk, tmp_pa
     ((said, *_),) = [messages(one.log())]
     text, first, second = said["content"]
     assert f"[Images with this message, in order: shot.png, {beside}]" in text["text"]
-    assert "The person mentions work" in text["text"]
+    assert "The user mentions work" in text["text"]
     assert "mentions shot.png" not in text["text"]
     assert base64.b64decode(first["image_url"]["url"].partition(",")[2]) == png()
     assert second["image_url"]["url"].startswith("data:image/png;base64,")
@@ -100,7 +100,7 @@ def test_a_message_that_waits_is_taken_back_and_never_reaches_the_model(at_work)
     assert "first thought" not in sent
     assert "first thought" not in str(messages(one.log()))
     assert faults_of(messages(one.log())) == []
-    with pytest.raises(CommandError, match="the agent has that message already"):
+    with pytest.raises(CommandError, match="the agent already has that message"):
         one.session.messages.withdraw(first + 1)
 
 
@@ -112,5 +112,5 @@ def test_the_message_a_run_began_with_cannot_be_taken_back(at_work, desk):
     thread.join(60)
     wait_for(lambda: one.session.phase == "idle", "the run to end")
     one.session.send("again")
-    with pytest.raises(CommandError, match="just begun"):
+    with pytest.raises(CommandError, match="just started"):
         one.session.messages.withdraw(one.log()[-1].seq)

@@ -136,7 +136,7 @@ def test_mentioned_files_reach_the_model_as_they_were_when_the_person_wrote(desk
     (said,) = messages(one.log())
     assert said["content"].startswith("explain @src/a.py and @src\n\n")
     assert "one = 1" in said["content"]
-    assert "[The person mentions src. It held this then:]\na.py\n" in said["content"]
+    assert "[The user mentions src. It contained this then:]\na.py\n" in said["content"]
     assert "changed" not in said["content"]
 
 

@@ -42,7 +42,7 @@ def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
             assert one.tool.ran == 1
         elif not chosen:
             assert one.held() == [before for before, _ in wanted]
-            assert "The person rejected this action" in one.told
+            assert "The user rejected this action" in one.told
         elif one.tool.ran == 0:
             assert _told_hunks(one) == chosen
         one.desk.close()
@@ -69,11 +69,11 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
     one.desk.answer("edited", hunks=(2,), written=(FileText(path=str(one.paths[0]), text=text),), note="keep the rest")
     assert one.held() == [text]
     assert one.tool.ran == 0
-    assert one.told.endswith("The person's note: keep the rest")
-    assert "Hunk 1 (line 2): not taken.\n-line 2\n+two\n" in one.told
-    assert "Hunk 2 (line 15): not taken.\n-line 15\n+fifteen\n+and more\n" in one.told
-    assert "Hunk 3 (line 29): taken, changed by the person.\n-line 28\n+line 28, which the person wrote\n" in one.told
-    assert "1 of 3 hunks taken" in one.told
+    assert one.told.endswith("The user's note: keep the rest")
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in one.told
+    assert "Hunk 2 (line 15): not accepted.\n-line 15\n+fifteen\n+and more\n" in one.told
+    assert "Hunk 3 (line 29): accepted, edited by the user.\n-line 28\n+line 28, which the person wrote\n" in one.told
+    assert "1 of 3 hunks accepted" in one.told
     assert "    28\tline 28, which the person wrote" in one.told
     assert one.observed.observation["is_error"] is False
     (delta,) = one.observed.files_changed
@@ -86,7 +86,7 @@ def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.desk.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
     assert _told_hunks(one) == [2]
-    assert "Elsewhere the person changed:\n+first" in one.told
+    assert "Elsewhere the user changed:\n+first" in one.told
     one.desk.close()
 
 
@@ -147,8 +147,8 @@ def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
     one.paths[0].write_text(f"{BASE}line 31\n")
     one.desk.run()
     asked = one.desk.session.question.assessed
-    assert "changed since the decision" in asked.reasons[0]
-    assert "choose anew" in asked.reasons[0]
+    assert "changed after you approved it" in asked.reasons[0]
+    assert "choose again" in asked.reasons[0]
     assert one.held() == [f"{BASE}line 31\n"]
     one.desk.answer("edited", hunks=(0,))
     assert one.held() == [f"{BASE}line 31\n".replace("line 2\n", "two\n")]
@@ -182,7 +182,7 @@ def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_p
 def test_a_note_with_an_approval_reaches_the_model(tmp_path):
     one = Rewriting(tmp_path, (BASE, WANTED))
     one.desk.answer("approved", note="run the tests next")
-    assert one.desk.agent.requests[-1][-1]["content"] == "[The person's note: run the tests next]\nrewritten"
+    assert one.desk.agent.requests[-1][-1]["content"] == "[The user's note: run the tests next]\nrewritten"
     one.desk.close()
 
 

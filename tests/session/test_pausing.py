@@ -73,7 +73,7 @@ def test_a_loop_is_nudged_first_and_paused_when_it_goes_on(ready):
     assert nudges(d) == [("stuck", "look gave the same result 4 times")]
     assert end(d) == ("stuck", "look gave the same result 4 times; tell the agent what to do differently")
     assert len(d.agent.requests) == 5
-    assert "go in circles: look gave the same result 4 times" in d.agent.requests[4][-1]["content"]
+    assert "stuck in a loop: look gave the same result 4 times" in d.agent.requests[4][-1]["content"]
     assert faults_of(d.agent.requests[4]) == []
 
 
@@ -215,7 +215,7 @@ def used(given: int | None, made: int | None, **more):
 def test_the_tokens_of_a_run_are_limited_and_a_message_goes_on(ready):
     d = ready(used(600, 100, a=1), used(700, 100, b=1), used(900, 100, c=1), says("done"), token_limit=1_000)
     d.run()
-    said = "paused after 1,500 tokens (token_limit 1,000); send a message to go on"
+    said = "paused after 1,500 tokens (token_limit 1,000); send a message to continue"
     assert end(d) == ("limit", said)
     d.session.send("go on")
     d.run()
@@ -230,11 +230,11 @@ def paid(cost, text):
 def test_a_limit_of_money_pauses_and_a_message_goes_on(ready):
     d = ready(paid(0.2, "a"), paid(0.31, "b"), paid(0.9, "c"), says("done", cost=0.1), max_cost=0.5)
     d.run()
-    assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50); send a message to go on")
+    assert end(d) == ("limit", "paused after $0.51 (max_cost $0.50); send a message to continue")
     assert len(d.agent.requests) == 2
     d.session.send("go on")
     d.run()
-    assert end(d) == ("limit", "paused after $0.90 (max_cost $0.50); send a message to go on")
+    assert end(d) == ("limit", "paused after $0.90 (max_cost $0.50); send a message to continue")
     assert faults_of(d.agent.requests[-1]) == []
 
 
@@ -243,7 +243,7 @@ def test_a_price_nobody_knows_pauses_once_in_a_session(ready):
     d.run()
     assert end(d) == (
         "limit",
-        "paused: what fake/one costs is not known, so max_cost cannot be held; send a message to go on",
+        "paused: no price is known for fake/one, so max_cost cannot be enforced; send a message to continue",
     )
     assert len(d.agent.requests) == 1
     d.session.send("go on without")
@@ -261,7 +261,7 @@ def test_a_summary_whose_price_nobody_knows_cannot_be_held_to_the_limit_either(m
     count.apply(UserMessage(text="go"))
     count.apply(HistoryCondensed(first=2, last=9, summary="all", model=model, cost=None))
     end = Limits(max_cost=0.5).reached(State(), count)
-    assert end.detail.startswith(f"paused: what {named} costs is not known, so max_cost cannot be held")
+    assert end.detail.startswith(f"paused: no price is known for {named}, so max_cost cannot be enforced")
 
 
 def test_without_a_limit_of_money_no_price_is_needed(ready):
@@ -282,7 +282,7 @@ def test_tokens_that_nobody_counted_are_estimated(ready):
 def test_a_limit_of_steps_says_its_name_and_how_to_go_on(ready):
     d = ready(*[calls(SAME)] * 3, max_steps=2)
     d.run()
-    assert end(d) == ("limit", "paused after 2 calls of the model (max_steps); send a message to go on")
+    assert end(d) == ("limit", "paused after 2 calls of the model (max_steps); send a message to continue")
 
 
 def test_what_the_model_sees_of_a_result_is_limited(ready):

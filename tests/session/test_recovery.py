@@ -162,8 +162,8 @@ def test_on_a_full_disk_no_message_and_no_decision_is_accepted(desk):
         with pytest.raises(StoreError):
             d.session.send("hello")
         d.run()
-        assert "not being saved" in d.session.state.detail
-        assert "not being saved" in getattr(d.live[-1], "detail", "")
+        assert "not saved" in d.session.state.detail
+        assert "not saved" in getattr(d.live[-1], "detail", "")
     assert (d.session.phase, d.notes) == ("deciding", [])
     d.answer()
     assert d.notes == ["one"]
@@ -175,8 +175,8 @@ def test_what_happened_while_the_disk_was_full_is_written_later_and_nothing_runs
     d.session.send("go")
     with full_disk(d.path):
         d.run()
-        assert "not being saved" in d.session.unsaved
-        assert any("not being saved" in getattr(event, "detail", "") for event in d.live)
+        assert "not saved" in d.session.unsaved
+        assert any("not saved" in getattr(event, "detail", "") for event in d.live)
         d.run()
         assert d.kinds()[-1] == "user_message"
         assert len(d.agent.requests) == 1

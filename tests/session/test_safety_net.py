@@ -12,7 +12,7 @@ from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 
-FINAL = "what it deletes could not be brought back"
+FINAL = "what it deletes could not be restored"
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
     assert there(kept) != before
     (copy,) = copies(one)
     one.session.files.restore(copy.copy_id)
-    wait_for(lambda: any("2 files brought back" in getattr(event, "notice", "") for event in one.events), "the files")
+    wait_for(lambda: any("2 files restored" in getattr(event, "notice", "") for event in one.events), "the files")
     assert there(kept) == before
 
 
@@ -149,5 +149,5 @@ def test_a_rule_that_allows_deleting_allows_none_for_good(netted, kept):
     shown = one.session.question
     assert shown is not None
     assert shown.assessed.reasons[0] == FINAL
-    assert "can NOT be brought back" in " ".join(shown.assessed.reasons)
+    assert "can NOT be restored" in " ".join(shown.assessed.reasons)
     assert shown.assessed.always == ""

@@ -48,7 +48,7 @@ def test_what_the_mode_allows_is_logged_as_its_decision(desk):
     d.session.send("go")
     d.run()
     by = [(e.by, e.rule) for e in d.log() if e.kind == "action_decided"]
-    assert by == [("mode", 'mode "never ask"'), ("rule", "read-only tool")]
+    assert by == [("mode", 'mode "Don\'t ask"'), ("rule", "read-only tool")]
     assert d.notes == ["one"]
 
 
@@ -87,7 +87,7 @@ def test_a_decision_must_fit_what_was_shown(desk):
     action_id = d.session.question.proposed.action_id
     with pytest.raises(CommandError, match="changed"):
         d.session.decide(action_id, "approved", fingerprint="another")
-    with pytest.raises(CommandError, match="any more"):
+    with pytest.raises(CommandError, match="no longer needs"):
         d.session.decide("other", "approved", fingerprint="x")
     assert d.notes == []
     d.answer()

@@ -211,7 +211,7 @@ def test_a_full_disk_loses_no_result(met):
 
         d.hook = fill
         d.run()
-        assert "not being saved" in d.session.unsaved
+        assert "not saved" in d.session.unsaved
         assert d.results() == []
     d.run()
     assert sorted(d.results()) == ["a met", "b met", "c met"]

@@ -115,7 +115,7 @@ def test_changes_of_the_same_lines_ask_whatever_the_mode_is_and_hold_no_marks(sh
     assert one.desk.session.phase == "deciding"
     one.desk.answer()
     assert one.file.read_text() == theirs.replace("III\n", "three\n")
-    assert "the person looked at both and decided" in one.told
+    assert "the user looked at both and decided" in one.told
 
 
 def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
@@ -125,7 +125,7 @@ def test_a_part_of_a_merged_proposal_leaves_the_change_of_the_others(shared):
     one.desk.run()
     one.desk.answer("edited", hunks=(1,))
     assert one.file.read_text() == theirs + "end\n"
-    assert "Hunk 1 (line 3): not taken." in one.told
+    assert "Hunk 1 (line 3): not accepted." in one.told
     assert "Hunk 2 (new lines after line 20): taken." in one.told
     assert "changed since you last saw it: +1 -1" in one.told
 
@@ -148,7 +148,7 @@ def test_another_change_after_the_approval_asks_again_with_that_one(shared):
     one.desk.session.decide(waiting.proposed.action_id, "approved", fingerprint=waiting.assessed.fingerprint)
     one.change(BASE + "more and more\n")
     one.desk.run()
-    assert "changed since the decision" in one.shown.reasons[0]
+    assert "changed after you approved it" in one.shown.reasons[0]
     one.desk.answer()
     assert one.file.read_text() == BASE.replace("line 3\n", "three\n") + "more and more\n"
 
@@ -161,7 +161,7 @@ def test_without_git_the_person_is_asked(shared, monkeypatch, tmp_path):
     one.desk.run()
     assert one.shown.stale[0].conflicts is None
     assert "could not be merged" in one.shown.reasons[1]
-    assert "takes that change back" in one.shown.reasons[1]
+    assert "reverts that change" in one.shown.reasons[1]
     assert one.file.read_text() == theirs
 
 

@@ -62,4 +62,4 @@ def test_the_steps_reach_the_state_and_the_messages(tmp_path: Path):
         assert action.started
         assert journal.last_seq == len(BEGUN) + len(STEP_EVENTS)
         journal.commit(ActionObserved(action_id="a", observation={"content": [{"type": "text", "text": "ok"}]}))
-        assert "The person's note: well" in str(context.history.request()[-1]["content"])
+        assert "The user's note: well" in str(context.history.request()[-1]["content"])

@@ -112,7 +112,7 @@ def test_the_model_is_told_in_one_line_before_its_next_answer(desk, written):
     *_, told, asked = one.agent.requests[-1]
     assert told == {
         "role": "user",
-        "content": f"[The person took back changes in {written}. View a file before you edit it.]",
+        "content": f"[The user reverted changes in {written}. View a file before you edit it.]",
     }
     assert asked["content"] == "go on"
     assert not faults_of(one.agent.requests[-1])

@@ -19,7 +19,7 @@ def command(text: str = "rm -rf build", **more: object) -> ActionItem:
         "summary": "clean up",
         "model_risk": "LOW",
         "risk": "HIGH",
-        "rule": 'mode "ask from MEDIUM"',
+        "rule": 'mode "Ask (medium+)"',
         "working_dir": "/w",
     }
     return ActionItem(1, 1, "a1", "execute_bash", {"command": text}, **{**fields, **more})  # type: ignore[arg-type]

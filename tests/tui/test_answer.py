@@ -249,7 +249,7 @@ async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
         await pilot.press("h", "i")
         link.bring(script.events[-1])
         await wait_until(pilot, lambda: app.state.waiting)
-        assert "the agent asks you something · F8" in app.screen.query_one(Activity).render().plain
+        assert "The agent has a question · F8" in app.screen.query_one(Activity).render().plain
         assert not isinstance(app.screen, AnswerScreen)
         await pilot.press("f8")
         await take_answers(pilot)
@@ -316,7 +316,7 @@ async def test_the_conversation_shows_question_and_options_and_a_card_opens_it()
         await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
         told = app.screen.query_one(ActionCard).render().plain
         assert "¿ Which? …" in told
-        assert "waiting for you" in told
+        assert "needs approval" in told
         for row in ("Of these", "1  red", "2  [/x]\\e"):
             assert f" │ {row}" in told
         app.screen.query_one(ActionCard).action_open()

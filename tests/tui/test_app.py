@@ -203,7 +203,7 @@ async def test_what_is_wrong_in_the_settings_file_is_one_short_notice_and_a_page
     async with app.run_test(size=(100, 30)) as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "2 mistakes in settings and themes · F10 reads them"
+        assert notice.message == "2 problems in settings and themes · F10 for details"
         await pilot.press("f10")
         await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen) and "there is no setting" in text_on(app))
         assert "line    3  max_steps [/must]" in text_on(app)

@@ -44,7 +44,7 @@ async def test_it_shows_what_runs_why_and_where() -> None:
         assert shown(app, "#what").startswith("$ rm -rf build")
         assert "HIGH    cannot be taken back" in shown(app, "#what")
         why = shown(app, "#why")
-        assert 'Why asked: mode "ask from MEDIUM". The model says LOW: "clean up".' in why
+        assert 'Why asked: mode "Ask (medium+)". The model says LOW: "clean up".' in why
         assert "matches a rule" in why
         assert "Working directory /w" in why
         title = str(app.pushed.query_one(QuestionBox)._border_title)

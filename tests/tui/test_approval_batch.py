@@ -64,7 +64,7 @@ def test_those_at_or_below_the_risk_shown_go_together() -> None:
 
 
 def test_all_says_why_each_is_asked() -> None:
-    told = "deletes 2 files that can NOT be brought back"
+    told = "deletes 2 files that can NOT be restored"
     lost = replace(command("rm a.dat", risk="HIGH"), reasons=(told,), agent="tester")
     lines = [said.text for said in all_of([LIST, lost])]
     assert lines.index("Asked for the sub-agent tester.") < lines.index(f"· {told}")

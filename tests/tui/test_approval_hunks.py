@@ -49,9 +49,9 @@ async def test_two_of_three_hunks_are_left_out(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await seen(pilot, app, clock)
         await pilot.press("home", "j", "k", "k", "space")
-        await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(app))
+        await until(pilot, lambda: "2 of 3 hunks accepted" in hunks_said(app))
         await pilot.press("j", "j", "space")
-        await until(pilot, lambda: "1 of 3 hunks taken" in hunks_said(app))
+        await until(pilot, lambda: "1 of 3 hunks accepted" in hunks_said(app))
         assert all(part in hunks_said(app) for part in ("× 1", "✓ 2", "× 3"))
         assert "× fifty" in painted(diff(app))
         assert "y approve 1 of 3" in keys_shown(app)
@@ -74,10 +74,10 @@ async def test_with_every_hunk_left_out_there_is_nothing_to_approve() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(pilot, app, clock)
         await pilot.press("space")
-        await until(pilot, lambda: "no hunk is taken" in keys_shown(app))
+        await until(pilot, lambda: "no hunk selected" in keys_shown(app))
         await pilot.press("y")
         assert app.results == []
-        assert "space take in" in keys_shown(app)
+        assert "space include" in keys_shown(app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -149,7 +149,7 @@ async def test_the_choice_is_kept_for_later(tmp_path: Path) -> None:
     first = question(app)
     again = ScreenApp(ApprovalScreen(Asked(first.item, proposal=first.proposal)))
     async with again.run_test(size=(120, 40)) as pilot:
-        assert await until(pilot, lambda: "2 of 3 hunks taken" in hunks_said(again))
+        assert await until(pilot, lambda: "2 of 3 hunks accepted" in hunks_said(again))
 
 
 async def test_what_is_typed_right_behind_the_key_that_opens_the_editor_is_in_the_text() -> None:

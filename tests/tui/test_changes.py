@@ -69,7 +69,7 @@ async def test_the_list_is_live_and_enter_opens_a_file():
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.query_one(ChangesPanel)
         await until(pilot, lambda: panel.size.height > 0)
-        assert "No file changed yet" in panel.render_line(0).text
+        assert "No changes yet" in panel.render_line(0).text
 
         app.take(*working_session().events)
         app.take(ev.FilesChanged(seq=99, files=(ev.FileDelta(path="/etc/x", before="a", after=None),)))

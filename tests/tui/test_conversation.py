@@ -72,7 +72,7 @@ def test_a_waiting_and_a_rejected_action_say_so():
     script.add(ev.ActionDecided, action_id=second, verdict="rejected", by="person", note="keep it")
     state = script.state()
 
-    assert lines_of(state.actions[first])[0].endswith("waiting for you")
+    assert lines_of(state.actions[first])[0].endswith("needs approval")
     assert lines_of(state.actions[second])[0].endswith("rejected")
     assert lines_of(state.actions[second])[1].endswith("keep it")
 

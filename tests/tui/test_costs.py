@@ -35,8 +35,8 @@ def test_the_page_says_what_was_spent_and_what_fills_the_window():
 
 def test_what_is_not_known_is_said_so():
     page = spending_page(fold(spent(cost=None, usage=ev.Usage(), parts=None).events))
-    assert "not known" in page
-    assert "will be known" in page
+    assert "unknown" in page
+    assert "appears after the first response" in page
     assert "$" not in page
 
 

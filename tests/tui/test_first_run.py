@@ -67,7 +67,7 @@ def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
     settings = Settings(models={"fast": {"model": "openai/small"}})
     found = list(ways(settings))
-    assert found[0] == Way("openai/small", "Your profile fast", profile="fast")
+    assert found[0] == Way("openai/small", "Saved model fast", profile="fast")
     assert "A key in ANTHROPIC_API_KEY" in [way.what for way in found]
     assert "sk-of-the-test" not in repr(found)
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_a_model_is_said_before_it_is_called():
     assert wrong_way(read_way(" openai/x  http://h:8/v1 ")) == ""
     for text in ("gpt-5", "/x", "openai/", "mistral/NAME"):
         assert "PROVIDER/NAME" in wrong_way(read_way(text))
-    assert "address" in wrong_way(read_way("openai/x localhost:8000"))
+    assert "URL" in wrong_way(read_way("openai/x localhost:8000"))
 
 
 async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_with_what_was_written(where):
@@ -97,7 +97,7 @@ async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_
         await chosen(pilot, screen, "scripted/demo")
         await wait_until(pilot, lambda: "✓ scripted/demo" in text_on(app))
         assert not where.settings_file.exists()
-        assert "enter begins with it, and keeps it in your settings" in text_on(app)
+        assert "Enter starts with it and saves it to your settings" in text_on(app)
         await chosen(pilot, screen, "scripted/demo")
         await wait_until(pilot, lambda: started == ["demo"] and isinstance(app.screen, MainScreen))
         await wait_until(pilot, lambda: app.screen.query_one(Prompt).text == "look at this")
@@ -111,9 +111,9 @@ async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_
         screen = await ready(pilot, "One that is not [/X]")
         assert "\x1b" not in text_on(app)
         await chosen(pilot, screen, "scripted/none-such")
-        await wait_until(pilot, lambda: "✗ " in text_on(app) and "all the same" in text_on(app))
+        await wait_until(pilot, lambda: "✗ " in text_on(app) and "anyway" in text_on(app))
         await pilot.press("ctrl+t")
-        await wait_until(pilot, lambda: "is asked for one word" in text_on(app))
+        await wait_until(pilot, lambda: ": testing one call" in text_on(app))
         await wait_until(pilot, lambda: "✗ " in text_on(app))
         assert started == []
         where.config.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ async def test_with_nothing_found_it_says_what_to_do_and_leads_to_the_demo(where
     found = []
     app, started = first_app(where, lambda: list(found), demo=lambda: Opened(demo, where.data, "find the fault"))
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await ready(pilot, "Nothing was found")
+        screen = await ready(pilot, "Nothing found")
         found.append(WORKS)
         await chosen(pilot, screen, "Look again")
         await wait_until(pilot, lambda: "A scripted one" in text_on(app))
@@ -181,7 +181,7 @@ async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(w
         await pilot.press(*"go on", "enter")
         held.set()
         await wait_until(pilot, lambda: "A scripted one" in text_on(app))
-        assert "is asked for" not in text_on(app)
+        assert "testing one call" not in text_on(app)
         assert app.screen_stack[0].query_one(Prompt).text == "go on"
     assert started == []
 

@@ -78,8 +78,8 @@ async def test_the_first_message_takes_the_place_of_the_welcome_before_the_engin
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"Mend", "enter")
         welcome = app.screen.query_one(Welcome)
-        await wait_until(pilot, lambda: "on its way" in welcome.render().plain)
-        assert "What shall we work on?" not in welcome.render().plain
+        await wait_until(pilot, lambda: "sending" in welcome.render().plain)
+        assert "What should we work on?" not in welcome.render().plain
         assert "Mend" in welcome.render().plain
         link.bring(ev.UserMessage(seq=2, text="Mend"))
         await wait_until(pilot, lambda: not welcome.display)

@@ -42,12 +42,12 @@ def test_the_keys_there_are_do_not_clash():
     ("line", "told"),
     [
         ('modee = "f7"', "there is no key binding 'modee'; did you mean 'mode'?"),
-        ('diff = "f8"', "diff: f8 is the key of question (Answer what waits)"),
+        ('diff = "f8"', "diff: f8 is the key of question (Pending approvals)"),
         ('send = "ctrl+p"', "send: ctrl+p is the key of palette (Palette)"),
-        ('quit = "x"', "quit: 'x' is a letter of what you write; take a key such as f7 or ctrl+n"),
+        ('quit = "x"', "quit: 'x' is needed for typing; use e.g. f7 or ctrl+n"),
         ('help = "escpae"', "help: there is no key 'escpae'; did you mean 'escape'?"),
         ('help = ""', "help: no key is named; write one such as f7"),
-        ('"approval.approve" = "enter"', "approval.approve keeps its key: no other one answers a question"),
+        ('"approval.approve" = "enter"', "approval.approve cannot be rebound (approval keys are fixed)"),
         ('"approval.edit" = "y"', "approval.edit: y is the key of approval.approve (Approve)"),
     ],
 )
@@ -81,7 +81,7 @@ async def test_footer_help_and_welcome_tell_the_keys_one_has_chosen():
         assert "ctrl+s send" in hints
         assert "F7 mode" in hints
         assert "F12 palette" in hints
-        assert "press ctrl+s. ctrl+f1 shows the keys" in text_on(app)
+        assert "press ctrl+s. ctrl+f1 for help" in text_on(app)
         await pilot.press("ctrl+f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen" and re.search(r"F7 +Next mode", text_on(app)))
         assert not app._notifications
@@ -92,7 +92,7 @@ async def test_the_mistakes_in_keys_are_one_notice():
     async with app.run_test() as pilot:
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
-        assert notice.message == "3 mistakes in settings and themes · F10 reads them"
+        assert notice.message == "3 problems in settings and themes · F10 for details"
         assert [line.split(":")[0] for line in app.mistakes.lines] == [
             "there is no theme ohw-dusc; did you mean 'ohw-dusk'?; using ohw-dark",
             "there is no key binding 'nosuch'",

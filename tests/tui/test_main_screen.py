@@ -45,7 +45,7 @@ async def test_the_status_line_says_folder_mode_model_context_and_cost():
         await wait_until(pilot, lambda: "gpt-5" in shown(app, StatusLine))
         line = shown(app, StatusLine)
         assert line.startswith("ohw calc")
-        assert "ctx 12.4k │ gpt-5 │ $0.010 │ ask from HIGH" in line
+        assert "ctx 12.4k │ gpt-5 │ $0.010 │ Ask (high only)" in line
 
 
 async def test_the_context_is_a_share_where_the_window_is_known():
@@ -219,7 +219,7 @@ async def test_a_message_sent_while_the_engine_starts_is_counted_until_the_log_h
     link = FakeLink()
     app = workbench_app(link, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: "1 on the way" in app.screen.query_one(Prompt).border_subtitle)
+        await wait_until(pilot, lambda: "1 being sent" in app.screen.query_one(Prompt).border_subtitle)
         link.bring(*Script().start().user("do it").events)
         assert await wait_until(pilot, lambda: app.screen.query_one(Prompt).border_subtitle == "")
 
@@ -243,7 +243,7 @@ async def test_text_in_the_prompt_keeps_the_question_closed_until_f8():
         await wait_until(pilot, lambda: app.state.items)
         await pilot.press("y")
         link.bring(*asked().events[2:])
-        await wait_until(pilot, lambda: "1 action waiting for you · F8" in shown(app, Activity))
+        await wait_until(pilot, lambda: "1 action needs approval · F8" in shown(app, Activity))
         await pilot.press(*"yyy", "enter")
         await wait_until(pilot, lambda: ("send", "yyyy") in link.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
@@ -366,7 +366,7 @@ async def test_a_file_of_the_changes_opens_in_the_diff_viewer():
 async def test_without_a_model_the_screen_says_how_to_set_one_and_keeps_what_was_written():
     app = workbench_app(None, set={"model": None}, message="do it")
     async with app.run_test() as pilot:
-        await wait_until(pilot, lambda: "No model is set up" in shown(app, Welcome))
+        await wait_until(pilot, lambda: "No model configured" in shown(app, Welcome))
         assert "--model" in shown(app, Welcome)
         assert "F9" in shown(app, Welcome)
         assert shown(app, Activity) == ""  # nothing is being started

@@ -24,7 +24,7 @@ async def test_only_the_last_of_several_presses_counts_and_the_status_line_shows
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab", "shift+tab", "shift+tab")
-        assert "ask from MEDIUM → ask always?" in shown(app, StatusLine)
+        assert "Ask (medium+) → Ask every time?" in shown(app, StatusLine)
         assert link.commands == []
         await wait_until(pilot, lambda: link.commands)
         assert link.commands == [("mode", "ask")]

@@ -44,7 +44,7 @@ async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
         await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
         assert [item.text for item in app.state.items if hasattr(item, "detail")][
             -1
-        ] == "Model from here on: openai/other"
+        ] == "Model changed to: openai/other"
 
 
 async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
@@ -119,7 +119,7 @@ async def test_compact_asks_for_condensing_and_the_log_says_so():
         await wait_until(pilot, lambda: link.commands == [("compact",)])
         link.bring(ev.CondensingAsked(seq=len(script.events) + 1))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
-        assert app.state.items[-1].text == "Condensing the history was asked for"
+        assert app.state.items[-1].text == "Compaction was requested"
 
 
 async def test_compact_undo_takes_it_back_and_the_log_says_so():
@@ -132,7 +132,7 @@ async def test_compact_undo_takes_it_back_and_the_log_says_so():
         await wait_until(pilot, lambda: link.commands == [("compact", "undo")])
         link.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
         await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
-        said = "The summary of events 3 to 8 was taken back: the model gets them whole again"
+        said = "Compaction of events 3 to 8 undone"
         assert app.state.items[-1].text == said
 
 

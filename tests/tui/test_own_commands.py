@@ -66,11 +66,11 @@ def test_what_the_person_changed_back_is_an_action_of_theirs_in_conversation_tim
     state = script.state()
     (item,) = state.actions.values()
     head, *body = card(item, 60, WORKSPACE)
-    assert text_of(head).split() == ["✓", "you", "·", "±", "changed", "back", "src/a.py", "+1", "−1"]
+    assert text_of(head).split() == ["✓", "you", "·", "±", "reverted", "src/a.py", "+1", "−1"]
     assert [text_of(line).split() for line in body] == [["│", "−", "new"], ["│", "+", "old"]]
     assert has_row(item)
-    assert "you · changed back src/a.py" in text_of(row(item, 60, START, WORKSPACE))
+    assert "you · reverted src/a.py" in text_of(row(item, 60, START, WORKSPACE))
     assert "RISK" not in detail_text(item, WORKSPACE)
-    assert begun(item, WORKSPACE) == "Step 1 of your own: changed back src/a.py"
+    assert begun(item, WORKSPACE) == "Step 1 of your own: reverted src/a.py"
     assert not state.waiting
     assert not state.running

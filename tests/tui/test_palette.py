@@ -50,7 +50,7 @@ async def test_every_entry_names_an_action_that_there_is():
             assert hasattr(owner, f"action_{name}"), entry
         labels = [entry.label for entry in found]
         assert [f"/{command.name}" for command in COMMANDS] == labels[: len(COMMANDS)]
-        assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximise a panel"} <= set(labels)
+        assert {"fast", "deep", "plan", "ohw-dusk", "nord", "Maximize a panel"} <= set(labels)
 
 
 async def test_every_entry_can_be_run(tmp_path):

@@ -41,7 +41,7 @@ def test_card_row_and_changes_show_what_is_written_and_not_the_proposal(seen):
     assert "twenty" not in shown
     assert outcome(item) == ("+1 −1" if seen else "")
     assert [(file.added, file.removed) for file in state.changes.values()] == ([(1, 1)] if seen else [])
-    assert "taken in part by you" in detail_text(item)
+    assert "accepted in part by you" in detail_text(item)
     assert "written: 1 of 2 hunks" in detail_text(item)
 
 
@@ -87,7 +87,7 @@ def test_the_question_shows_the_change_of_the_others_and_its_full_text_all_of_it
     )
     item = fold(script.events).actions[action_id]
     said = "\n".join(line.text for line in what_runs(item))
-    assert "a.txt was changed since the agent read it" in said
+    assert "a.txt has changed since the agent read it" in said
     assert "  + more \\e[2J 0" in said
     assert "13 more lines of it in the full text" in said
     whole = full_text(item)

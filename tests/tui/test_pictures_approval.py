@@ -91,15 +91,15 @@ def of_one_answer() -> tuple[Any, ...]:
         edit = {"command": "str_replace", "path": f"{place}/src/store.py", "old_str": SUM, "new_str": BUILT_IN}
         three = calls(
             ("str_replace_editor", {**edit, "summary": "Sum by what Python brings"}, "LOW"),
-            ("execute_bash", {"command": "make docs", "summary": "Write the documentation anew"}, "MEDIUM"),
+            ("execute_bash", {"command": "make docs", "summary": "Rebuild the documentation"}, "MEDIUM"),
             ("execute_bash", {"command": "git clean -fdx && make", "summary": "Build from nothing"}, "LOW"),
-            text="I shorten the sum, then build everything anew.",
+            text="I shorten the sum, then rebuild everything.",
             usage=ModelUsage(input=12_000, output=180, window=200_000),
             cost=0.021,
         )
         d = Desk(place, three)
         d.tools.update(execute_bash=BashTool(working_dir=str(place)), str_replace_editor=FileEditorTool())
-        d.session.send("Make the sum shorter and build everything anew.")
+        d.session.send("Make the sum shorter and rebuild everything.")
         d.run()
         lines = [encode(event).decode() for event in d.log()]
         d.close()
@@ -149,14 +149,14 @@ class Picture:
 
 
 PICTURES = [
-    Picture("two_of_three_left_out", an_edit, ("j", "k", "k", "space", "j", "j", "space"), "1 of 3 hunks taken"),
+    Picture("two_of_three_left_out", an_edit, ("j", "k", "k", "space", "j", "j", "space"), "1 of 3 hunks accepted"),
     Picture("a_hunk_edited", an_edit, ("j", "k", "k", "e"), "ctrl+s keep the text"),
     Picture("a_hunk_after_its_edit", an_edit, ("j", "k", "j", "e", *"# ", "ctrl+s"), "edited"),
     Picture("a_command_edited", a_test_run, ("e",), "ctrl+s keep the text"),
     Picture("batch_of_three", a_batch, (), "1 of 3"),
     Picture("all_of_a_batch", a_batch, ("right", "Y"), "Approve all 2"),
     Picture("hidden_text", hidden, (), "HIGH"),
-    Picture("always", a_test_run, ("a",), "Where it counts"),
+    Picture("always", a_test_run, ("a",), "Applies to"),
     Picture("a_reason", a_test_run, ("n", *"use tox"), "use tox"),
     Picture("full_text", hidden, ("v",), "search"),
     Picture("more_below", many_steps, (), "MEDIUM"),
@@ -189,7 +189,7 @@ def test_side_by_side(look, folder, picture):
         await shown(pilot, link, events)
         diff = app.screen.box.diff
         await pilot.press("j", "j", *("s" * (not diff.geometry.look.beside)), "k", "k", "space", "j")
-        await wait_until(pilot, lambda: diff.geometry.look.beside and "2 of 3 hunks taken" in text_on(app))
+        await wait_until(pilot, lambda: diff.geometry.look.beside and "2 of 3 hunks accepted" in text_on(app))
         await wait_until(pilot, lambda: app.screen.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -9,14 +9,14 @@ from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
 
 FOUND = [
-    Way("openai/gpt-5-mini", "Your profile fast", profile="fast"),
+    Way("openai/gpt-5-mini", "Saved model fast", profile="fast"),
     Way("ollama_chat/qwen3-coder:30b", "Ollama at 127.0.0.1:11434"),
     Way("openai/devstral-small", "LM Studio at 127.0.0.1:1234", "http://127.0.0.1:1234/v1"),
     Way("anthropic/claude-sonnet-4-5", "A key in ANTHROPIC_API_KEY"),
     Way("mistral/NAME", "A key in MISTRAL_API_KEY"),
 ]
 WORKED = 'ollama_chat/qwen3-coder:30b works: it said "Ready." after 1.2 s; 23 tokens in, 2 out, cost ?'
-REFUSED = "the provider refused the key of anthropic/claude-sonnet-4-5: check ANTHROPIC_API_KEY"
+REFUSED = "the provider rejected the API key of anthropic/claude-sonnet-4-5: check ANTHROPIC_API_KEY"
 
 
 def with_outcome(screen, number, outcome):
@@ -27,10 +27,10 @@ def with_outcome(screen, number, outcome):
 
 CASES = {
     "found": (FOUND, lambda screen: None, "MISTRAL"),
-    "nothing": ([], lambda screen: None, "Nothing was found"),
-    "named": (FOUND, lambda screen: screen._write("mistral/"), "esc goes back"),
-    "works": (FOUND, lambda screen: with_outcome(screen, 1, TrialOutcome(True, WORKED)), "enter begins"),
-    "fails": (FOUND, lambda screen: with_outcome(screen, 3, TrialOutcome(False, REFUSED)), "all the same"),
+    "nothing": ([], lambda screen: None, "Nothing found"),
+    "named": (FOUND, lambda screen: screen._write("mistral/"), "Esc back"),
+    "works": (FOUND, lambda screen: with_outcome(screen, 1, TrialOutcome(True, WORKED)), "Enter starts"),
+    "fails": (FOUND, lambda screen: with_outcome(screen, 3, TrialOutcome(False, REFUSED)), "anyway"),
 }
 
 
@@ -42,7 +42,7 @@ def test_first_run(case, look, folder, picture):
 
     async def show(pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, FirstRunScreen))
-        await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing was found") in text_on(app))
+        await wait_until(pilot, lambda: ("MISTRAL" if ways else "Nothing found") in text_on(app))
         then(app.screen)
         await wait_until(pilot, lambda: words in text_on(app))
 

@@ -26,7 +26,7 @@ def pager(app):
 
 def help_on_keys(app):
     app.action_help()
-    return HelpScreen, "Search what was sent"
+    return HelpScreen, "Search the prompt history"
 
 
 OVER = [diff_viewer, pager, help_on_keys]

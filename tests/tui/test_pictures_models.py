@@ -12,7 +12,7 @@ from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.pager import PagerScreen
 
 SUMMARY = """GOAL
-`-3` is read as `3`: find out why, mend it, add tests.
+`-3` is read as `3`: find out why, fix it, add tests.
 FACTS
 `parse` in src/calc.py finds the sign and never uses it.
 DONE
@@ -44,7 +44,7 @@ def choosing_a_model():
 
 def budget_pause():
     script = begun()
-    detail = "paused after $0.06 (max_cost $0.05); send a message to go on"
+    detail = "paused after $0.06 (max_cost $0.05); send a message to continue"
     script.add(ev.RunEnded, reason="limit", detail=detail)
     return [*script.events, live.EngineState(state="idle")]
 

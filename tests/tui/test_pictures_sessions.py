@@ -13,7 +13,7 @@ from workbench.protocol import events as ev
 from workbench.tui.screens.sessions import SessionsScreen
 
 SAID = (
-    ("`-3` is read as `3`. Find out why, mend it, and add tests.", "finished", 0.09),
+    ("`-3` is read as `3`. Find out why, fix it, and add tests.", "finished", 0.09),
     ("Why does the build take nine minutes on a clean machine?", "", 0.31),
     ("Write a README for people who never used the command line", "limit", None),
     ("Rename `parse` to `read_amount` everywhere", "finished", 0.02),

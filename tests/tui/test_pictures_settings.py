@@ -18,7 +18,7 @@ from workbench.view.approval.trust import trust_question
 from workbench.view.opened import Opened
 
 PAST = [
-    PastSession("20260101-mend-1", "Mend the roof of the shed", "2026-01-03 10:12 · shed"),
+    PastSession("20260101-mend-1", "Fix the roof of the shed", "2026-01-03 10:12 · shed"),
     PastSession("20260101-mode-2", "Which modes of transport are there?", "2026-01-02 09:00 · notes"),
 ]
 
@@ -37,7 +37,7 @@ def _these_commands(monkeypatch):
     names = ("help", "mode", "model", "compact", "tasks", "diff", "rules", "stop", "theme", "demo", "quit")
     kept = tuple(command for command in entries.COMMANDS if command.name in names)
     bindings = entries._bindings
-    keys = ("Maximise a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
+    keys = ("Maximize a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
     monkeypatch.setattr(entries, "COMMANDS", kept)
     monkeypatch.setattr(entries, "_bindings", lambda screen: (e for e in bindings(screen) if e.label in keys))
 

@@ -19,7 +19,7 @@ MERGED = WANTED.replace(BEFORE[BEFORE.index("    return sum") :], THEIRS[THEIRS.
 
 
 def begun() -> Script:
-    script = Script().start(model="anthropic/claude-sonnet-4-5").user("-3 is read as 3. Find out why, and mend it.")
+    script = Script().start(model="anthropic/claude-sonnet-4-5").user("-3 is read as 3. Find out why, and fix it.")
     said(script, "The sign is read and then forgotten. I put it back.", 12_000)
     return script
 

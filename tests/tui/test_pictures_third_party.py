@@ -50,7 +50,7 @@ def test_line_by_line_also_after_it_was_uninstalled(world: World, python: Path):
         assert "the tool says: the whole company reads it" in text
         assert "- lunch at noon" in text
         answer(terminal, "no")
-        answer(terminal, "not now", "may stay empty:")
+        answer(terminal, "not now", "(optional):")
         leave(terminal)
     assert (world.project / ".notes/team.md").read_text() == "- the parser is fixed\n"
     assert not (world.project / ".notes/everyone.md").exists()

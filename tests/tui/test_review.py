@@ -228,7 +228,7 @@ async def test_comments_stand_below_their_lines_outlive_the_viewer_and_go_out_to
         await ready(pilot, desk)
         await pilot.press("down", "c", *"why five?", "enter")
         await until(pilot, lambda: "✎ why five?" in painted(desk.view), "the comment")
-        await until(pilot, lambda: "1 comment not sent · ctrl+s sends" in desk.said("status"))
+        await until(pilot, lambda: "1 comment unsent · ctrl+s to send" in desk.said("status"))
         await pilot.press("c")
         await until(pilot, lambda: "keep" in desk.hints() and "this file" not in desk.hints(), "the keys of a comment")
         await pilot.press(*" really", "enter")

@@ -175,7 +175,7 @@ async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_t
         rows = [line for line in text_on(app).splitlines() if "action" in line]
         assert "01 Mar 12:00 · 1111" in rows[0]
         assert "1 action " in rows[0]
-        assert "waits for you" in rows[0]
+        assert "needs approval" in rows[0]
         assert "01 Mar 11:00 · 2222" in rows[1]
         assert "open" in rows[1]
         assert "0 actions" in rows[2]
@@ -187,7 +187,7 @@ async def test_a_session_that_waits_for_an_answer_says_so_and_equal_titles_are_t
         await on_screen(pilot, "Saved", "mend the parser!")
         assert "· 1111" not in text_on(app)
         await pilot.press("up", "down")
-        await on_screen(pilot, "said first: mend the parser")
+        await on_screen(pilot, "first message: mend the parser")
 
 
 async def test_a_session_is_written_to_a_file_whose_end_names_the_form(tmp_path):

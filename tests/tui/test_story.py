@@ -294,7 +294,7 @@ def test_settings_and_abandoned_actions_are_said():
     assert state.actions[action_id].phase == "lost"
     assert [item.text for item in state.items if isinstance(item, NoticeItem)] == [
         "Action 1: the outcome is unknown; it is not run again",
-        "Mode from here on: ask from HIGH",
+        "Mode changed to: Ask (high only)",
     ]
 
 
@@ -379,6 +379,6 @@ def test_everything_known_of_an_action_can_be_read():
 
     text = detail_text(action, WORKSPACE)
 
-    for part in ("make", "all", "a.py", "allowed by the mode: ask from MEDIUM", "big-model: 7 tokens in", "pid: 7"):
+    for part in ("make", "all", "a.py", "allowed by the mode: Ask (medium+)", "big-model: 7 tokens in", "pid: 7"):
         assert part in text
     assert detail_title(action) == "Action 1 · execute_bash · failed · exit 2"

@@ -103,12 +103,12 @@ def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('name = "x"\n# of one colour\nprimary = "no colour"', "bad.toml:3: primary = 'no colour' is no colour"),
+        ('name = "x"\n# of one colour\nprimary = "no colour"', "bad.toml:3: primary = 'no colour' is not a color"),
         ('primary = "#ffffff"', "needs a name"),
         ('name = "x"', "primary"),
         ('name = "x"\nprimary = "#fff"\nglow = 1', "bad.toml:3: there is no 'glow'"),
         ('name = "x"\nprimary = "#fff"\nsurfaces = "#000"', "did you mean 'surface'?"),
-        ('name = "x"\nprimary = "#fff"\n[variables]\ndim = "grey-ish"', "bad.toml:4: dim = 'grey-ish' is no colour"),
+        ('name = "x"\nprimary = "#fff"\n[variables]\ndim = "grey-ish"', "bad.toml:4: dim = 'grey-ish' is not a color"),
         (
             'name = "x"\nprimary = "#fff"\n[variables]\nrisk-hight = "#f00"',
             "bad.toml:4: there is no variable 'risk-hight'",
@@ -116,7 +116,7 @@ def test_no_kind_of_colour_blindness_makes_two_meanings_look_the_same(sight, one
         ('name = "x"\nprimary = "#fff"\n[variables]\nrisk-hight = "#f00"', "did you mean 'risk-high'?"),
         ('name = "x"\nprimary = "#fff"\nvariables = 3', "bad.toml:3: variables is a table"),
         ('name = "x"\nprimary = "#fff"\ndark = "yes"', "bad.toml:3: dark is true or false"),
-        ('name = "x"\nprimary = 3', "bad.toml:2: primary = 3 is no colour"),
+        ('name = "x"\nprimary = 3', "bad.toml:2: primary = 3 is not a color"),
         ('name = "x"\nprimary = "#fff"\nerror = "red"\nglow = 1\nshine = 2', "bad.toml:5: there is no 'shine'"),
         ('name = "x"\nprimry = "#fff"', "bad.toml:2: there is no 'primry' in a theme; did you mean 'primary'?; "),
         ('\nnaem = "x"\nprimary = "#fff"', "bad.toml:2: there is no 'naem' in a theme; did you mean 'name'?; "),
@@ -132,7 +132,7 @@ def test_a_bad_theme_is_reported_and_left_out(tmp_path, text, says):
     assert [theme.name for theme in themes.usable] == ["good"]
     assert says in "\n".join(themes.problems)
     assert all(mistake.startswith(f"{tmp_path / 'bad.toml'}:") for mistake in themes.problems)
-    assert themes.problems[-1].endswith("; the theme is left out until that is mended")
+    assert themes.problems[-1].endswith("; theme skipped until fixed")
 
 
 def test_a_folder_that_is_not_there_is_no_problem():

@@ -30,7 +30,7 @@ def test_each_tool_stands_below_where_it_is_from_with_how_it_is_in_this_session(
     assert signs["late"] == ("○", "from the next session on")
     assert signs["rare"] == ("◌", "shown to the model when find_tools finds it")
     assert signs["issues_close"][0] == "●"
-    assert [row.kind for row in rows] == ["reads", "", "", "", "may delete"]
+    assert [row.kind for row in rows] == ["reads", "", "", "", "can delete files"]
     for row in rows:
         said = "".join(piece.text for piece in tool_line(row, 70))
         assert line_width(tool_line(row, 70)) <= 70
@@ -49,7 +49,7 @@ async def test_the_tools_of_a_folder_are_listed_and_told_of(tmp_path, monkeypatc
         assert "from the next session on" in text_on(app)
         rows = app.screen.query_one(OptionList)
         assert rows.highlighted == 1
-        await wait_until(pilot, lambda: "built-in · by default · may delete" in text_on(app))
+        await wait_until(pilot, lambda: "built-in · by default · can delete files" in text_on(app))
         await pilot.press("escape")
         await wait_until(pilot, lambda: len(app.screen_stack) == 1)
 
@@ -72,7 +72,7 @@ async def test_init_asks_for_the_notes_as_a_message_like_any_other(tmp_path):
 
 
 def test_notes_that_are_there_are_refreshed_and_those_of_other_tools_taken_over(tmp_path):
-    assert notes_request(tmp_path).startswith("Write AGENTS.md in the top folder")
+    assert notes_request(tmp_path).startswith("Write AGENTS.md in the top directory")
     (tmp_path / "AGENTS.md").write_text("old")
     (tmp_path / "CLAUDE.md").write_text("other")
     asked = notes_request(tmp_path, "name the ports")

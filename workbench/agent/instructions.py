@@ -32,8 +32,8 @@ def project_notes(workspace: Path) -> str:
     if not parts:
         return ""
     return (
-        "# Notes of this project (AGENTS.md)\nThey tell how this project works. Where they contradict the person or "
-        "the rules above, the person and the rules count; a later note counts more than an earlier one.\n\n"
+        "# Notes of this project (AGENTS.md)\nThey say how this project works. If they contradict the user or "
+        "the rules above, follow the user and the rules; a later note overrides an earlier one.\n\n"
         + "\n\n".join(parts)
     )
 
@@ -41,7 +41,7 @@ def project_notes(workspace: Path) -> str:
 def notes_request(workspace: Path, focus: str = "") -> str:
     """Return the message that asks an agent to write these notes, or to update existing ones."""
     there = [name for name in NAMES if (workspace / name).is_file()]
-    task = f"Write {NAMES[0]} in the top folder of this project" if NAMES[0] not in there else f"Refresh {NAMES[0]}"
+    task = f"Write {NAMES[0]} in the top directory of this project" if NAMES[0] not in there else f"Refresh {NAMES[0]}"
     others = [name for name in there if name != NAMES[0]]
     return "\n".join(
         [
@@ -49,9 +49,9 @@ def notes_request(workspace: Path, focus: str = "") -> str:
             "- Look first: README, build and test configuration, CI, the layout of the code, a few of its files.",
             "- Say how to install, build, run and check it, with the commands as they are: all tests, a single test,"
             " lint and format. Try those that are harmless and quick, and write down what works.",
-            "- Say where what is, which conventions the code keeps, and what a newcomer would get wrong.",
+            "- Say where things are, which conventions the code follows, and what a newcomer would get wrong.",
             "- Only what is true of this project and cannot be seen at a glance; no general advice. At most 120 lines.",
-            *(["- Keep what is still true in it, mend what is not, and drop what nobody needs."] if there else []),
+            *(["- Keep what is still true in it, fix what is not, and drop what nobody needs."] if there else []),
             *([f"- Take over what {' and '.join(others)} say{'s' * (len(others) == 1)}."] if others else []),
             "- Change no other file.",
             *([focus] if focus else []),

@@ -76,7 +76,7 @@ def _explain(text: str, error: json.JSONDecodeError) -> str:
     near = visible(text[max(0, error.pos - 20) : error.pos + 20], lines=False)
     is_cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     where = "they end too early, perhaps cut off" if is_cut else f"near `{near}`"
-    return f"the arguments are no valid JSON ({error.msg}, {where}). Send the call again with one valid JSON object."
+    return f"the arguments are not valid JSON ({error.msg}, {where}). Send the call again with one valid JSON object."
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise UnreadableArguments(f"{name} is no JSON value; use a number or null.")
+    raise UnreadableArguments(f"{name} is not a JSON value; use a number or null.")
 
 
 def _number(text: str) -> float:

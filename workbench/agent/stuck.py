@@ -151,7 +151,7 @@ def advice_on(name: str, arguments: dict[str, Any], tools: Mapping[str, ToolDefi
         return _line(f"{'; '.join(wrong)}; a call that fits: {_example(schema)}")
     return _line(
         "this failed in the same way before, so the same call will fail again; look at the present state first, then "
-        "change the arguments or take another way"
+        "change the arguments or try another approach"
     )
 
 
@@ -162,7 +162,7 @@ def _line(text: str) -> str:
 def _other_tool(name: str, tools: Mapping[str, ToolDefinition]) -> str:
     near = nearest(name[:60], tools, 0.4)
     hint = f" (`{near}` is the nearest)" if near else ""
-    return f"`{name[:60]}` will not come to be by asking again; take one of the tools in the list{hint}"
+    return f"`{name[:60]}` will not appear by asking again; use one of the tools in the list{hint}"
 
 
 def _differences(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:

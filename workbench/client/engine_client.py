@@ -74,7 +74,7 @@ class EngineConnection:
             with self._sending:
                 self._socket.sendall(encode(command) + b"\n")
         except OSError as error:
-            raise EngineGone("the engine is gone") from error
+            raise EngineGone("the engine has ended") from error
 
     def receive(self) -> Sequence[Message]:
         """Wait for at least one message. Raises EngineGone at the end, also after `close`."""
@@ -158,7 +158,7 @@ class Inbox:
 
 
 logger = logging.getLogger(__name__)
-_GONE = "The engine has stopped; what you answer or send next starts it again"
+_GONE = "The agent process stopped. Your next answer or message restarts it"
 _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
 
@@ -272,7 +272,7 @@ class EngineClient:
             self._lost(connection, _GONE)
         except (ValueError, KeyError):
             connection.close()
-            self._lost(connection, "The engine speaks another language; close this screen and open the session again")
+            self._lost(connection, "Version mismatch with the running agent process; reopen the session")
 
     def _reader_died(self, connection: EngineConnection, reason: str) -> None:
         self._lost(connection, _FAULT.format(reason))

@@ -27,7 +27,7 @@ class Past(Protocol):
 
 @dataclass(frozen=True)
 class EventHistory:
-    """The events to start with; with a `digest`, they are the end of the log and it sums up what came before.
+    """The events to start with; with a `digest`, they are the end of the log and it summarizes what came before.
 
     Older parts, including those that a screen showed and dropped, are read from `past`.
     """

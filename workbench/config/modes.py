@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from typing import Final
 
 MODE_NAMES: Final[Mapping[str, str]] = {
-    "medium": "ask from MEDIUM",
-    "ask": "ask always",
-    "high": "ask from HIGH",
-    "never": "never ask",
-    "plan": "plan: read only",
+    "medium": "Ask (medium+)",
+    "ask": "Ask every time",
+    "high": "Ask (high only)",
+    "never": "Don't ask",
+    "plan": "Plan (read-only)",
 }
 """The name that the interface shows for each mode."""
 MODES: Final = tuple(MODE_NAMES)
@@ -22,8 +22,8 @@ NEVER: Final = "never"
 MODE_CYCLE: Final = ("plan", "ask", "medium", "high")
 """The modes that a key steps through, the strictest first."""
 NEVER_MEANS: Final = (
-    "Every action the agent proposes from here on runs at once, whatever its risk is. You are asked only about "
-    "protected files, about what could not be brought back, and where a rule of yours asks.",
-    "What waits for your decision already still waits for it.",
+    "From now on, every action the agent proposes runs at once, whatever its risk. You are asked only about "
+    "protected files, about what could not be restored, and where one of your rules asks.",
+    "Pending approvals still need your decision.",
 )
 """The paragraphs that explain the mode that never asks when the user has to confirm it."""

@@ -14,7 +14,7 @@ from workbench.files.git import run_git
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
 """Rules that allow the commands with which the script checks the project, so that the demo does not ask about them."""
-DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and mend it."
+DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and fix it."
 _PROJECT = Path(__file__).parent / "project"
 
 
@@ -38,7 +38,7 @@ def _folder(target: Path | None) -> Path:
     try:
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
         if any(target.iterdir()):
-            raise UsageError(f"{target} is not empty; name a new folder for the demo")
+            raise UsageError(f"{target} is not empty; name a new directory for the demo")
     except OSError as error:
         raise UsageError(f"cannot use the folder {target}: {error.strerror or error}") from error
     return target.resolve()

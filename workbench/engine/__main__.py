@@ -83,7 +83,7 @@ def _report(message: Data) -> None:
         sys.stdout.buffer.write(encode(message) + b"\n")
         sys.stdout.flush()
     except OSError:
-        logger.info("nobody waits for this engine any more")
+        logger.info("no screen is connected to this engine any more")
     empty = os.open(os.devnull, os.O_RDWR)
     os.dup2(empty, 1)
     os.close(empty)

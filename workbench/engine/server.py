@@ -131,7 +131,7 @@ class Server:
             self._screens.remove(screen)
 
     def _obey(self, screen: FrontEnd, line: bytes) -> bool:
-        """Carry out one line of a front end; return whether the conversation goes on."""
+        """Carry out one line of a front end; return whether the conversation continues."""
         try:
             command = decode_command(line)
         except ValueError as error:
@@ -142,7 +142,7 @@ class Server:
             return False
         try:
             if not self._screens.has_pen(screen):
-                raise WorkbenchError("another screen of this session is in charge; close it to take over")
+                raise WorkbenchError("another window controls this session; close it first")
             handle(command, Context(self._opened, screen))
         except WorkbenchError as error:
             screen.send(Refused(reason=str(error)))

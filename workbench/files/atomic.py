@@ -23,7 +23,7 @@ _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CHANGED = "It was changed by something else at this moment"
 _TURNS = 10
-"""How often names are exchanged to keep the newest content while another process goes on writing."""
+"""How often names are exchanged to keep the newest content while another process keeps writing."""
 
 
 def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None = None) -> None:

@@ -223,7 +223,7 @@ def _is_picture(part: Mapping[str, Any]) -> bool:
     return part.get("type") == "image_url"
 
 
-_RETOLD = "the provider refused the order of calls and results; they are sent once more, told in words"
+_RETOLD = "the provider rejected the order of calls and results; they are sent once more as plain text"
 _UNSEEN = "the provider refused the images, so they are left out"
 
 

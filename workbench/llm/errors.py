@@ -246,19 +246,19 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
     if fault.kind == "context":
         return ContextOverflow(
             f"the conversation is larger than the window of {model}{detail}: choose a model with a larger window, or "
-            "begin a new session"
+            "start a new session"
         )
     lines: dict[Kind, str] = {
         "key": _about_key(fault, model, api_base, where),
-        "refused": f"nothing answers at {where}: start the server there or correct --api-base",
+        "refused": f"nothing is listening at {where}: start the server or fix --api-base",
         "unreachable": f"cannot reach {where}{detail}: check the network and the address",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
         "lost": f"the connection to {where} broke: send the message again",
-        "rate": f"{where} still limits the rate: wait{_for(fault.retry_after)} and send the message again",
+        "rate": f"rate limited by {where}: wait{_for(fault.retry_after)} and send the message again",
         "quota": f"the account at {where} has no credit left{detail}",
         "busy": f"{where} is failing{code_words(fault.status)}{detail}: send the message again later",
         "unknown": f"{where} does not know the model {model}{detail}: check its name{_or_base(api_base)}",
-        "alien": f"{where} does not answer like a model: check --api-base (it mostly ends in /v1)",
+        "alien": f"{where} is not an OpenAI-compatible endpoint: check --api-base (it usually ends in /v1)",
         "redirected": f"{where} sends the conversation on to another address{detail}: it was not sent there; if you "
         "trust that address, set it as `api_base`",
         "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
@@ -274,11 +274,11 @@ def _about_key(fault: Fault, model: str, api_base: str | None, where: str) -> st
     usual = key_variable(model)
     if fault.status and api_base:
         return (
-            f"{where} refused the key{code_words(fault.status)}: name the variable that holds its key with "
+            f"{where} rejected the API key{code_words(fault.status)}: name the variable that holds its key with "
             f"`api_key_env` in settings.toml ({usual} goes to the provider's own address only)"
         )
     advice = (
-        f"{where} refused the key{code_words(fault.status)}: set the right one in"
+        f"{where} rejected the API key{code_words(fault.status)}: set the right one in"
         if fault.status
         else f"no key for {model}: set"
     )
@@ -308,4 +308,4 @@ def _for(seconds: float | None) -> str:
 
 
 def _or_base(api_base: str | None) -> str:
-    return " and --api-base (it mostly ends in /v1)" if api_base else ""
+    return " and --api-base (it usually ends in /v1)" if api_base else ""

@@ -195,7 +195,7 @@ def _masked(text: str, width: int) -> str:
 
 NOTHING = "Answer nothing"
 LEAVE_OUT = "Leave it out"
-_OPEN, _SEND, _AGAIN = "I open it myself", "Send these", "Answer anew"
+_OPEN, _SEND, _AGAIN = "I open it myself", "Send these", "Answer again"
 _MOST_OPTIONS = 6
 _LONGEST = 4_000
 

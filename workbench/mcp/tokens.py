@@ -178,7 +178,7 @@ class Signed(httpx2.Auth):
             request.headers["Authorization"] = f"Bearer {token}"
             response = yield request
         if response.status_code == 401:
-            self._gone(sign_in_words(self._name, "takes the sign-in no more"), SignInNeeded)
+            self._gone(sign_in_words(self._name, "no longer accepts the sign-in"), SignInNeeded)
 
     async def _token(self, refused: str = "") -> str:
         """Return a valid token other than `refused`. Raises SignInNeeded if there is none."""
@@ -189,7 +189,7 @@ class Signed(httpx2.Auth):
             if sign_in.access != refused and not (sign_in.is_over and sign_in.refresh):
                 return sign_in.access
             if not sign_in.refresh:
-                raise self._needed("takes the sign-in no more")
+                raise self._needed("no longer accepts the sign-in")
             return await self._renewed(sign_in.access)
 
     async def _renewed(self, old: str) -> str:
@@ -232,7 +232,7 @@ class Signed(httpx2.Auth):
 
 def sign_in_words(name: str, what: str) -> str:
     """Return an error message that says what happened and how to sign in again."""
-    return f"it {what}; the person can sign in again with: ohw mcp login {name}"
+    return f"it {what}; the user can sign in again with: ohw mcp login {name}"
 
 
 def _renewal(old: SignIn) -> dict[str, Any]:

@@ -85,9 +85,9 @@ class Narrator:
             if event.guarded:
                 self._say(f"  {event.notice}", _RED)
         elif isinstance(event, AgentNudged):
-            self._say(f"told the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
+            self._say(f"notified the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
         elif isinstance(event, HistoryCondensed):
-            self._say(f"events {event.first} to {event.last} were summed up for the model", _DIM)
+            self._say(f"compacted events {event.first} to {event.last}", _DIM)
         elif isinstance(event, DelegateStep):
             if isinstance(event.event, ActionProposed):
                 self._say(f"  {event.agent} ▸ {event.event.tool}: {_what(event.event)}")
@@ -109,12 +109,12 @@ class Narrator:
         self._last_detail = event.detail
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """Write how to go on, after every open question; if `unsaved` says what was not saved, write only that."""
+        """Write how to resume, after every open question; if `unsaved` says what was not saved, write only that."""
         if unsaved:
             self._say(unsaved, _RED)
             return
         if not questions:
-            self._say(f"to go on: ohw resume {session_id}", _DIM)
+            self._say(f"resume with: ohw resume {session_id}", _DIM)
             return
         if len(questions) == 1:
             asked = self._asked(*questions[0])
@@ -192,7 +192,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     if not prompt.strip():
         raise UsageError("there is nothing to do: give a PROMPT")
     if prompt.strip() == EXIT:
-        sys.stderr.write("ohw: /exit ends a run; none was begun\n")
+        sys.stderr.write("ohw: /exit ends a run; none was started\n")
         return 0
     folder = checked_workspace(workspace)
     end_without_memory()
@@ -286,14 +286,14 @@ class Outlet:
         self._narrator.live(event)
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
-        """Write the answer to stdout, and how to go on to stderr, or to stdout if stderr has failed."""
+        """Write the answer to stdout, and how to resume to stderr, or to stdout if stderr has failed."""
         if not self._as_json and self._answer:
             self._out.write(visible(self._answer.rstrip("\n")) + "\n")
         if self._out.problem:
             self._narrator.notice(self._out.problem)
         self._narrator.close(session_id, questions, unsaved)
         if self._err.problem and not self._as_json:
-            self._out.write(f"ohw: {self._err.problem}; {unsaved or f'to go on: ohw resume {session_id}'}\n")
+            self._out.write(f"ohw: {self._err.problem}; {unsaved or f'resume with: ohw resume {session_id}'}\n")
 
 
 def json_line(event: Event) -> str:

@@ -107,7 +107,7 @@ class Console:
 
 _LOOK = 0.1
 """Seconds between two checks whether the user is typing."""
-_TOO_SOON = "That came too soon after what was shown; it answers nothing."
+_TOO_SOON = "Too fast, ignored. Please answer again."
 
 
 class LineAsker:
@@ -125,7 +125,7 @@ class LineAsker:
         while not self._lines.empty():
             typed = f"{self._lines.get_nowait()} {typed}".strip()
         if typed:
-            self._console.say(f"Typed before the question, and not taken for an answer: {typed}")
+            self._console.say(f"Typed before the question, so not used as an answer: {typed}")
 
     def take(self, line: str) -> None:
         """Take a line that the user typed."""

@@ -31,7 +31,7 @@ def told(item: Item, workspace: str) -> Iterator[str]:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
             images += "".join(f" [resource {chip}]" for chip in item.resources)
-            yield f"You{' (taken back)' if item.withdrawn else ''}: {item.text}{images}"
+            yield f"You{' (removed)' if item.withdrawn else ''}: {item.text}{images}"
         case AgentItem() if item.text.strip():
             yield f"Agent: {item.text.strip()}{' (cut short)' if item.incomplete else ''}"
         case NoticeItem():
@@ -79,7 +79,7 @@ def standing(state: SessionState) -> Iterator[str]:
     """Yield lines about the state of the session: what runs or waits, and the directory, model, mode and cost."""
     running = next(iter(state.running.values()), None)
     if state.waiting:
-        yield f"{len(state.waiting)} waiting for your answer: /question asks again."
+        yield f"{len(state.waiting)} waiting for your answer; /question shows it again."
     elif running is not None:
         yield f"Running. {begun(running, state.workspace)}"
     else:

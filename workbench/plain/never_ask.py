@@ -56,7 +56,7 @@ async def confirm_never(asker: LineAsker) -> bool:
 
 
 def confirmed_at_start(console: Console, settings: Settings) -> Settings:
-    """Return the settings for a session that would begin in that mode, with the usual mode unless the user confirms."""
+    """Return the settings for a session that would start in that mode, with the default mode if not confirmed."""
     return settings if asyncio.run(_ask(console)) else without_never(settings)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.plain.narration import change_lines, file_line
 from workbench.protocol.events import FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
-from workbench.view.approval.questions import Always, Decision, Later, Outcome, TextAnswer
+from workbench.view.approval.questions import Always, Decision, Later, Outcome, Scope, TextAnswer
 from workbench.view.approval.rule_trial import Trial
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line
@@ -20,6 +20,8 @@ from workbench.view.formatting.detail import full_text
 from workbench.view.state import ActionItem
 
 _EMPTY = "An empty line answers nothing."
+_SCOPES: Final[Mapping[str, Scope]] = {"session": "session", "project": "folder", "everywhere": "person"}
+"""The scope of a rule for each word that answers the question where it applies."""
 
 
 class Asker(Protocol):
@@ -81,7 +83,7 @@ class PlainQuestion:
             word = (await self._asker.answer("Yes or no? ")).strip().lower()
             word = {"y": "yes", "n": "no"}.get(word, word)
             if word not in self._words or word in self._left_out:
-                self._asker.say(_EMPTY if not word else "That is no answer.", self._choices())
+                self._asker.say(_EMPTY if not word else "That is not an answer.", self._choices())
             elif (outcome := await self._words[word]()) is not None:
                 return outcome
 
@@ -143,7 +145,7 @@ class PlainQuestion:
         return Decision("edited", self._note, hunks=proposal.accepted, written=written)
 
     async def _reject(self) -> Outcome | None:
-        reason = (await self._asker.answer("Why not? The agent is told; may stay empty: ")).strip()
+        reason = (await self._asker.answer("Reason for the agent (optional): ")).strip()
         return Decision("rejected", reason or self._note)
 
     async def _each(self) -> Outcome | None:
@@ -154,14 +156,14 @@ class PlainQuestion:
             for hunk in file.hunks:
                 first, *rest = change_lines(file, hunk)
                 await self._asker.show([f"Change {number + 1} of {self._proposal.count}, {first}", *rest])
-                if not await self._yes_or_no("Take this change? Yes or no: "):
+                if not await self._yes_or_no("Accept this change? Yes or no: "):
                     self._proposal.toggle(number)
                 number += 1
         taken = len(self._proposal.accepted)
         if not taken:
-            self._asker.say("No change is taken, so nothing would be written.")
+            self._asker.say("No change is accepted, so nothing would be written.")
             return await self._reject()
-        self._asker.say(f"{taken} of {self._proposal.count} changes are taken. Are these to be written?")
+        self._asker.say(f"{taken} of {self._proposal.count} changes are accepted. Write these?")
         return None
 
     async def _yes_or_no(self, prompt: str) -> bool:
@@ -174,7 +176,7 @@ class PlainQuestion:
     async def _edit(self) -> Outcome | None:
         """Take another command, or other arguments, on one line, and show the action again."""
         title, text = argument_text(self._item.tool, self._item.arguments)
-        self._asker.say(f"{title} as it is now:", text, "Write it anew on one line; an empty line leaves it.")
+        self._asker.say(f"{title} as it is now:", text, "Write it again on one line; an empty line keeps it.")
         line = await self._asker.answer("New: ")
         if line.strip():
             try:
@@ -193,16 +195,15 @@ class PlainQuestion:
         trial = self._tried(rule)
         await self._asker.show(
             [
-                f"This rule would be saved: {paint_line(rule).text}",
-                f"It fits {len(trial.matched)} of the last {trial.looked_at} actions of this session.",
+                f"This rule will be added: {paint_line(rule).text}",
+                f"It matches {len(trial.matched)} of the last {trial.looked_at} actions of this session.",
                 *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in trial.matched),
-                "Where does it count? session: this one; folder: every session here; person: everywhere; or back.",
+                "Where does it apply? session: this one; project: sessions here; everywhere: all projects; or back.",
             ]
         )
-        word = (await self._asker.answer("Session, folder, person or back? ")).strip().lower()
-        for scope in ("session", "folder", "person"):
-            if word == scope:
-                return Always(rule, scope)
+        word = (await self._asker.answer("Session, project, everywhere or back? ")).strip().lower()
+        if (scope := _SCOPES.get(word)) is not None:
+            return Always(rule, scope)
         self._asker.say("Nothing is saved.", self._choices())
         return None
 

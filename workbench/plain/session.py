@@ -36,25 +36,25 @@ if TYPE_CHECKING:
 
 WORDS: Final = {
     "help": "this list",
-    "status": "what happens now, in which folder, on which model, at what cost",
-    "question": "ask again what waits for an answer",
+    "status": "current activity, directory, model and cost",
+    "question": "show the pending approvals again",
     "show N": "everything known about step N",
     "tasks": "the agent's plan",
     "diff": "what changed in this session",
-    "history": "the whole session from its beginning",
+    "history": "the whole session from its start",
     "mode MODE": f"when to ask: {', '.join(MODES)}",
-    "model NAME": "another model from here on: a profile, or PROVIDER/NAME",
-    "compact": "have the history summed up, so that it takes less of the model's window",
-    "compact undo": "send the history whole again, as before it was summed up",
+    "model NAME": "switch model (saved name or provider/model)",
+    "compact": "summarize the conversation to free up context",
+    "compact undo": "undo the last compaction",
     "send": "send what an MCP server's prompt said",
     "stop": "stop the agent, as ctrl+c does",
-    "exit": "the same: it ends the run",
-    "quit": "leave, as ctrl+d does; the session is kept",
+    "exit": "same as /stop",
+    "quit": "quit, as ctrl+d does; the session is saved",
 }
 _KEYS: Final = (
     "A line is a message to the agent; while it works the message waits for its next step.",
     "@FILE in a message sends the file along. !COMMAND runs a shell command of your own.",
-    "/SERVER:PROMPT NAME=VALUE asks an MCP server for one of its prompts and tells what it says; /send sends that.",
+    "/SERVER:PROMPT NAME=VALUE asks an MCP server for one of its prompts and shows it; /send sends it.",
 )
 
 
@@ -87,7 +87,7 @@ class Commands:
         }
 
     def run(self, line: str) -> None:
-        """Carry out a line that begins with a slash."""
+        """Carry out a line that starts with a slash."""
         name, _, argument = line[1:].strip().partition(" ")
         argument = argument.strip()
         if name in self._simple and not argument:
@@ -107,7 +107,7 @@ class Commands:
 
     def _stop(self) -> None:
         if not (self._state.is_running or self._state.waiting):
-            self._say("Nothing runs; /quit leaves.")
+            self._say("Nothing is running; /quit quits.")
         self._link.send(Interrupt())
 
     def _show(self, number: int) -> None:
@@ -250,7 +250,7 @@ class PlainSession:
     def _recall(self) -> None:
         items = self._state.items
         if len(items) > _RECALLED:
-            self._console.say(f"{len(items) - _RECALLED} earlier entries are not told again: /history tells them.")
+            self._console.say(f"{len(items) - _RECALLED} earlier entries hidden; /history shows them.")
         for item in items[-_RECALLED:]:
             self._console.say(*told(item, self._state.workspace))
         for item in items:
@@ -308,7 +308,7 @@ class PlainSession:
             self._question[1].cancel()
             self._question = None
             self._console.ask("")
-            self._console.say("This question is settled.")
+            self._console.say("This request is no longer current.")
         open_ones = [key for key in waiting if key not in self._settled and key not in self._later]
         if self._question is None and open_ones:
             task = asyncio.create_task(self._ask(open_ones[0], waiting))
@@ -336,12 +336,12 @@ class PlainSession:
             self._link.send(outcome.command(action_id, fingerprint))
         else:
             self._later.add(key)
-            self._console.say("Left open: /question asks again.")
+            self._console.say("Not now: /question shows it again.")
 
     def _ask_again(self) -> None:
         self._later.clear()
         if not self._state.waiting:
-            self._console.say("Nothing waits for an answer.")
+            self._console.say("No pending approvals.")
 
     def _take_line(self, line: str | None) -> None:
         if line is None:
@@ -373,13 +373,13 @@ class PlainSession:
         self._leave_until = now + _AGAIN
         if self._state.is_running or self._sent:
             self._link.send(Interrupt())
-            self._console.say("Stopping the agent. Ctrl+c again leaves.")
+            self._console.say("Stopping the agent. Ctrl+C again quits.")
         else:
-            self._console.say("Nothing runs. Ctrl+c again leaves.")
+            self._console.say("Nothing is running. Ctrl+C again quits.")
 
     def _leave(self) -> None:
         if self._state.is_running and not self._state.waiting:
-            self._console.say(f"The agent goes on with its run. {first_line(next(standing(self._state)), 200)}")
+            self._console.say(f"The agent continues its run. {first_line(next(standing(self._state)), 200)}")
         self._end(0)
 
     def _end(self, code: int) -> None:

@@ -28,7 +28,7 @@ from workbench.view.farewell import farewell
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.state import SessionState
 
-_PROMPT = "Trust this folder? Write yes, no or read: "
+_PROMPT = "Trust this directory? Write yes, no or read: "
 
 
 def ask_trust(console: Console, question: TrustQuestion) -> tuple[str, ...]:
@@ -53,10 +53,10 @@ async def _ask(console: Console, question: TrustQuestion) -> bool:
     try:
         await asker.show(
             [
-                f"The folder {question.folder} brings files of its own:",
+                f"The directory {question.folder} contains its own tools and rules:",
                 *told,
-                "None of it has run, and none of it counts unless you say yes.",
-                "Yes holds for exactly this content: a change asks again.",
+                "Nothing has run. Nothing takes effect unless you say yes.",
+                "Trust covers exactly this version; changes ask again.",
             ]
         )
         while (said := (await asker.answer(_PROMPT)).strip().lower()) == "read":
@@ -64,7 +64,7 @@ async def _ask(console: Console, question: TrustQuestion) -> bool:
     finally:
         console.deaf()
         console.ask("")
-    console.say("The folder is trusted." if said == "yes" else "They are left out in this session.")
+    console.say("The directory is trusted." if said == "yes" else "They are ignored in this session.")
     return said == "yes"
 
 
@@ -92,7 +92,7 @@ def open_plain(
     if not (settings.model or session_id):
         raise UsageError(f"{NO_MODEL_MESSAGE}, and `ohw models` lists those there are")
     console = Console(is_ascii=wants_ascii())
-    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, ctrl+d leaves.")
+    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, Ctrl+D quits.")
     question = None if demo else trust_question(locations, workspace, settings.trusted, set())
     if question is not None:
         settings = replace(settings, trusted=(*settings.trusted, *ask_trust(console, question)))

@@ -1,6 +1,6 @@
 """Read git settings: the hooks directories and included files they name, and whether a change is harmless.
 
-Only the usual form of a setting is parsed; anything written in another way is never harmless.
+Only the common form of a setting is parsed; anything written in another way is never harmless.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
 
 
 def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
-    """Return the values of each setting in a git configuration; None if it is not in the usual form."""
+    """Return the values of each setting in a git configuration; None if it is not in the common form."""
     if b"\\\n" in content or b"\0" in content:
         return None
     settings: dict[str, tuple[str, ...]] = {}

@@ -72,7 +72,7 @@ def _literal_command(pattern: str) -> re.Pattern[str]:
 
 
 FOLDER_FILE: Final = ".ohw/rules.toml"
-BROKEN: Final = "a rule file has errors, so nothing that changes anything goes without a question"
+BROKEN: Final = "a rule file has errors, so every action that changes something needs approval"
 REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
 LINKED: Final = "opens another name (a hard link) of a file that `{rule}` names"
 UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
@@ -118,7 +118,7 @@ class RuleBook:
         """A line for each rule of the files that names a tool which is none of these."""
         tool_names = sorted(tools)
         return tuple(
-            f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): no tool here is called {rule.tool!r}"
+            f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): there is no tool named {rule.tool!r}"
             f"{near(rule.tool, tool_names)}"
             for rule in self.rules()
             if rule.tool and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
@@ -179,7 +179,7 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
-    """A protected path that it changes and that no `allow` rule of the person names: with no sign before what protects
+    """A protected path that it changes and no `allow` rule of the user names: with no character before what protects
     it, so that a rule for a whole project lifts nothing. Empty when there is none.
     """
     places = Places(subject.workspace, subject.home)

@@ -40,7 +40,7 @@ def too_wide(rule: Rule) -> str:
     if rule.verdict != "allow":
         return ""
     if kind_of(rule.tool) in _RUNS_CODE:
-        return f"{rule.tool} does whatever it is told, so it cannot be allowed as a whole"
+        return f"{rule.tool} can run anything, so it cannot be allowed as a whole"
     if "*" in rule.tool or "?" in rule.tool:
         return "allow needs the name of one tool"
     if rule.tool == SHELL and not rule.command:
@@ -131,7 +131,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """What a file says; `faults` are lines for the person, `loses` whether an `ask` or `deny` may be among them."""
+    """The content of a rule file; `faults` are lines for the user; `loses` says that an `ask` or `deny` may be lost."""
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ def read_rules(path: Path, source: Source) -> RuleFile:
         return RuleFile()
     except (OSError, ValueError) as error:
         return RuleFile(
-            (), (f"{path}: {_message(error)}; none of its rules count, and everything is asked about",), True
+            (), (f"{path}: {_message(error)}; its rules are ignored, and every action needs approval",), True
         )
     rules: list[Rule] = []
     faults: list[str] = []
@@ -172,7 +172,7 @@ def _parsed(raw: bytes) -> list[tuple[str, object]]:
     for name, value in values.items():
         if name not in VERDICTS:
             raise ValueError(
-                f"there is no {name!r}{near(name, VERDICTS)}; a rule begins with [[allow]], [[ask]] or [[deny]]"
+                f"there is no {name!r}{near(name, VERDICTS)}; a rule starts with [[allow]], [[ask]] or [[deny]]"
             )
         if not isinstance(value, list):
             raise ValueError(f"write [[{name}]] with two brackets on each side")
@@ -188,7 +188,7 @@ def _rule(verdict: str, table: object, source: Source, number: int) -> Rule:
         raise RuleError("it is no table")
     _check(table)
     if source == "folder" and (verdict == "allow" or "folder" in table):
-        raise RuleError("the rules of a folder may only ask and deny, and count in that folder")
+        raise RuleError("the rules of a folder may only ask and deny, and apply to that directory")
     message: dict[str, Any] = {name: table.get(name, "").strip() for name in _STRINGS}
     message |= {name: tuple(table.get(name, ())) for name in _LISTS}
     return checked(Rule(cast(Verdict, verdict), **message, source=source, number=number))
@@ -224,7 +224,7 @@ def add_rule(path: Path, rule: Rule) -> None:
         if any((each.text, each.folder) == (rule.text, rule.folder) for each in held.rules):
             return
         if held.loses and not held.rules:
-            raise RuleError(f"{held.faults[0]}; mend that first")
+            raise RuleError(f"{held.faults[0]}; fix that first")
         gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
         after = before + gap + "\n".join(_written(rule)).encode()
         _parsed(after)
@@ -246,10 +246,10 @@ def drop_rule(path: Path, rule: Rule) -> None:
             raise RuleError(f"{path} has no such rule any more")
         after = "".join(selected).encode()
         if len(_parsed(after)) != len(_parsed(text.encode())) - 1:
-            raise RuleError(f"the rule cannot be told from the others in {path}; take it out with an editor")
+            raise RuleError(f"the rule cannot be told from the others in {path}; remove it with an editor")
         replace_file(path, after)
     except (OSError, ValueError) as error:
-        raise RuleError(f"the rule could not be taken out of {path}: {_message(error)}") from error
+        raise RuleError(f"the rule could not be removed from {path}: {_message(error)}") from error
 
 
 def _blocks(text: str) -> list[str]:

@@ -102,13 +102,13 @@ def _named(mode: Mode) -> str:
 
 def _rule_reason(tool: str, rule: Rule) -> str:
     why = f" {rule.reason.rstrip('.')}." if rule.reason else ""
-    return f"{tool} was not run: a rule of the person denies it ({rule.text}).{why} Do not try it in another way."
+    return f"{tool} was not run: a rule of the user denies it ({rule.text}).{why} Do not try it in another way."
 
 
 def _plan_reason(tool: str) -> str:
     return (
         f"{tool} was not run: in plan mode only calls that change nothing are allowed. "
-        "Look at what is needed, then describe the plan and wait for the person."
+        "Look at what is needed, then describe the plan and wait for the user."
     )
 
 

@@ -88,7 +88,7 @@ _CHARACTERS = re.compile(r"[*?\[]")
 def reaches(rule: Rule, subject: Subject) -> bool:
     """Whether it may touch what an `ask` or `deny` rule for a path names, without naming that itself.
 
-    A rule that begins with `**` names nothing that lies in a certain folder; for it only what is named counts.
+    A rule that starts with `**` names nothing in a certain directory; only paths that are named match it.
     """
     if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False

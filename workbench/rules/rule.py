@@ -57,14 +57,14 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
     """The rule of one line, `VERDICT [TOOL] [in PATH] [$ COMMAND]`; raises RuleError."""
     front, dollar, command = f"{text.strip()} ".partition(" $ ")
     if dollar and not command.strip():
-        raise RuleError(f"there is no command behind the $; {_HOW}")
+        raise RuleError(f"there is no command after the $; {_HOW}")
     try:
         words = shlex.split(front)
     except ValueError as error:
         raise RuleError(f"a quote is not closed in {front.strip()!r}; {_HOW}") from error
     verdict, rest = (words[0] if words else ""), words[1:]
     if verdict not in VERDICTS:
-        raise RuleError(f"a rule begins with allow, ask or deny, not with {verdict!r}{near(verdict, VERDICTS)}; {_HOW}")
+        raise RuleError(f"a rule starts with allow, ask or deny, not with {verdict!r}{near(verdict, VERDICTS)}; {_HOW}")
     tool = rest.pop(0) if rest and rest[0] != "in" else ""
     path = rest[1] if len(rest) == 2 and rest[0] == "in" else ""
     if rest and not path:

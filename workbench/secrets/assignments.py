@@ -58,7 +58,7 @@ _LINE_START = re.compile(
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*)\Z")
-"""What a setting may stand behind in the middle of a line: a query, a connection string, an npm registry."""
+"""What may come before a setting in the middle of a line: a query, a connection string, an npm registry."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
@@ -126,7 +126,7 @@ def lower_case(text: str) -> str:
 
 
 def begins_a_setting(line: str) -> bool:
-    """Whether a line that goes on may hold a setting of a secret, so that its value has to be waited for."""
+    """Whether an unfinished line may contain a setting of a secret, so that its value has to be waited for."""
     lowered = lower_case(line)
     return any(_SET.match(lowered, place) for mark in MARKS for place in _places(lowered, mark))
 
@@ -174,7 +174,7 @@ def _label(name: str) -> str:
 
 
 def _word_of_two(text: str, start: int, name: str) -> str:
-    """`key` of `API key`, which is written with a blank."""
+    """`key` of `API key`, which is written with a space."""
     if name.lower() != "key":
         return ""
     before = text[max(0, start - 20) : start].split()
@@ -182,7 +182,7 @@ def _word_of_two(text: str, start: int, name: str) -> str:
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """A value behind a blank: of an option, of a command that sets one, or in a sentence."""
+    """A value after a space: of an option, of a command that sets one, or in a sentence."""
     gap = _GAP.match(text, name_end)
     value = _VALUE.match(text, gap.end()) if gap else None
     if gap is None or value is None:

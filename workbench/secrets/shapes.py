@@ -20,13 +20,13 @@ class Shape(NamedTuple):
     """One of them stands in each match."""
     pattern: re.Pattern[str]
     words: Words = ""
-    """A match holds no blank, so that its mark stands in one of these words."""
+    """A match contains no space, so its mark is in one of these words."""
     sign: str = ""
     """A text that stands in each match, and seldom elsewhere: it is looked for first."""
     of_setting: str = ""
     """Which of the marks of settings stands in each match, in any case: those are looked for anyway."""
     begins: bool = False
-    """A match begins with its mark."""
+    """A match starts with its mark."""
     names: frozenset[str] = frozenset()
     """One of them is a word of each text with a match; empty where that is not known."""
     gates: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
 
 
 def _shortest(marks: list[str]) -> tuple[str, ...]:
-    """Those that begin with no other: where a longer one stands, the shorter is found."""
+    """The marks that start with no other mark: where a longer one is, the shorter one is found."""
     return tuple(mark for mark in marks if not any(mark != other and mark.startswith(other) for other in marks))
 
 
@@ -150,7 +150,7 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
 
 
 def _as_words(names: Iterable[str]) -> frozenset[str]:
-    """The names as words of a text: behind a quote or bracket, too, and by a usual path."""
+    """The names as words of a text: also after a quote or bracket, and in a usual path."""
     return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 

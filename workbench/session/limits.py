@@ -57,8 +57,8 @@ class Limits:
     def reached(self, state: State, tokens: TokenCount) -> RunEnded | None:
         """Return the end of the run if it may not call the model again, else None; a message begins a new run."""
         over = self.above() if self.above else ""
-        reason = f"the run it works for {over}" if over else self.over(state, tokens)
-        return RunEnded(reason="limit", detail=f"{reason}; send a message to go on") if reason else None
+        reason = f"its parent run {over}" if over else self.over(state, tokens)
+        return RunEnded(reason="limit", detail=f"{reason}; send a message to continue") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
         """Return the limit that is reached, in words; empty if there is none."""
@@ -70,7 +70,7 @@ class Limits:
         if self.max_cost and tokens.cost >= self.max_cost:
             return f"paused after {dollars(tokens.cost)} (max_cost {dollars(self.max_cost)})"
         if self.max_cost and tokens.unpriced and not tokens.went_on_unpriced:
-            return f"paused: what {tokens.unpriced} costs is not known, so max_cost cannot be held"
+            return f"paused: no price is known for {tokens.unpriced}, so max_cost cannot be enforced"
         return ""
 
     def steps_left(self, state: State) -> int:
@@ -196,17 +196,17 @@ class Budget:
 
 
 MANY = 3
-UNREADABLE = f"{MANY} answers in a row held no call that could be read; tell the agent how to go on"
+UNREADABLE = f"{MANY} malformed tool calls in a row; tell the agent how to proceed"
 NO_TOOLS = "tools are switched off (tool_choice is none). Answer in words."
-_BROKEN = "the answer broke off before its end; send a message to go on"
+_BROKEN = "the answer broke off before its end; send a message to continue"
 _EMPTY = "the model gave an empty answer twice; send a message, or choose another model"
-_TOO_LONG = "the answer hit its length limit; send a message to go on"
+_TOO_LONG = "the answer hit its length limit; send a message to continue"
 _WITHHELD = "the provider's content filter ended the answer{}; put the request in other words, or choose another model"
 _AFTER_NOTHING = (
-    "Your last answer was empty. Go on with the task, answer in words, or call finish when everything is done."
+    "Your last answer was empty. Continue the task, answer in words, or call finish when everything is done."
 )
 _AFTER_WORDS = (
-    "Your last answer called no tool, and here each answer should. Call the tool that takes the task further, or "
+    "Your last answer called no tool, but every answer must call one. Call the tool that advances the task, or "
     "finish when everything is done. If no tool fits, say in words why."
 )
 
@@ -224,8 +224,8 @@ def before_call(state: State, limits: Limits, tokens: TokenCount, loops: LoopWat
 
 def _nudged(loop: Loop) -> AgentNudged:
     text = (
-        f"You seem to go in circles: {loop.evidence}. The same again will not help. Say what you expected and what "
-        "came instead, look at the present state in another way, then take another path. If there is none, say so."
+        f"You seem to be stuck in a loop: {loop.evidence}. Repeating it will not help. Say what you expected and what "
+        "happened instead, look at the state in another way, then try another approach; if you know none, say so."
     )
     return AgentNudged(reason="stuck", text=text, evidence=loop.evidence)
 

@@ -113,10 +113,10 @@ def attached_text(files: Sequence[FileText]) -> str:
 def _parts(files: Sequence[FileText]) -> Iterator[str]:
     for file in files:
         if file.text is None:
-            yield f"[The person mentions {file.path}. It is not shown here; read it with your tools.]"
+            yield f"[The user mentions {file.path}. It is not shown here; read it with your tools.]"
         else:
             end = "" if file.text.endswith("\n") else "\n"
-            yield f"[The person mentions {file.path}. It held this then:]\n{file.text}{end}[end of {file.path}]"
+            yield f"[The user mentions {file.path}. It contained this then:]\n{file.text}{end}[end of {file.path}]"
 
 
 def _inside(workspace: str, path: str) -> Path | None:
@@ -305,8 +305,8 @@ def describe_resources(resources: Iterable[ResourceText]) -> str:
 
 
 def _describe_resource(each: ResourceText) -> str:
-    what = f"[The person's message mentions {each.name}, a resource of an MCP server."
+    what = f"[The user's message mentions {each.name}, a resource of an MCP server."
     if each.error:
         return f"{what} It could not be read: {each.error}]"
     image = " Its image follows." if each.images else ""
-    return f"{what} It held this then:{image}]\n{each.text}\n[end of {each.name}]"
+    return f"{what} It contained this then:{image}]\n{each.text}\n[end of {each.name}]"

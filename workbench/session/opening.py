@@ -105,7 +105,7 @@ class OpenedSession:
         try:
             self._store.check_in_place()
         except StoreError as error:
-            return self.session.unsaved or f"not being saved: {error}"
+            return self.session.unsaved or f"not saved: {error}"
         gone = self.session.workspace_gone
         return self.session.unsaved or (f"{gone}; once it is back: ohw resume {self.id}" if gone else "")
 

@@ -8,12 +8,12 @@ from workbench.protocol.events import ActionAbandoned, Event, RunEnd, RunEnded
 from workbench.session.results import none_run, not_run, rejected
 from workbench.session.state import OpenAction, RunningSubAgent, State
 
-_STOPPED = "the workbench stopped here; send a message to go on"
+_STOPPED = "the workbench stopped here; send a message to continue"
 _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it was not run again"
 _BEFORE = "This call was not run: the workbench stopped before its turn came."
 _ELSEWHERE = "This call was not run: the session was brought here from elsewhere while it waited."
 _LOST = "the end of the log was lost, so whether it ran is not known; it was not run again"
-_INTERRUPTED = "This call was not run: the person interrupted."
+_INTERRUPTED = "This call was not run: the user interrupted."
 
 
 def after_a_stop(state: State) -> list[Event]:
@@ -93,5 +93,5 @@ def _known(at_work: RunningSubAgent | None) -> str:
         return ""
     who = f"its sub-agent {at_work.agent}"
     if at_work.questions:
-        return f"{who} waits for an answer of the person's, which `ohw resume {at_work.session}` still takes"
-    return f"what {who} did is in its own log, session {at_work.session}"
+        return f"{who} waits for the user's answer, which `ohw resume {at_work.session}` still accepts"
+    return f"its actions are in its own log, session {at_work.session}"

@@ -63,9 +63,9 @@ def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
 def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
     """Return the result of an action that the user refused; `beside` is what else the model is told."""
     reason = (
-        f"The person's note: {note.strip()}" if note.strip() else "They gave no reason; ask, or choose another way."
+        f"The user's note: {note.strip()}" if note.strip() else "The user gave no reason; ask, or choose another way."
     )
-    text = f"The person rejected this action, it was not run. {reason}"
+    text = f"The user rejected this action; it was not run. {reason}"
     return not_run(action_id, well_formed(f"{text}\n{beside}" if beside else text), is_error=False)
 
 

@@ -95,9 +95,9 @@ class MessageQueue:
         with self._log.lock:
             self._log.save()
             if seq not in state.unread or not any(each == seq for each, _ in history.unsent):
-                raise CommandError("the agent has that message already; it cannot be taken back")
+                raise CommandError("the agent already has that message; it cannot be removed from the queue")
             if state.is_running and state.steps == 0 and seq == state.unread[0]:
-                raise CommandError("the agent has just begun with that message; esc stops it")
+                raise CommandError("the agent has just started on that message; Esc stops it")
             self._log.commit(MessageWithdrawn(message=seq))
             self._announce()
 
@@ -232,7 +232,7 @@ class Session:
     @property
     def unsaved(self) -> str:
         """One line from the first failed write of the log to the next that succeeds; otherwise empty."""
-        return f"not being saved: {self._log.fault}" if self._log.fault else ""
+        return f"not saved: {self._log.fault}" if self._log.fault else ""
 
     @property
     def phase(self) -> Phase:

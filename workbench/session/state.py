@@ -79,7 +79,7 @@ class OpenAction:
 
     @property
     def asks_user(self) -> bool:
-        """Whether it is a question to the user, to be settled by their answer."""
+        """Whether it is a question to the user, to be resolved by their answer."""
         return self.assessed is not None and self.assessed.needs_answer
 
     @property

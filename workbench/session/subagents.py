@@ -75,7 +75,7 @@ your final message, so put in it all that was asked for.
 
 {task}"""
 _LEFT_OPEN = (
-    "The sub-agent stopped at a question to the person that nobody was there to answer. What it did so far stays."
+    "The sub-agent stopped at a question to the user, but nobody was there to answer. Its changes so far remain."
 )
 
 

@@ -68,7 +68,7 @@ class UserKeymap:
         self._file = file
 
     async def begin(self) -> None:
-        """Apply the keys of the settings, then report all mistakes in one notice."""
+        """Apply the keys of the settings, then report all problems in one notice."""
         if self._app.settings.keys:
             await self.read()
         self._app.mistakes.tell()
@@ -124,7 +124,7 @@ class QuitGuard:
 
     def _warn(self) -> None:
         self._warned_until = self._clock() + _QUIT_SECONDS
-        self._app.notify("ctrl+c again to quit; esc stops the agent", timeout=_QUIT_SECONDS)
+        self._app.notify("Ctrl+C again to quit; Esc stops the agent", timeout=_QUIT_SECONDS)
 
 
 class WorkbenchApp(TerminalApp):
@@ -140,7 +140,7 @@ class WorkbenchApp(TerminalApp):
         Binding("question_mark", "help(True)", "Help", id="help-sign", priority=True, show=False),
         Binding("f9", "demo", "Start the demo", id="demo", priority=True, show=False),
         Binding("ctrl+o", "sessions", "Sessions", id="sessions", priority=True, show=False),
-        Binding("f10", "mistakes", "Mistakes in settings and themes", id="mistakes", priority=True, show=False),
+        Binding("f10", "mistakes", "Problems in settings and themes", id="mistakes", priority=True, show=False),
         Binding("ctrl+p", "palette", "Palette", id="palette", priority=True, show=False),
         Binding("ctrl+q", "quit", "Quit", id="quit", priority=True, show=False),
         Binding("ctrl+c", "leave", "Copy; twice: quit", id="leave-app", priority=True, show=False),
@@ -199,7 +199,7 @@ class WorkbenchApp(TerminalApp):
         return TerminalDriver if driver is LinuxDriver else driver
 
     def on_mount(self) -> None:
-        """Apply keys, handle signals, ask about trust, report mistakes, and offer models if there is no session."""
+        """Apply keys, handle signals, ask about trust, report problems, and offer models if there is no session."""
         if self.keymap:
             self.set_keymap(dict(self.keymap))
         self._guard.install_stops()
@@ -248,7 +248,7 @@ class WorkbenchApp(TerminalApp):
         self._themes.choose(name, self.book)
 
     def action_setup(self) -> None:
-        """Open the screen that offers models to begin with."""
+        """Open the screen that offers models to start with."""
         self.switcher.choose_first_model()
 
     async def action_demo(self, anywhere: bool = False) -> None:
@@ -265,7 +265,7 @@ class WorkbenchApp(TerminalApp):
         await self.switcher.resume(session_id)
 
     def action_mistakes(self) -> None:
-        """Show the mistakes in settings, keys and themes."""
+        """Show the problems in settings, keys and themes."""
         self.mistakes.open()
 
     def action_settings(self) -> None:

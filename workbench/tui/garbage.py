@@ -40,7 +40,7 @@ def collect_while_idle() -> None:
 
 
 def end() -> None:
-    """Unfreeze all objects, because the process may go on after the app has ended."""
+    """Unfreeze all objects, because the process may keep running after the app has ended."""
     gc.unfreeze()
 
 

@@ -24,7 +24,7 @@ _SIGNS: Final = {
 
 
 def key_of(app: App[Any], name: str, usual: str) -> str:
-    """Return the first key of the binding `name` as the screen shows it: the user's own key or the `usual` one."""
+    """Return the first key of the binding `name` as the screen shows it: the user's own key or the default, `usual`."""
     own: Mapping[str, str] = getattr(app, "keymap", {})
     return key_name(own.get(name, usual).split(",")[0].strip())
 

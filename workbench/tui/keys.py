@@ -25,7 +25,7 @@ ANSWERS: Final = frozenset(
         *("approval.all-of-these", "always.save"),
     )
 )
-"""Bindings that answer a question; their keys cannot be changed, so that no key meant for something else answers."""
+"""Bindings that answer a question; their keys cannot be changed, so a key meant for something else never answers."""
 _KEY_NAMES: Final = frozenset(key.value.split("+")[-1] for key in Keys) | {"space", *KEY_NAME_REPLACEMENTS.values()}
 _HELD: Final = frozenset(("ctrl", "alt", "shift", "super", "meta", "hyper"))
 
@@ -66,7 +66,7 @@ def all_bindings() -> list[Bound]:
 
 
 def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
-    """Check the table `[keys]`; with a readable `file`, each problem begins with its path and line."""
+    """Check the table `[keys]`; with a readable `file`, each problem starts with its path and line."""
     bound = {each.id: each for each in all_bindings() if each.id} if keys else {}
     text = _text_of(file)
     problems: dict[str, str] = {}
@@ -96,13 +96,13 @@ def _unusable(name: str, wanted: str, bound: Mapping[str, Bound]) -> str:
     if name not in bound:
         return f"there is no key binding {name!r}{near(name, bound)}"
     if name in ANSWERS:
-        return f"{name} keeps its key: no other one answers a question"
+        return f"{name} cannot be rebound (approval keys are fixed)"
     for key in _split(wanted):
         *held, last = key.split("+") if len(key) > 1 else [key]
         if not (last in _KEY_NAMES or len(last) == 1 or _is_sign(last)) or not set(held) <= _HELD:
             return f"{name}: there is no key {key!r}{near(key, _KEY_NAMES)}"
         if len(key) == 1 and not bound[name].place:
-            return f"{name}: {key!r} is a letter of what you write; take a key such as f7 or ctrl+n"
+            return f"{name}: {key!r} is needed for typing; use e.g. f7 or ctrl+n"
     return "" if _split(wanted) else f"{name}: no key is named; write one such as f7"
 
 

@@ -1,4 +1,4 @@
-"""Collects the current mistakes in the user's settings, keys and themes, and reports them in one short notice."""
+"""Collects the current problems in the user's settings, keys and themes, and reports them in one short notice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = 10
 
 
 class Mistakes:
-    """The mistakes of each source, such as "settings" or "keys"; a new check replaces those of its source."""
+    """The problems of each source, such as "settings" or "keys"; a new check replaces those of its source."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -24,28 +24,28 @@ class Mistakes:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All mistakes, one line each."""
+        """All problems, one line each."""
         return tuple(line for found in self._found.values() for line in found)
 
     def found(self, where: str, lines: Iterable[str]) -> None:
-        """Replace the mistakes of the source `where` by these."""
+        """Replace the problems of the source `where` by these."""
         self._found[where] = tuple(lines)
 
     def key(self) -> str:
-        """Return the name of the key that shows the mistakes."""
+        """Return the name of the key that shows the problems."""
         return key_of(self._app, "mistakes", "f10")
 
     def tell(self) -> None:
-        """Show one notice if there are any mistakes."""
+        """Show one notice if there are any problems."""
         if self.lines:
             said = visible(in_short(self.lines, self.key()), lines=False)
             self._app.notify(said, title="Settings", severity="warning", markup=False, timeout=_SECONDS)
 
     def open(self) -> None:
-        """Show all mistakes in a pager, or a notice if there are none."""
+        """Show all problems in a pager, or a notice if there are none."""
         from workbench.tui.screens.pager import PagerScreen
 
         if not self.lines:
-            self._app.notify("nothing is wrong in your settings and themes", markup=False, timeout=3)
+            self._app.notify("No problems in settings and themes", markup=False, timeout=3)
         elif not isinstance(self._app.screen, PagerScreen):
-            self._app.push_screen(PagerScreen(Content("Mistakes in settings and themes"), mistakes_page(self.lines)))
+            self._app.push_screen(PagerScreen(Content("Problems in settings and themes"), mistakes_page(self.lines)))

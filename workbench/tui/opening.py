@@ -163,7 +163,7 @@ def open_sessions(
 def open_first_run(
     app: App[Any], look: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
 ) -> None:
-    """Offer the models to begin with, unless they are shown already."""
+    """Offer the models to start with, unless they are shown already."""
     from workbench.tui.screens.first_run import FirstRunScreen
 
     below = app.screen

@@ -34,7 +34,7 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
             with app.suspend():
                 code = _run([*shlex.split(command), str(file)], folder)
             if code:
-                raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was taken over")
+                raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was changed")
             return file.read_bytes().decode()
         except SuspendNotSupported as error:
             raise WorkbenchError("another program cannot have this terminal") from error

@@ -125,7 +125,7 @@ class SessionSwitcher:
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 
     def choose_first_model(self) -> None:
-        """Let the user choose a model to begin with, which is then saved in the settings if possible."""
+        """Let the user choose a model to start with, which is then saved in the settings if possible."""
         if self.sources.ways is not None:
             open_first_run(self._app, self.sources.ways, self._begin_on)
 

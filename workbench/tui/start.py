@@ -137,7 +137,7 @@ class Opener:
         return replace(self, settings=replace(self.settings, model=NO_MODEL)).session(workspace)
 
     def ways(self) -> list[Way]:
-        """Return the models to begin with, from profiles, servers on this machine, and keys in the environment."""
+        """Return the models to start with, from profiles, servers on this machine, and keys in the environment."""
         return list(ways(self.settings))
 
     def demo(self) -> Opened:

@@ -1,4 +1,4 @@
-"""Reads theme files, and reports mistakes in them with their line and the nearest known name."""
+"""Reads theme files, and reports problems in them with their line and the nearest known name."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Problem = tuple[int, str]
 
 
 def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterator[Problem]:
-    """Yield the mistakes of a theme: missing keys, wrong keys, wrong variables; `own` holds our own variables."""
+    """Yield the problems of a theme: missing keys, wrong keys, wrong variables; `own` holds our own variables."""
     meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a misspelt key is not also reported as missing
     name = data.get("name")
     if "name" not in meant and not (isinstance(name, str) and name.strip()):
         yield line_of("name", text), 'a theme needs a name: name = "mine"'
     if "primary" not in {*data, *meant}:
-        yield 1, 'a theme needs a colour to begin with: primary = "#336699"'
+        yield 1, 'a theme needs a primary color: primary = "#336699"'
     for key, value in data.items():
         said = _of_key(key, value)
         if said:
@@ -81,7 +81,7 @@ def _of_colour(key: str, value: object) -> str:
     try:
         Color.parse(_first_word(value))
     except (ColorParseError, TypeError, AttributeError):
-        return f'{key} = {value!r} is no colour; write one as "#336699" or by a name such as "teal"'
+        return f'{key} = {value!r} is not a color; write one as "#336699" or by a name such as "teal"'
     return ""
 
 
@@ -137,7 +137,7 @@ def variable_defaults(dark: bool) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Themes:
-    """The usable themes, and a line on each mistake in the other files."""
+    """The usable themes, and a line on each problem in the other files."""
 
     usable: tuple[Theme, ...]
     problems: tuple[str, ...]
@@ -173,16 +173,16 @@ def theme_order(names: Iterable[str]) -> list[str]:
 
 
 class ThemeError(ValueError):
-    """Raised for a file that is not a valid theme, with the line and the reason of each mistake."""
+    """Raised for a file that is not a valid theme, with the line and the reason of each problem."""
 
     def __init__(self, *problems: tuple[int, str]) -> None:
         super().__init__("\n".join(f"{line}: {said}" for line, said in problems))
         self.problems = problems
 
     def told(self, path: Path) -> list[str]:
-        """Return `PATH:LINE: reason` for each mistake; the last one adds that the theme is not used."""
+        """Return `PATH:LINE: reason` for each problem; the last one adds that the theme is not used."""
         lines = [f"{path}:{line}: {visible(said, lines=False)[:300]}" for line, said in self.problems]
-        return [*lines[:-1], f"{lines[-1]}; the theme is left out until that is mended"]
+        return [*lines[:-1], f"{lines[-1]}; theme skipped until fixed"]
 
 
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:

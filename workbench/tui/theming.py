@@ -24,7 +24,7 @@ EVERY = 1.5
 
 
 class ThemeFolder:
-    """Registers our own themes and the user's, and reports mistakes in theme files when they are read."""
+    """Registers our own themes and the user's, and reports problems in theme files when they are read."""
 
     def __init__(self, app: App[Any], folder: Path | None, mistakes: Mistakes) -> None:
         self._app = app
@@ -36,7 +36,7 @@ class ThemeFolder:
     def begin_with(self, name: str, settings_file: Path | None) -> None:
         """Use a theme before anything is styled; a later change would style everything twice.
 
-        If there is no theme of that name, report a mistake in the settings and use the default theme.
+        If there is no theme of that name, report a problem in the settings and use the default theme.
         """
         app, themes = self._app, self._app.available_themes
         self._mistakes.found("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
@@ -60,7 +60,7 @@ class ThemeFolder:
             except WorkbenchError as error:
                 app.notify(visible(str(error)), severity="error", markup=False)
             else:
-                app.notify(visible(f"{chosen} is kept in your settings"), markup=False)
+                app.notify(visible(f"{chosen} saved to your settings"), markup=False)
 
         if not name:
             if not isinstance(app.screen, ThemeChoice):

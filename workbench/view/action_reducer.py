@@ -55,16 +55,16 @@ _ENDS: Final[dict[str, tuple[str, NoticeKind]]] = {
     "finished": ("Finished", "finished"),
     "interrupted": ("Stopped by you", "warning"),
     "limit": ("Stopped at a limit", "warning"),
-    "stuck": ("Stopped: the agent goes in circles", "warning"),
+    "stuck": ("Paused: the agent is stuck in a loop", "warning"),
     "error": ("Stopped by an error", "error"),
 }
 
 
 _WHY_CONDENSED: Final = {
-    "asked": "it asked for that",
-    "person": "you asked for that",
-    "overflow": "its window was full",
-    "tokens": "its window was almost full",
+    "asked": "requested by the agent",
+    "person": "requested by you",
+    "overflow": "the context was full",
+    "tokens": "the context was almost full",
     "events": "the history had grown long",
 }
 
@@ -83,7 +83,7 @@ def run_end_notice(event: RunEnded) -> NoticeItem | None:
 def nudge_notice(event: AgentNudged) -> NoticeItem:
     """Return the notice of what the workbench told the agent by itself, and why."""
     if event.reason == "stuck":
-        return NoticeItem(event.seq, f"The agent was told that it goes in circles: {event.evidence}", "warning")
+        return NoticeItem(event.seq, f"The agent was warned about a loop: {event.evidence}", "warning")
     if event.reason == "lost":
         return NoticeItem(event.seq, f"The session file was damaged and repaired: {event.evidence}", "warning")
     why = "its answer was empty" if event.reason == "empty" else "its answer called no tool"
@@ -91,26 +91,26 @@ def nudge_notice(event: AgentNudged) -> NoticeItem:
 
 
 def condensed_notice(event: HistoryCondensed) -> NoticeItem:
-    """Return the notice of which events were summed up for the model; the summary is its detail."""
-    text = f"Events {event.first} to {event.last} were summed up for the model: {_WHY_CONDENSED[event.reason]}"
+    """Return the notice of which events were compacted; the summary is its detail."""
+    text = f"Compacted events {event.first} to {event.last}: {_WHY_CONDENSED[event.reason]}"
     return NoticeItem(event.seq, text, detail=event.summary, title="Summary of the history")
 
 
 def undone_notice(event: CondensingUndone) -> NoticeItem:
     """Return the notice of which events the model gets word for word again."""
-    text = f"The summary of events {event.first} to {event.last} was taken back: the model gets them whole again"
+    text = f"Compaction of events {event.first} to {event.last} undone"
     return NoticeItem(event.seq, text)
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:
     """Return the notice of the settings that count from here on."""
     parts = [
-        f"mode from here on: {MODE_NAMES[event.mode]}" if event.mode else "",
-        f"model from here on: {event.model}" if event.model else "",
+        f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
+        f"model changed to: {event.model}" if event.model else "",
         f"at most {event.max_steps} steps a run" if event.max_steps is not None else "",
-        f"rule of this session: {event.rule}" if event.rule else "",
-        f"no longer a rule of this session: {event.dropped_rule}" if event.dropped_rule else "",
-        f"the session is called {event.title or 'as before'}" if event.title is not None else "",
+        f"session rule added: {event.rule}" if event.rule else "",
+        f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
+        f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
     ]
     said = ", ".join(part for part in parts if part)
     return NoticeItem(event.seq, f"{said[:1].upper()}{said[1:]}")

@@ -1,4 +1,4 @@
-"""The commands of the prompt, which are lines that begin with a slash. Only what works is listed."""
+"""The commands of the prompt, which are lines that start with a slash. Only commands that work are listed."""
 
 from __future__ import annotations
 
@@ -25,33 +25,29 @@ class SlashCommand:
 COMMANDS = (
     SlashCommand("help", "keys and guides", "app.help"),
     SlashCommand("mode", "when to ask: ask, medium, high, never, plan", "mode", argument="MODE", only_listed=True),
-    SlashCommand("model", "another model from here on: a profile, or PROVIDER/NAME", "app.model", argument="NAME"),
-    SlashCommand("compact", "have the history summed up, so that it takes less of the model's window", "compact"),
-    SlashCommand("compact undo", "send the history whole again, as before it was summed up", "compact(True)"),
-    SlashCommand("cost", "what the session took, and what fills the model's window", "spending"),
-    SlashCommand("queue", "messages that wait for the agent: edit or drop them", "queue"),
-    SlashCommand("paste", "the image on the clipboard goes with the message", "paste_image"),
+    SlashCommand("model", "switch model (saved name or provider/model)", "app.model", argument="NAME"),
+    SlashCommand("compact", "summarize the conversation to free up context", "compact"),
+    SlashCommand("compact undo", "undo the last compaction", "compact(True)"),
+    SlashCommand("cost", "cost, tokens and context usage", "spending"),
+    SlashCommand("queue", "queued messages: edit or delete", "queue"),
+    SlashCommand("paste", "attach the image on the clipboard", "paste_image"),
     SlashCommand("tasks", "the agent's plan", "panel('tasks')"),
     SlashCommand("diff", "what changed", "diff"),
-    SlashCommand("rules", "what is allowed, asked about and denied; try and save rules", "app.rules"),
+    SlashCommand("rules", "allow / ask / deny rules: view, test, add", "app.rules"),
     SlashCommand("tools", "what the agent can do: built-in, MCP and OpenAPI tools; which are on", "app.tools"),
     SlashCommand("mcp", "MCP servers: their tools, changes to approve, and logs", "app.servers"),
     SlashCommand("sessions", "all sessions: open, search, rename, export, delete", "app.sessions"),
-    SlashCommand("search", "words in all sessions", "app.sessions", argument="WORDS"),
+    SlashCommand("search", "search all sessions", "app.sessions", argument="WORDS"),
     SlashCommand("export", "write the session to a file: .md .html .jsonl .svg .cast", "export", argument="FILE"),
-    SlashCommand(
-        "init", "have the agent write or refresh AGENTS.md, its notes on this folder", "init", argument="WISHES"
-    ),
-    SlashCommand("stop", "end the run; what waits is not run", "stop"),
-    SlashCommand("exit", "end the run, as /stop; /quit leaves", "stop"),
-    SlashCommand(
-        "theme", "other colours, tried while you choose", "app.change_theme", argument="NAME", only_listed=True
-    ),
-    SlashCommand("setup", "find a model to begin with: keys, local servers; one test call", "app.setup"),
-    SlashCommand("settings", "all settings: what holds, where it comes from, change it", "app.settings"),
-    SlashCommand("mistakes", "what is wrong in your settings, keys and themes, with file and line", "app.mistakes"),
+    SlashCommand("init", "create or update AGENTS.md", "init", argument="INSTRUCTIONS"),
+    SlashCommand("stop", "stop the agent and cancel pending actions", "stop"),
+    SlashCommand("exit", "same as /stop; /quit quits", "stop"),
+    SlashCommand("theme", "change theme (live preview)", "app.change_theme", argument="NAME", only_listed=True),
+    SlashCommand("setup", "set up a model", "app.setup"),
+    SlashCommand("settings", "view and edit settings", "app.settings"),
+    SlashCommand("mistakes", "configuration problems", "app.mistakes"),
     SlashCommand("demo", "try it with a scripted model", "app.demo(True)"),
-    SlashCommand("quit", "leave; the session is kept", "app.quit"),
+    SlashCommand("quit", "quit (the session is saved)", "app.quit"),
 )
 _BY_NAME = {command.name: command for command in COMMANDS}
 
@@ -83,6 +79,6 @@ def parse_command(text: str) -> tuple[SlashCommand, str] | None:
     command = _BY_NAME.get(name)
     if command is None or (argument.strip() and not command.argument):
         if command is not None:
-            raise UnknownCommand(f"nothing may follow /{name}")
+            raise UnknownCommand(f"/{name} takes no arguments")
         raise UnknownCommand(f"there is no /{first_line(name, 40)}{near(name, _BY_NAME)}; / lists all")
     return command, argument.strip()

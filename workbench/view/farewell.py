@@ -1,4 +1,4 @@
-"""What is true about a session that was left: where it is kept and how to go on. Said by the screen and plain mode."""
+"""Says where a closed session is saved and how to resume it; used by the screen and plain mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.view.state import SessionState, UserItem
 
 
 def farewell(locations: Locations, state: SessionState) -> str:
-    """Return where the session is saved and how to go on, or that it is not saved; empty if it has no message."""
+    """Return where the session is saved and how to resume it, or that it is not saved; empty if it has no message."""
     if not state.session_id or not any(isinstance(item, UserItem) for item in state.items):
         return ""
     path = session_path(locations, state.session_id)
@@ -27,4 +27,4 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if state.workspace and not Path(state.workspace).is_dir():
         folder = visible(state.workspace, lines=False)
         return f"Saved in {path}\nIts folder {folder} is gone; once it is back: ohw resume {state.session_id}"
-    return f"Saved in {path}\nGo on with: ohw resume {state.session_id}"
+    return f"Saved in {path}\nResume with: ohw resume {state.session_id}"

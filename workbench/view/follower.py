@@ -44,7 +44,7 @@ def settled(digest: Digest) -> SessionState:
 
 
 def begin_after(state: SessionState, earlier: SessionState) -> None:
-    """Let a state that has applied nothing go on from an earlier one."""
+    """Let a state that has applied nothing continue from an earlier one."""
     for name in _KNOWN:
         setattr(state, name, getattr(earlier, name))
 

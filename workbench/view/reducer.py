@@ -66,7 +66,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     state.work = event.state
     state.work_detail = event.detail
     state.address = event.address
-    state.unsaved = event.detail.startswith("not being saved")
+    state.unsaved = event.detail.startswith("not saved")
     return Changed(status=True)
 
 
@@ -216,7 +216,7 @@ def _history_condensed(state: SessionState, event: HistoryCondensed) -> Changed:
 
 
 def _condensing_asked(state: SessionState, event: CondensingAsked) -> Changed:
-    return added(state, NoticeItem(event.seq, "Condensing the history was asked for"))
+    return added(state, NoticeItem(event.seq, "Compaction was requested"))
 
 
 def _condensing_undone(state: SessionState, event: CondensingUndone) -> Changed:

@@ -19,7 +19,7 @@ from workbench.view.wrapping import Line, Piece, pad
 
 BUILT_IN: Final = "built-in"
 _NAME, _KIND = 28, 10
-_KINDS: Final = {"reads": "ok", "changes": "waiting", "may delete": "failed"}
+_KINDS: Final = {"reads": "ok", "changes": "waiting", "can delete files": "failed"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ToolRow:
             return ""
         if self.hints.get("readOnlyHint"):
             return "reads"
-        return "may delete" if self.hints.get("destructiveHint") else "changes"
+        return "can delete files" if self.hints.get("destructiveHint") else "changes"
 
 
 def tool_rows(
@@ -117,12 +117,16 @@ def _standing(listed: Mapping[str, Any], session: Collection[str], on_request: C
 def _hints(hints: Mapping[str, Any]) -> Iterator[str]:
     if hints:
         yield (
-            "reads only" if hints.get("readOnlyHint") else "may delete" if hints.get("destructiveHint") else "changes"
+            "read-only"
+            if hints.get("readOnlyHint")
+            else "can delete files"
+            if hints.get("destructiveHint")
+            else "changes"
         )
     if hints.get("idempotentHint"):
-        yield "the same call twice does no more"
+        yield "idempotent"
     if hints.get("openWorldHint"):
-        yield "reaches outside of this machine"
+        yield "network access"
 
 
 def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:

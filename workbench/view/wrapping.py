@@ -61,7 +61,7 @@ def clip(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Return exactly `width` cells: clipped, or padded with blanks (on the left when `right`)."""
+    """Return exactly `width` cells: clipped, or padded with spaces (on the left when `right`)."""
     text = clip(text, width)
     blanks = " " * max(0, width - cell_len(text))
     return blanks + text if right else text + blanks
@@ -73,7 +73,7 @@ def line_width(line: Line) -> int:
 
 
 def spread(left: Line, right: Line, width: int) -> Line:
-    """Return `left` clipped, then blanks, then `right` at the end; a very narrow line has no `right`."""
+    """Return `left` clipped, then spaces, then `right` at the end; a very narrow line has no `right`."""
     need = line_width(right)
     if need + 8 > width:
         right, need = [], 0
@@ -87,9 +87,9 @@ def spread(left: Line, right: Line, width: int) -> Line:
 
 
 def row_starts(line: str, width: int) -> list[int]:
-    """Return where each row of at most `width` cells begins: after a blank, or inside a word too long for one row.
+    """Return where each row of at most `width` cells starts: after a space, or inside a word too long for one row.
 
-    The blanks at a cut stay at the end of their row, so that joining the rows gives the line back.
+    The spaces at a cut stay at the end of their row, so that joining the rows gives the line back.
     """
     width = max(2, width)
     starts = [0]

@@ -84,7 +84,7 @@ _SHARE = 0.9
 """The share of the total time after which an unfinished body is returned as far as it was read."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
-    "User-Agent": f"ohw/{__version__} (reads pages for a person)",
+    "User-Agent": f"ohw/{__version__} (reads pages for a user)",
     "Accept": "text/html, application/xhtml+xml, text/markdown, text/plain, application/json, */*;q=0.5",
     "Accept-Language": "en, *;q=0.5",
     "Accept-Encoding": "gzip",

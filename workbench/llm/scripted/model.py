@@ -160,7 +160,7 @@ _PIECE = re.compile(r"\s*\S+(?:\s+\S+)?\s*")
 _BEFORE_FIRST = 0.6
 _BETWEEN_PIECES = 0.045
 _NO_SUMMARY = ScriptedTurn(
-    "summary", (), text="This part is not summed up here: my script holds no summary. The log holds it."
+    "summary", (), text="This part is not summarized: my script contains no summary. The log has the events."
 )
 _OVER = ScriptedTurn("over", (), text="My script is over; there is nothing more that I can say.")
 

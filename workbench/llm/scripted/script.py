@@ -6,17 +6,17 @@ whose conditions hold is played. One turn has
     name = "look"              # unique; letters, digits, "_"
     after = "plan"             # the turn before it: a name, a list of names, "start" or "any".
                                # Left out: the turn above it in the file (for the first one: "start").
-                               # "summary" alone: played where the history is to be summed up.
+                               # "summary" alone: played when the history is to be summarized.
     when = { … }               # all of these must hold, each may be left out:
                                #   rejected = true | false   a call of the turn before was not run, or all were
                                #   result = "text"           a result of the turn before contains it
-                               #   note = "text"             what the person wrote when rejecting contains it
+                               #   note = "text"             what the user wrote when rejecting contains it
                                #                             ("" holds when there is any note)
-                               #   user = "text"             the person's last message contains it
-                               #   waiting = true | false    the person wrote since the turn before, or did not
+                               #   user = "text"             the user's last message contains it
+                               #   waiting = true | false    the user wrote since the turn before, or did not
     text = "…"                 # streamed in small pieces; `reasoning = "…"` comes before it
     usage = { input = 1200, output = 90 }     # tokens; estimated when left out
-    [[turn.call]]              # any number of tool calls, or none: then the agent waits for the person
+    [[turn.call]]              # any number of tool calls, or none: then the agent waits for the user
     tool = "execute_bash"
     risk = "LOW"               # left out where the tool takes none
     summary = "Run the tests"

@@ -52,7 +52,7 @@ have many lines
 - Reason before the call, never after it.
 - A value is taken as it stands between its tags: no quotes around it, no escapes. Lists and objects are JSON.
 - Inside a value, write a closing tag of this form as `<\\/parameter` or `<\\/function`.
-- Without a call, your message goes to the person and you stop."""
+- Without a call, your message goes to the user and you stop."""
 
 EXAMPLE_BEGIN: Final = "This is how such a conversation goes. It is only an example.\n\n----- EXAMPLE -----\n"
 EXAMPLE_END: Final = "\n----- END OF EXAMPLE -----\n\nNow the real one begins.\n\n"

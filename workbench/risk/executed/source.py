@@ -60,7 +60,7 @@ _LOADED_PLAIN: Final = re.compile(
     r"[ \t]+[\"']?([\w./:@-]+)",
     re.M,
 )
-"""What stands behind such a word without quotes, as in bats, Tcl, Perl, SQL and option files."""
+"""Matches what follows such a word without quotes, as in bats, Tcl, Perl, SQL and option files."""
 _WILDCARD: Final = re.compile(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
 _FILE_BY_KEY: Final = re.compile(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""

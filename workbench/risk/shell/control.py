@@ -27,7 +27,7 @@ _IF_NOT = "if the change of folder before it fails"
 
 
 def chain(scan: Scan, node: Node) -> None:
-    """Rate a list: `cd X && …` goes on only if `cd` succeeds, and so does the line after `cd X || exit`."""
+    """Rate a list: `cd X && …` continues only if `cd` succeeds, and so does the line after `cd X || exit`."""
     remaining, right = node.children[0], node.children[-1]
     joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
     before = dict(scan.origins.certain)

@@ -1,9 +1,9 @@
 """Grammars of programs: which options and operands are harmless. All else is rated at least MEDIUM.
 
-A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a blank continue the previous row.
+A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a space continue the previous row.
 
-NAMES: programs separated by commas, `a/b` for alternatives, a verb after a blank (`git log/show`).
-OPTIONS, separated by blanks: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
+NAMES: programs separated by commas, `a/b` for alternatives, a verb after a space (`git log/show`).
+OPTIONS, separated by spaces: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
   After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only;
   then `!` it is HIGH, `^` it replaces the first operand, `~` directories are read with everything below them.
 OPERANDS: one kind for each position; `*` repeats the last.

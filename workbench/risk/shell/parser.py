@@ -88,7 +88,7 @@ def joined(text: str) -> str:
 
     Continued lines are joined. An escape at the start of a line is removed, because the parser would add it to the line
     before; so are closed descriptors, whose number it would take for a command. A lone dollar is escaped, because the
-    parser would take it for a variable of the next word. A heredoc's delimiter is followed by a blank.
+    parser would take it for a variable of the next word. A heredoc's delimiter is followed by a space.
     """
     if "\\\n" in text:
         text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
@@ -118,7 +118,7 @@ def parsed(source: bytes) -> Node:
 
 
 def passes_over(root: Node, text: str) -> bool:
-    """Return whether the parser skipped more than blanks; it takes an escaped blank for a separator."""
+    """Return whether the parser skipped more than spaces; it takes an escaped space for a separator."""
     if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
@@ -220,7 +220,7 @@ def live_backticks(scan: Scan, raw: str) -> None:
 
 
 def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
-    """Return the words of nodes; adjacent nodes without a blank between them form one word."""
+    """Return the words of nodes; adjacent nodes without a space between them form one word."""
     words: list[Word] = []
     end = -1
     for node in nodes:

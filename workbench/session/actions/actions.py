@@ -50,9 +50,9 @@ from workbench.text import first_line
 from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
-CHANGED = "what was shown has changed since the decision, so it is asked again"
+CHANGED = "it changed after you approved it, so you are asked again"
 """The reason for asking the user, whatever the mode is."""
-_PART_LOST = f"{CHANGED}; choose anew what to take of it"
+_PART_LOST = f"{CHANGED}; choose again which hunks to accept"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
 
@@ -279,7 +279,7 @@ def _asked_by(
     reasons = (
         (ask, _BY_CHANGED_FILE if ask == changed else "a check that every mode makes"),
         (doubt, "deletions without a copy, in every mode"),
-        (waited, "the question that waited for you before"),
+        (waited, "the question that was pending before"),
         (conflict, "a conflict of two changes, in every mode"),
         (changed, _BY_CHANGED_FILE),
     )

@@ -32,8 +32,8 @@ from workbench.tools.tool import ToolDefinition
 
 _NO_TOOL = "there is no tool {name!r} here. The tools are: {tools}."
 _MASKED = (
-    "it holds {mask}, which stands where a secret is hidden from you; written down it would destroy the secret. "
-    "Leave that place as it is: change only what stands around it, or ask the person."
+    "it contains {mask}, which replaces a secret that is hidden from you; writing it would destroy the secret. "
+    "Leave that part as it is: change only the text around it, or ask the user."
 )
 
 
@@ -122,8 +122,8 @@ _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MOST_SEGMENTS = 60
 """The most parts of a command that one event keeps; the most dangerous ones stay."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
-_STILL_YOURS = "you were asked about it before, and no mode or rule set since decides it for you"
-_DENIED = "{rule} denies it now, and it still waits for you"
+_STILL_YOURS = "you were asked about it before, and no mode or rule set since then decides it"
+_DENIED = "{rule} denies it now, but it still needs your decision"
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 """The ratings from the lowest to the highest, as the user sees them: UNKNOWN is no low risk."""
 

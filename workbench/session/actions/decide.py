@@ -51,7 +51,7 @@ class CommandError(WorkbenchError):
 def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
     """Return the events of a decision; raises CommandError if it does not fit the open question."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
-        raise CommandError("this action does not wait for a decision any more")
+        raise CommandError("this action no longer needs a decision")
     if waiting.asks_user:
         raise CommandError("this is a question of the agent's; it takes an answer, not a decision")
     assessed = waiting.assessed
@@ -121,9 +121,9 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
     Raises CommandError if that question is not open.
     """
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != action_id:
-        raise CommandError("this question does not wait for an answer any more")
+        raise CommandError("this question no longer needs an answer")
     if not waiting.asks_user:
-        raise CommandError("this action waits for a decision, not for an answer")
+        raise CommandError("this action needs a decision, not an answer")
     message = well_formed(text).strip()
     if not message:
         raise CommandError("there is no text to answer with")

@@ -82,7 +82,7 @@ def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None
         return contents_with(diffs, decided.hunks or ())
     written = {file.path: file.text for file in decided.written}
     if len(written) != len(decided.written) or set(written) != {diff.path for diff in diffs}:
-        raise InvalidPart("what shall be written does not name exactly the files that were shown")
+        raise InvalidPart("the content to write does not name exactly the files that were shown")
     return [written[diff.path] for diff in diffs]
 
 
@@ -101,12 +101,12 @@ def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
 
 _QUOTED = 2_000
 """The most characters of one hunk that are quoted."""
-_HEAD = "The person took only a part of this change, or changed it. The files hold exactly what is said here."
+_HEAD = "The user accepted only a part of this change, or edited it. The files contain exactly what is shown here."
 
 
 def partial_result(parts: Sequence[FilePart], note: str) -> str:
     """Return the result of the action for the model."""
-    note_line = f"\nThe person's note: {note.strip()}" if note.strip() else ""
+    note_line = f"\nThe user's note: {note.strip()}" if note.strip() else ""
     return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + note_line
 
 
@@ -131,7 +131,7 @@ def _outcome(part: FilePart) -> str:
     done = "made" if part.before is None else "written"
     if part.text == proposal.after:
         return f"{done} as you proposed it."
-    return f"{done}, {len(part.taken)} of {len(proposal.hunks)} hunks taken."
+    return f"{done}, {len(part.taken)} of {len(proposal.hunks)} hunks accepted."
 
 
 def _hunks(part: FilePart) -> Iterator[str]:
@@ -143,16 +143,16 @@ def _hunks(part: FilePart) -> Iterator[str]:
     for index, hunk in enumerate(diff.hunks):
         name = f"Hunk {index + 1} ({_place(hunk)})"
         if index not in part.taken:
-            yield f"{name}: not taken.\n{_quoted(diff, [hunk])}"
+            yield f"{name}: not accepted.\n{_quoted(diff, [hunk])}"
             continue
         start = hunk.old + grown
         stop = start + hunk.new_end - hunk.new
         grown = stop - hunk.old_end
         own = [edit for edit in remaining if edit.old <= stop and edit.old_end >= start]
         remaining = [edit for edit in remaining if edit not in own]
-        yield f"{name}: taken, changed by the person.\n{_quoted(mine, own)}" if own else f"{name}: taken."
+        yield f"{name}: accepted, edited by the user.\n{_quoted(mine, own)}" if own else f"{name}: taken."
     if remaining:
-        yield f"Elsewhere the person changed:\n{_quoted(mine, remaining)}"
+        yield f"Elsewhere the user changed:\n{_quoted(mine, remaining)}"
 
 
 def _place(hunk: Hunk) -> str:

@@ -77,7 +77,7 @@ _CHANGED = (
     "{tool} was not run: {changed}. Somebody, or a program that runs, changed that after the action was checked. "
     "Look at it, and call the tool again if it is still what you want."
 )
-_NOT_BEGUN = "This action was not run: the person interrupted."
+_NOT_BEGUN = "This action was not run: the user interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]

@@ -36,7 +36,7 @@ from workbench.tools.ask_human import NAME as ASK_USER
 
 _NOBODY = "nobody is here to answer: refused"
 _NO_ANSWER = "No answer came in time."
-_REJECTED = "The person rejected this."
+_REJECTED = "The user rejected this."
 
 
 class ServerQuestions:
@@ -88,7 +88,7 @@ class ServerQuestion:
     def answer(self, action_id: str, text: str) -> None:
         """Take the user's answer; raises CommandError."""
         if not self._takes_text:
-            raise CommandError("this waits for a decision, not for an answer")
+            raise CommandError("this needs a decision, not an answer")
         if not text.strip():
             raise CommandError("there is no text to answer with")
         self.text, self.verdict = well_formed(text).strip(), "approved"
@@ -104,7 +104,7 @@ class ServerQuestion:
         self._done.set()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the question is settled or withdrawn, or `seconds` are over."""
+        """Wait until the question is answered or withdrawn, or `seconds` are over."""
         self._done.wait(seconds)
 
     def withdraw(self) -> None:

@@ -44,12 +44,12 @@ def _said(name: str, path: str, on_top: Collection[str]) -> str:
     label = visible(name, lines=False)
     if path in on_top:
         return f"{label} is shown as an action before this one will leave it; if not so, you are asked again"
-    return f"an action before this one writes {label} too; once that has run, this is shown and asked anew"
+    return f"an action before this one writes {label} too; once that has run, you are shown this and asked again"
 
 
 _QUOTED = 2_000
 _BY: Mapping[str, str] = {
-    "person": "by the person",
+    "person": "by the user",
     "other": "by another program",
     "agent": "by an earlier action of the agent's",
 }
@@ -95,7 +95,7 @@ def _since(file: StaleFile, name: str, when: str) -> str:
 
 def _outcome(file: StaleFile) -> str:
     if file.conflicts is None:
-        return "it could not be merged (no git), and the proposal takes that change back"
+        return "it could not be merged (no git), and the proposal reverts that change"
     if not file.conflicts:
         return "the proposal is merged with that change"
     count = "1 place" if file.conflicts == 1 else f"{file.conflicts} places"
@@ -115,7 +115,7 @@ def refused_stale_note(files: Sequence[StaleFile]) -> str:
 def _done(file: StaleFile) -> str:
     if file.conflicts == 0:
         return "Your edit was merged with that change:"
-    return "It touched the same lines as your edit; the person looked at both and decided. What had been changed:"
+    return "It touched the same lines as your edit; the user looked at both and decided. What had been changed:"
 
 
 def _lines(file: StaleFile) -> str:

@@ -209,7 +209,7 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """Return how many actions of the last response wait for the user; those of earlier responses are all settled."""
+    """Return how many actions of the last response wait for the user; those of earlier responses are all decided."""
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)

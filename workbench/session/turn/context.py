@@ -200,8 +200,8 @@ GRACE = 0.5
 """Seconds that an interrupted call of a model may take to end."""
 _LONGEST_RECORDS = (200_000, 60_000, 15_000)
 """Characters of the record to summarise; if one length does not fit, the next shorter one is tried."""
-NOTHING_TO_CONDENSE = "there is nothing to condense yet: the history is short"
-NOTHING_TO_UNDO = "there is no condensing to undo"
+NOTHING_TO_CONDENSE = "there is nothing to compact yet: the history is short"
+NOTHING_TO_UNDO = "there is no compaction to undo"
 _NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
 _STILL_FULL = (
     "the request is larger than the model's window, also after the history was condensed; send a message to condense "
@@ -247,7 +247,7 @@ class Condenser:
             size = self._context.window.size(self._limits)
         if part is None:
             return False
-        self._show(f"condensing the history: {len(part.messages)} messages are summed up")
+        self._show(f"compacting the history: summarizing {len(part.messages)} messages")
         limit = size * CHARACTERS_PER_TOKEN // 2 if size else _LONGEST_RECORDS[0]
         job = Job(self._thread, lambda: self._summarised(model, part.messages, limit, cancel))
         response = run(job, cancel, GRACE)

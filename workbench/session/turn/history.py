@@ -41,7 +41,7 @@ from workbench.text import cut_middle, visible, well_formed
 KEPT_FIRST = 4
 _FEWEST = 2
 _INTRODUCTION = (
-    "[The workbench has condensed the history: this summary stands for the part of the conversation that was here.]"
+    "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
 )
 
 
@@ -161,9 +161,9 @@ def decision_said(event: ActionDecided) -> str:
     note = []
     if event.edited is not None:
         arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
-        note.append(f"[The person changed the arguments before it ran: {arguments}]")
+        note.append(f"[The user changed the arguments before it ran: {arguments}]")
     if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
-        note.append(f"[The person's note: {well_formed(event.note.strip())}]")
+        note.append(f"[The user's note: {well_formed(event.note.strip())}]")
     return "\n".join(note)
 
 
@@ -171,18 +171,18 @@ def taken_back_message(event: FilesChanged) -> Message:
     """Return a message that the user reverted files; the agent reads their content when it needs it."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    note = f"[The person took back changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
     return {"role": "user", "content": note}
 
 
 ABANDONED = (
     "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
-    "Look at what it has done before you go on."
+    "Check what it did before you continue."
 )
-_LOST = "There is no result of this call on record. Look at the state of things before you go on."
+_LOST = "There is no result of this call on record. Check the current state before you continue."
 _NO_BEGINNING = "[The beginning of this conversation is not on record.]"
-_PERSON_RAN = "[The person ran a command of their own in your shell. Nothing is asked of you here.]"
-_GO_ON = "[Nothing was said since. Go on.]"
+_PERSON_RAN = "[The user ran a command of their own in your shell. You need not respond to it.]"
+_GO_ON = "[Nothing was said since. Continue.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
 _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")

@@ -34,7 +34,7 @@ from workbench.text import counted
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
-FOR_GOOD = "what it deletes could not be brought back"
+FOR_GOOD = "what it deletes could not be restored"
 """The reason for asking the user, whatever the mode and the rules say."""
 _LOOK_LIMIT = 2.0
 
@@ -235,7 +235,7 @@ class CopyRecorder:
         elif safety_copy is not None and safety_copy.copied:
             are = "they are" if safety_copy.copied > 1 else "it is"
             line = f"a copy of {counted(safety_copy.copied, 'file')} is kept before {are} changed or deleted"
-            notice = f"{line}: `ohw restore {safety_copy.id}` brings it back"
+            notice = f"{line}: `ohw restore {safety_copy.id}` restores it"
             self._report([VersionTaken(action_id=action_id, copy_id=safety_copy.id, notice=notice)])
 
     def _keep(self, assessment: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
@@ -277,7 +277,7 @@ class CopyRecorder:
         try:
             line = self.survey.copies.restore(copy_id).told
         except WorkbenchError as error:
-            line = f"nothing was brought back: {error}"
+            line = f"nothing was restored: {error}"
         self._report([VersionTaken(notice=f"{line} (copy {copy_id})")])
 
 

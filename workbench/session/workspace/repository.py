@@ -215,7 +215,7 @@ class SnapshotRepository:
             if self._tree or not self._index.exists():
                 raise
         self._known.clear()
-        discard_file(self._index)  # an old index, damaged or with files that were pruned: record all files anew
+        discard_file(self._index)  # an old index, damaged or with files that were pruned: record all files again
         return self._taken(None, timeout)
 
     def _taken(self, paths: Sequence[str] | None, timeout: float) -> str:

@@ -48,7 +48,7 @@ class RestoredCount:
             f"{self.directories:,} director{'y' if self.directories == 1 else 'ies'}" if self.directories else ""
         )
         what = " and ".join(filter(None, (files, directories)))
-        return f"{what} brought back" if what else "every file is there as it was"
+        return f"{what} restored" if what else "every file is there as it was"
 
 
 def restore(repository: SnapshotRepository, version: str) -> list[Change]:

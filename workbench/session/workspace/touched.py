@@ -24,9 +24,9 @@ _MOST_PLACES = 4
 """The most places that one line names."""
 _NOT_HELD = "not in git"
 _KEPT = f"{_NOT_HELD}; a copy is kept"
-_LOST = f"{_NOT_HELD}; can NOT be brought back: too much to keep a copy of"
-_HISTORY = "with git history, which can NOT be brought back"
-_HELD = "`ohw restore` brings them back"
+_LOST = f"{_NOT_HELD}; can NOT be restored: too large to back up"
+_HISTORY = "with git history, which can NOT be restored"
+_HELD = "`ohw restore` restores them"
 _OUTSIDE = "outside the workspace: no copy is kept"
 
 

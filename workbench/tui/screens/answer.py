@@ -42,7 +42,7 @@ class OptionLine(Static):
 
 
 class AnswerScreen(QuestionScreen[TextAnswer | Later]):
-    """Asks one question; dismisses with the answer, or with `Later` if it is put off or withdrawn.
+    """Asks one question; dismisses with the answer, or with `Later` if it is postponed or withdrawn.
 
     `pass_on` is called with text typed too early; if it is None, as the user has opened the card, the text is dropped.
     """
@@ -70,7 +70,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._question = read_question(action.arguments)
         self._title = f"T{who_asks(action.agent)[1:]} asks"
         self._pass_on = pass_on
-        placeholder = "or something else" if self._question.options else "your answer"
+        placeholder = "or type your own answer" if self._question.options else "your answer"
         self._draft = draft
         self._line = AnswerLine(self._takes, placeholder)
         self._keys = Static(id="keys")

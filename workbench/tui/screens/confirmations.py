@@ -33,7 +33,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "scope(0)", "This session", id="always.session"),
-        Binding("2", "scope(1)", "This folder", id="always.folder"),
+        Binding("2", "scope(1)", "This project", id="always.folder"),
         Binding("3", "scope(2)", "Everywhere", id="always.person"),
         Binding("down", "step(1)", "Wider", show=False, id="always.wider"),
         Binding("up", "step(-1)", "Narrower", show=False, id="always.narrower"),

@@ -61,7 +61,7 @@ class DiffViewerScreen(ModalScreen[None]):
     ) -> None:
         """Show the scope of the `review` named `scope`, or its first; without a review, show `files`.
 
-        `chosen` is the path of the file to begin with; `action_id` adds the scope of that action.
+        `chosen` is the path of the file to start with; `action_id` adds the scope of that action.
         """
         super().__init__()
         self._review = review

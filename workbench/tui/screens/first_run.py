@@ -26,19 +26,17 @@ from workbench.view.wrapping import pad
 
 DEMO: Final = Way("scripted/demo")
 """The result with which the screen is dismissed for the demo."""
-_INTRO: Final = (
-    "No model is set up yet. Choose one: enter makes one test call, and what works is kept in your settings."
-)
+_INTRO: Final = "No model configured. Pick one to test it; if it works it is saved to your settings."
 _NOTHING: Final = (
-    "Nothing was found: no key of a provider in the environment, no server on the usual ports of Ollama, LM Studio and "
+    "Nothing found: no API key in the environment, no server on the default ports of Ollama, LM Studio and "
     "vLLM. Start one and look again, set a variable such as ANTHROPIC_API_KEY before you start ohw, or name a model."
 )
 _OTHERS: Final = (
-    ("name", "Another model", "by its name, and its address"),
+    ("name", "Another model", "by name and URL"),
     ("again", "Look again", "for keys and servers"),
-    ("demo", "The demo", "a scripted agent mends a small project"),
+    ("demo", "The demo", "a scripted agent fixes a small project"),
 )
-_LINE: Final = "PROVIDER/NAME, and behind a blank http://… of a server of your own"
+_LINE: Final = "provider/model, then optionally a space and the server's URL"
 
 
 class FirstRunScreen(ModalScreen[Way | None]):
@@ -107,7 +105,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._typed(event.text)
 
     async def _find(self) -> None:
-        self._say("● looking for servers on this machine and for keys in the environment …")
+        self._say("● Looking for API keys and local servers …")
         found = await in_daemon(lambda: list(self._look()))
         if self.is_attached:
             self._ways = found
@@ -187,14 +185,14 @@ class FirstRunScreen(ModalScreen[Way | None]):
         line.value, line.display = begin, True
         line.cursor_position = len(begin)
         self.set_focus(line)
-        self._say("enter makes one test call · esc goes back to the list")
+        self._say("Enter test · Esc back")
 
     def _take(self, way: Way) -> None:
         """Dismiss with the model if it was tested; otherwise test it."""
         if way in self._trials.outcomes:
             self.dismiss(way)
             return
-        self._say(f"● {way.model} is asked for one word …")
+        self._say(f"● {way.model}: testing one call …")
         self.run_worker(self._ask(way), exclusive=True)
 
     async def _ask(self, way: Way) -> None:
@@ -204,8 +202,8 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _tell(self, way: Way) -> None:
         outcome = self._trials.outcomes[way]
-        begin = "enter begins with it, and keeps it in your settings"
-        more = begin if outcome.works else f"{begin} all the same"
+        begin = "Enter starts with it and saves it to your settings"
+        more = begin if outcome.works else f"{begin} anyway"
         self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)
 
     def _say(self, line: str, more: str = "") -> None:

@@ -21,8 +21,8 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
-_NONE = "The settings name no model yet: a table [models.NAME] in settings.toml gives one a name.\n"
-_MORE = "/model PROVIDER/NAME takes any other."
+_NONE = "No saved models. Add a table [models.NAME] to settings.toml.\n"
+_MORE = "/model provider/model accepts any other."
 
 
 class ModelChoice(ModalScreen[str | None]):
@@ -49,7 +49,7 @@ class ModelChoice(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Yield the list of models and the note."""
         with Vertical(id="models-box") as box:
-            box.border_title = "Model from here on"
+            box.border_title = "Switch model"
             test, close = key_of(self.app, "models.test", "t"), key_of(self.app, "models.close", "escape")
             box.border_subtitle = f"↑↓ enter · {test} one test call · {close} keeps the model"
             yield OptionList(*(Option(row) for row in self._rows), id="models-list")
@@ -73,7 +73,7 @@ class ModelChoice(ModalScreen[str | None]):
         if at is not None:
             self._stop()
             self._trial = ModelTrial(self._names[at])
-            self._say(f"{self._names[at]} is asked for one word …")
+            self._say(f"{self._names[at]}: testing one call …")
             self.run_worker(self._tell(self._trial), exclusive=True)
 
     async def _tell(self, trial: ModelTrial) -> None:

@@ -111,7 +111,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
         """Return the result with which the screen is dismissed if it was not answered."""
 
     def on_mount(self) -> None:
-        """Have the quiet time start again when the window gets the focus, as the click that does so is no answer."""
+        """Restart the quiet time when the window gets the focus, because the click that focuses it is not an answer."""
         self.watch(self.app, "app_focus", self.quiet.begin, init=False)
 
     def on_screen_resume(self) -> None:

@@ -43,7 +43,7 @@ class QuestionOpener:
         return self._screen.query_one(Prompt)
 
     def refresh(self, changed: Changed | None = None) -> None:
-        """Open the next question, withdraw a settled one or ring, after the session or the prompt has changed."""
+        """Open the next question, withdraw a decided one or ring, after the session or the prompt has changed."""
         self._forget_refused(changed)
         waiting = self._waiting()
         self._withdraw_settled(waiting)
@@ -67,7 +67,7 @@ class QuestionOpener:
         return True
 
     def open_next(self) -> None:
-        """Open the next waiting question, even one that was put off."""
+        """Open the next waiting question, even one that was postponed."""
         self._desk.call()
         self.refresh()
 

@@ -33,11 +33,11 @@ from workbench.view.formatting.actions import action_line
 from workbench.view.state import ActionItem, SessionState
 
 _COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
-_PLACES: Final = {"session": "this session", "folder": "the folder's file", "person": "your rules"}
+_PLACES: Final = {"session": "this session", "folder": "project rules", "person": "your rules"}
 _SCOPES: Final = (
     ("session", "for this session"),
-    ("folder", "for this folder, in your rules"),
-    ("person", "everywhere, in your rules"),
+    ("folder", "for this project, in your rules"),
+    ("person", "for all projects, in your rules"),
 )
 _NONE: Final = "There are no rules yet."
 
@@ -206,7 +206,7 @@ class RulesScreen(ModalScreen[None]):
             return
         rule = self._rules[at]
         if rule.source == "folder":
-            self._say(f"{rule.text} is a rule of the folder; take it out of its .ohw/rules.toml")
+            self._say(f"{rule.text} is a rule of the project; remove it from its .ohw/rules.toml")
         elif not self.confirmation.is_answered(rule):
             self.confirmation.ask(rule)
             self._say(f"d again deletes: {rule.text}")

@@ -158,7 +158,7 @@ class ServersScreen(ModalScreen[None]):
         """Pin the tools of the server under the cursor as shown, or say what the user has to read first."""
         server, shown = self._server, self._shown
         if server is None or shown is None or not _to_approve(shown):
-            self.notify("Nothing of this server waits for approval.", markup=False)
+            self.notify("This server has no pending approvals.", markup=False)
             return
         self._check_scroll()
         if not self._end_reached:
@@ -168,13 +168,13 @@ class ServersScreen(ModalScreen[None]):
             return
         if self._is_fresh:
             self._is_fresh = False
-            self.notify("What waits has just changed; look at it, and press again to approve it.", markup=False)
+            self.notify("The changes just changed again; review them, then press again to approve.", markup=False)
             return
         try:
             left = await in_daemon(lambda: self._catalog.approve(server, shown))
             if left.waits:
                 count = len(left.waiting) + len(left.changed_files)
-                self.notify(f"{count} changed again meanwhile and are off still.", markup=False)
+                self.notify(f"{count} changed again meanwhile and are still disabled.", markup=False)
         except WorkbenchError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
         await self._load()
@@ -204,16 +204,16 @@ def _row(server: ServerConfig, entry: CatalogEntry) -> Content:
 
 def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
     if not server.is_on:
-        return "○ switched off", "$dim"
+        return "○ disabled", "$dim"
     if entry.files_now:
         return "! not started: its program changed, approve it", "$warning"
     if entry.waiting:
         count = len(entry.waiting)
-        return f"! {counted(count, 'tool')} changed, off until you approve", "$warning"
+        return f"! {counted(count, 'tool')} changed, disabled until approved", "$warning"
     if entry.failure:
         return "✗ cannot be used", "$error"
     count = len(entry.usable)
-    return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ never started", "$dim")
+    return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ not started", "$dim")
 
 
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
@@ -254,4 +254,4 @@ def _tail(catalog: Catalog, server: ServerConfig) -> str:
             file.seek(max(0, catalog.log(server).stat().st_size - _LOG_BYTES))
             return file.read().decode(errors="replace")
     except OSError:
-        return "It was never started from here."
+        return "Not started yet."

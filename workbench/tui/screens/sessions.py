@@ -244,7 +244,7 @@ class SessionsScreen(ModalScreen[str | None]):
     ]
 
     def __init__(self, shelf: SessionShelf, set_title: Callable[[str], None], search: str = "") -> None:
-        """If `search` is not empty, the screen begins with a search for it."""
+        """If `search` is not empty, the screen starts with a search for it."""
         super().__init__(id="sessions")
         self._shelf = shelf
         self._initial_search = search

@@ -18,7 +18,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
 
-_NOTE = "enter keeps it until you leave, {} for good, in your settings."
+_NOTE = "Enter: use for this run · {}: save as default"
 
 
 class ThemeChoice(ModalScreen[str | None]):
@@ -29,8 +29,8 @@ class ThemeChoice(ModalScreen[str | None]):
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "keep", "Keep the colours", id="themes.close"),
-        Binding("s", "save", "Keep these for good", id="themes.save"),
+        Binding("escape,q", "keep", "Keep the theme", id="themes.close"),
+        Binding("s", "save", "Save as default", id="themes.save"),
     ]
 
     def __init__(self, names: Sequence[str], current: str) -> None:

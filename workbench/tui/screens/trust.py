@@ -24,9 +24,9 @@ from workbench.view.approval.trust import TrustQuestion, contents, kind_of, star
 _MOST: Final = 8
 _QUIET: Final = "yes in a moment…"
 _CHOICES: Final = (
-    "No: leave them out in this session",
-    "Read them first",
-    "Yes: trust them as they are now",
+    "No: ignore them in this session",
+    "Review them first",
+    "Yes: trust exactly this version",
 )
 
 
@@ -52,7 +52,7 @@ class TrustScreen(QuestionScreen[bool]):
     def compose(self) -> ComposeResult:
         """Yield the summary of the directory's files and the three answers."""
         with Vertical(id="trust-box") as box:
-            box.border_title = "Trust this folder?"
+            box.border_title = "Trust this directory?"
             box.border_subtitle = _QUIET
             yield Static(self._summary(), id="trust-said")
             yield OptionList(*(Option(Content(choice)) for choice in _CHOICES), id="trust-choices")
@@ -130,11 +130,13 @@ class TrustScreen(QuestionScreen[bool]):
             rows.append(Content.styled(f"  and {len(names) - _MOST} more", "$dim"))
         return Content("\n").join(
             [
-                Content.assemble((visible(str(folder), lines=False), "bold $primary"), " brings files of its own:"),
+                Content.assemble(
+                    (visible(str(folder), lines=False), "bold $primary"), " contains its own tools and rules:"
+                ),
                 Content(""),
                 *rows,
                 Content(""),
-                Content("None of it has run, and none of it counts unless you say yes."),
-                Content.styled("Yes holds for exactly this content: a change asks again.", "$dim"),
+                Content("Nothing has run. Nothing takes effect unless you say yes."),
+                Content.styled("Trust covers exactly this version; changes ask again.", "$dim"),
             ]
         )

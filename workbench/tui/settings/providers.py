@@ -1,4 +1,4 @@
-"""Finds models to begin with (profiles, local servers, providers whose key is set) and saves the chosen one."""
+"""Finds models to start with (profiles, local servers, providers whose key is set) and saves the chosen one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNNAMED: Final = "NAME"
 
 @dataclass(frozen=True)
 class Way:
-    """One model to begin with, and where it was found."""
+    """One model to start with, and where it was found."""
 
     model: str
     """As `provider/model`; ends in a literal `/NAME` if only the provider is known."""
@@ -37,11 +37,11 @@ class Way:
 
 
 def ways(settings: Settings) -> Iterator[Way]:
-    """What there is, found by looking at the environment and at the usual ports; takes up to a second."""
+    """Return the models found in the environment and on the default ports; takes up to a second."""
     from workbench.llm.discovery import sources_of_keys, sources_of_servers
 
     for name in settings.models:
-        yield Way(settings.profile(name).model, f"Your profile {name}", profile=name)
+        yield Way(settings.profile(name).model, f"Saved model {name}", profile=name)
     for found in sources_of_servers():
         yield from (Way(model, found.what, found.api_base) for model in found.models[:_MOST])
     yield from (Way(found.models[0], found.what) for found in sources_of_keys())
@@ -59,7 +59,7 @@ def wrong_way(way: Way) -> str:
     if not provider or not name or not way.is_named:
         return "write it as PROVIDER/NAME, such as openai/gpt-5"
     if way.api_base and not re.match(r"https?://[^/\s]", way.api_base):
-        return "write the address behind a blank, such as http://localhost:8000/v1"
+        return "write the URL after a space, such as http://localhost:8000/v1"
     return ""
 
 

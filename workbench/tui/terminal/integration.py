@@ -73,7 +73,7 @@ def _choose(setting: Auto, default: bool) -> bool:
 
 _PUSH_TITLE: Final = "\x1b[22;2t"
 _POP_TITLE: Final = "\x1b[23;2t"
-_PROGRESS: Final = {"working": "3;0", "waiting for you": "4;0"}
+_PROGRESS: Final = {"working": "3;0", "needs approval": "4;0"}
 _LONGEST: Final = 40
 
 
@@ -115,7 +115,7 @@ class TerminalWindow:
 
     def notify(self, state: SessionState) -> None:
         """Send a desktop notice that a question waits."""
-        words = f"ohw {_directory(state)}: a question waits for you"
+        words = f"ohw {_directory(state)}: a question needs your answer"
         if self._can.notice == "9":
             self._write(f"\x1b]9;{words}\x07")
         elif self._can.notice:
@@ -130,7 +130,7 @@ class TerminalWindow:
 
 def _activity_word(state: SessionState) -> str:
     if state.waiting:
-        return "waiting for you"
+        return "needs approval"
     return "working" if state.is_running and state.work != "lost" else ""
 
 

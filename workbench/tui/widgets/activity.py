@@ -92,15 +92,15 @@ def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
 
 def _waiting(state: SessionState, key: str) -> str:
     if state.actions[state.waiting[0]].asks:
-        return f"? the agent asks you something · {key}"
+        return f"? The agent has a question · {key}"
     count = len(state.waiting)
-    return f"? {counted(count, 'action')} waiting for you · {key}"
+    return f"? {counted(count, 'action')} {'needs' if count == 1 else 'need'} approval · {key}"
 
 
 def _sub_agents(state: SessionState) -> str:
     """Return which sub-agents work; empty if none does."""
     names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "subagent"]
-    return f"{counted(len(names), 'sub-agent')} at work: {first_line(', '.join(names), 80)}" if names else ""
+    return f"{counted(len(names), 'sub-agent')} running: {first_line(', '.join(names), 80)}" if names else ""
 
 
 def _action(item: ActionItem) -> str:

@@ -18,8 +18,8 @@ from workbench.view.formatting.rows import in_groups
 from workbench.view.state import Changed, FileState, SessionState
 from workbench.view.wrapping import Line, Piece, clip, spread
 
-_EMPTY = "No file changed yet"
-_EMPTY_TURN = "No file changed in this turn · . shows the session"
+_EMPTY = "No changes yet"
+_EMPTY_TURN = "No changes this turn · . for the whole session"
 
 
 class ChangesPanel(LineList):

@@ -28,7 +28,7 @@ from workbench.view.diff.rows import LineId
 _KEYS: Final[list[BindingType]] = [
     Binding("j,n", "step(1)", "next hunk", id="diff.next"),
     Binding("k,p", "step(-1)", "previous hunk", id="diff.previous"),
-    Binding("enter", "fold", "more or less around", id="diff.fold"),
+    Binding("enter", "fold", "expand context", id="diff.fold"),
     Binding("s", "split", "side by side", id="diff.split"),
     Binding("w", "wrap", "wrap lines", id="diff.wrap"),
 ]

@@ -57,7 +57,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
             ("↑↓", "choose"),
             (keys["take"], "take"),
             (keys["close-list"], "close"),
-            (keys["send"], "take and go on"),
+            (keys["send"], "complete and continue"),
         ]
     names = _in_prompt(state) if in_prompt else _in_panel(screen)
     hints = [(keys[name], words) for name, words in [*names, ("help", "help")] if name in keys]

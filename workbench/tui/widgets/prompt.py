@@ -26,14 +26,14 @@ from workbench.view.prompt.history import PromptHistory
 _KEYS: Final[list[BindingType]] = [
     Binding("enter", "submit", "Send", id="send"),
     Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
-    Binding("tab", "take", "Take what is chosen", id="take", show=False),
+    Binding("tab", "take", "Accept the suggestion", id="take", show=False),
     Binding("escape", "close_list", "Close the list", id="close-list", show=False),
-    Binding("ctrl+r", "search_history", "Search what was sent before", id="search-history"),
+    Binding("ctrl+r", "search_history", "Search the prompt history", id="search-history"),
     Binding("ctrl+underscore", "undo", "Undo", show=False, id="undo"),
     Binding("ctrl+g", "edit_outside", "Write in $EDITOR", id="edit-outside"),
     Binding("pageup", "page(-1)", "Page up", show=False, id="page-up"),
     Binding("pagedown", "page(1)", "Page down", show=False, id="page-down"),
-    Binding("ctrl+v", "paste", "Paste an image, or what was copied here", id="paste", show=False),
+    Binding("ctrl+v", "paste", "Paste an image or text copied here", id="paste", show=False),
 ]
 
 

@@ -44,7 +44,7 @@ class BatchList(Static):
 
 
 class HunkLine(Static):
-    """Says which hunks are taken; hidden for a single one that is as it was proposed."""
+    """Says which hunks are accepted; hidden for a single one that is as it was proposed."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__(id="hunks")
@@ -52,7 +52,7 @@ class HunkLine(Static):
         self.display = False
 
     def lay_out(self, current: int) -> int:
-        """Show which hunks are taken now; return how many rows that takes."""
+        """Show which hunks are accepted now; return how many rows that takes."""
         self.display = self._proposal.count > 1 or bool(self._proposal.count and self._proposal.is_changed)
         if self.display:
             say(self, as_content([hunk_line(self._proposal, current)]))
@@ -75,7 +75,7 @@ _LOOKS: Final = {
 
 
 class QuestionText(ScrollView, can_focus=False):
-    """Shows all of its lines at any width; with `by_word` it wraps prose at blanks, otherwise text breaks anywhere."""
+    """Shows all of its lines at any width; with `by_word` it wraps prose at spaces, otherwise text breaks anywhere."""
 
     DEFAULT_CSS = css_beside(__file__)
 

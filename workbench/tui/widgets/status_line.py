@@ -146,7 +146,7 @@ def _session_parts(state: SessionState) -> list[Content]:
     if state.scripted:
         parts[1:2] = [Content.styled("scripted model", "bold $secondary")]
     if state.unsaved:
-        parts.append(Content.styled("✗ not being saved", "bold $sign-failed"))
+        parts.append(Content.styled("✗ not saved", "bold $sign-failed"))
     return [part for part in parts if part.plain]
 
 

@@ -57,8 +57,8 @@ class UserText(Copying, Static):
     def show_item(self) -> None:
         """Show the message as it is now; it may have left the queue."""
         item = self.item
-        queued = (" · queued, read at the next step", "$sign-waiting") if item.queued else ""
-        withdrawn = (" · taken back before it was read", "$dim") if item.withdrawn else ""
+        queued = (" · queued · sent at the next step", "$sign-waiting") if item.queued else ""
+        withdrawn = (" · removed before it was sent", "$dim") if item.withdrawn else ""
         cut = "\n…" if len(self.item.text) > MOST_OF_A_MESSAGE else ""
         text = visible(item.text[:MOST_OF_A_MESSAGE].rstrip()) + cut
         signed = [*(f"▣ {each}" for each in item.images), *(f"⇣ {each}" for each in item.resources)]

@@ -40,4 +40,4 @@ def _hunks(hunk: int, count: int) -> str:
 
 def comments_waiting(count: int, key: str) -> str:
     """Return that comments are not sent yet and which key sends them; empty if there are none."""
-    return f"{counted(count, 'comment')} not sent · {key} sends" if count else ""
+    return f"{counted(count, 'comment')} unsent · {key} to send" if count else ""

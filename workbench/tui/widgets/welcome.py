@@ -49,32 +49,32 @@ class Welcome(Widget):
         send = key_of(self.app, "send", "enter")
         directory = visible(self._state.workspace, lines=False)
         return [
-            Content.styled("What shall we work on?", "bold $primary"),
+            Content.styled("What should we work on?", "bold $primary"),
             Content(""),
-            Content.assemble("The agent works in ", (directory or "this folder", "bold"), "."),
+            Content.assemble("The agent works in ", (directory or "this directory", "bold"), "."),
             Content.assemble(
-                "You see everything it does. Mode: ",
+                "Approval mode: ",
                 (mode, "bold $accent"),
-                f" ({key_of(self.app, 'mode', 'shift+tab')} changes it).",
+                f" ({key_of(self.app, 'mode', 'shift+tab')} to change)",
             ),
             Content(""),
-            Content.styled(f"Write below and press {send}. {key_of(self.app, 'help', 'f1')} shows the keys.", "$dim"),
+            Content.styled(f"Type a task below and press {send}. {key_of(self.app, 'help', 'f1')} for help.", "$dim"),
         ]
 
 
 def _on_the_way(text: str) -> Content:
     words = visible(text[:_MOST_SENT].rstrip())
-    return Content.assemble(("You", "bold $primary"), (" · on its way", "$sign-waiting"), "\n", words)
+    return Content.assemble(("You", "bold $primary"), (" · sending", "$sign-waiting"), "\n", words)
 
 
 def _advice(demo: str) -> list[Content]:
     ways = (
-        (("/setup",), "finds keys and local servers, tests one call and keeps it"),
-        (("/model PROVIDER/NAME",), "names one, such as anthropic/claude-sonnet-4-5"),
-        (("ohw --model PROVIDER/NAME",), "names one when you start"),
-        ((demo, "/demo"), "needs none: a scripted agent mends a small project"),
+        (("/setup",), "find API keys and local servers, test and save one"),
+        (("/model PROVIDER/NAME",), "choose a model, e.g. anthropic/claude-sonnet-4-5"),
+        (("ohw --model PROVIDER/NAME",), "choose a model at the start"),
+        ((demo, "/demo"), "no model needed: watch a scripted agent fix a bug"),
     )
-    lines = [Content.styled("No model is set up yet.", "bold $warning")]
+    lines = [Content.styled("No model configured.", "bold $warning")]
     for names, words in ways:
         lines += [Content(""), Content(" or ").join(Content.styled(name, "bold $primary") for name in names)]
         lines.append(Content.styled(f"  {words}", "$dim"))

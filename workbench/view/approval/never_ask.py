@@ -17,7 +17,7 @@ class NeverAskQuestion:
         self._confirmed = False
 
     def answer(self, confirmed: bool) -> None:
-        """Answer the question; the session begins with the answer."""
+        """Answer the question; the session starts with the answer."""
         self._confirmed = confirmed
         self._answered.set()
 
@@ -33,7 +33,7 @@ def wants_never(settings: Settings, *, is_new: bool) -> bool:
 
 
 def without_never(settings: Settings) -> Settings:
-    """Return the settings with the usual mode if that mode was not confirmed; an older session keeps its own."""
+    """Return the settings with the default mode if that mode was not confirmed; an older session keeps its own."""
     return replace(
         settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
     )

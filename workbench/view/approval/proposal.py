@@ -1,4 +1,4 @@
-"""The user's version of an action: which hunks are taken, their edited text, and arguments as text to edit. Pure.
+"""The user's version of an action: which hunks are accepted, their edited text, and arguments as text to edit. Pure.
 
 A command is edited as it is, any other arguments as JSON.
 """

@@ -69,7 +69,7 @@ class TextAnswer:
 
 @dataclass(frozen=True)
 class Later:
-    """A question left open, with what was written so far; `aside` if it only made room and was not put off."""
+    """A question left open, with what was written so far; `aside` if it only made room and was not postponed."""
 
     draft: str = ""
     aside: bool = False
@@ -116,7 +116,7 @@ What deletes, calls a model or trusts a directory waits as long, so that keys ty
 
 
 class Arming:
-    """The quiet time of one question on the screen; once over it stays over, until the question is shown anew."""
+    """The quiet time of one question on the screen; once over it stays over, until the question is shown again."""
 
     def __init__(self) -> None:
         self._quiet_since: float | None = None
@@ -128,7 +128,7 @@ class Arming:
         self._armed = False
 
     def key(self, at: float) -> bool:
-        """Take a key press and return whether it may answer; one that may not starts the quiet time anew."""
+        """Take a key press and return whether it may answer; one that may not restarts the quiet time."""
         if self.is_armed(at):
             self._armed = True
             return True
@@ -233,7 +233,7 @@ def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collecti
 
 
 class QuestionDesk:
-    """Decides which question opens: it knows which were put off or called for. `waiting` is always the state's list."""
+    """Decides which question opens; knows which were postponed or called for. `waiting` is always the state's list."""
 
     def __init__(self) -> None:
         self._later: set[str] = set()
@@ -263,7 +263,7 @@ class QuestionDesk:
         self._called = False
 
     def call(self) -> None:
-        """Open the questions now (F8), whatever the prompt holds and whatever was put off."""
+        """Open the questions now (F8), even if the prompt has text or the question was postponed."""
         self._called = True
         self._later.clear()
 

@@ -166,7 +166,7 @@ class Lexed:
         self.is_done = False
 
     def reach(self, line: int) -> None:
-        """Go on until the syntax of `line` (from 0) is known."""
+        """Continue until the syntax of `line` (from 0) is known."""
         while not self.is_done and len(self._lines) <= line + 1:
             token = next(self._tokens, None)
             if token is None:

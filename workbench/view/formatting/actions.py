@@ -183,7 +183,7 @@ def short_path(path: str, workspace: str = "") -> str:
 
 def _restored_files(item: ActionItem, workspace: str) -> str:
     names = [short_path(delta.path, workspace) for delta in item.files]
-    return f"changed back {names[0] if len(names) == 1 else f'{len(names)} files'}"
+    return f"reverted {names[0] if len(names) == 1 else f'{len(names)} files'}"
 
 
 def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -200,11 +200,11 @@ def _short(value: object, width: int = 300, show: Callable[..., str] = visible) 
 
 _SAID: Final[Mapping[str, Callable[[Any], str]]] = {
     "exit_code": lambda code: f"exit code {code}" if isinstance(code, int) and code >= 0 else "",
-    "timed_out": lambda is_so: "its time was up before it was done" if is_so else "",
+    "timed_out": lambda is_so: "timed out" if is_so else "",
     "full_output": lambda place: f"the whole output is in {place}",
     "output_file": lambda place: f"the whole output is in {place}",
     "metadata": lambda known: _folder(known),
-    "truncated": lambda is_so: "there was more than is shown" if is_so else "",
+    "truncated": lambda is_so: "truncated" if is_so else "",
     "found": lambda count: f"{count} found" if isinstance(count, int) else f"found: {_plain(count)}",
     "matched_files": lambda count: f"files that match: {count}",
     "matched_lines": lambda count: f"lines that match: {count}",
@@ -214,10 +214,10 @@ _SAID: Final[Mapping[str, Callable[[Any], str]]] = {
     "pages": lambda count: f"parts: {count}" if count else "",
     "page": lambda number: f"part {number}",
     "status": lambda number: f"the server answered with {number}",
-    "kept": lambda is_so: "read before, and kept since" if is_so else "",
+    "kept": lambda is_so: "cached" if is_so else "",
     "interpreter": lambda place: f"interpreter: {place}",
     "count": lambda number: f"cell {number}" if number else "",
-    "restarted": lambda is_so: "the interpreter was started anew" if is_so else "",
+    "restarted": lambda is_so: "interpreter restarted" if is_so else "",
     "server": lambda name: f"MCP server: {name}",
     "tool": lambda name: f"its tool: {name}",
     "agent": lambda name: f"sub-agent: {name}",
@@ -250,7 +250,7 @@ def result_facts(observation: Mapping[str, Any]) -> Iterator[str]:
 
 def _folder(known: Any) -> str:
     place = known.get("working_dir") if isinstance(known, Mapping) else None
-    return f"folder afterwards: {place}" if place else ""
+    return f"working directory: {place}" if place else ""
 
 
 def _plain(value: Any) -> str:

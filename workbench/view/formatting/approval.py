@@ -37,7 +37,7 @@ def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
         counts = plus_minus(change.added, change.removed)
-        yield "", f"{change.path} was changed since the agent read it  {counts}", "label"
+        yield "", f"{change.path} has changed since the agent read it  {counts}", "label"
         lines = list(_lines(change))
         yield from islice(lines, most)
         if most is not None and len(lines) > most:
@@ -64,7 +64,7 @@ def _lines(change: FileDiff) -> Iterator[Shown]:
 
 
 LONGEST_QUOTE = 300
-EDITED = "Edited by you. It is rated anew, and asked about again when that comes out higher than now, or HIGH."
+EDITED = "Edited by you. The risk is recalculated; you are asked again if it goes up, or is HIGH."
 _REASONS = 36
 """The column in which the reasons of a command's parts begin."""
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
@@ -186,14 +186,14 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
 
 
 def on_one_line(text: str) -> str:
-    """Return the text on one line, with tabs (no mere blanks in a command) and look-alike letters as escapes."""
+    """Return the text on one line, with tabs (not plain spaces in a command) and look-alike letters as escapes."""
     return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text
 
 
 SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
-    ("session", "this session", "forgotten when it ends for good"),
-    ("folder", "this folder", "every session here, in your own rules file"),
-    ("person", "everywhere", "every session of yours, in your own rules file"),
+    ("session", "this session", "forgotten when it ends"),
+    ("folder", "this project", "saved in your rules.toml"),
+    ("person", "all projects", "saved in your rules.toml"),
 )
 """The name of each scope, its label and what it means."""
 
@@ -201,9 +201,9 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
 def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) -> list[Line]:
     """Return the lines of the "always" panel: at most `room` of them, as long as the rule fits on one line."""
     painted = paint_line(rule).text
-    lines: list[Line] = [[Piece("This rule would be saved, as it stands here:", "dim")]]
+    lines: list[Line] = [[Piece("This rule will be added:", "dim")]]
     lines += [[Piece(f"  {painted[at : at + width - 2]}", "bold")] for at in range(0, len(painted), max(1, width - 2))]
-    lines += [[], [Piece("Where it counts", "dim")]]
+    lines += [[], [Piece("Applies to", "dim")]]
     for number, (_, label, meaning) in enumerate(SCOPES):
         style = "bold" if number == scope else ""
         pointer = Piece("▌" if number == scope else " ", "accent")
@@ -219,7 +219,7 @@ def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) 
 
 def _told(trial: Trial) -> str:
     count, all_ = len(trial.matched), trial.looked_at
-    return f"It fits {count} of the {f'last {all_}' if all_ > 1 else all_} actions of this session:"
+    return f"Matches {count} of the {f'last {all_}' if all_ > 1 else all_} actions:"
 
 
 def _action(item: ActionItem, width: int) -> Line:
@@ -302,7 +302,7 @@ class Moment:
     may_edit: bool = True
     """Whether the arguments are the agent's and may be changed."""
     key: Callable[[str, str], str] = lambda name, usual: usual
-    """Returns the key of a binding by its id and its usual key: the user's own key or the usual one."""
+    """Returns the key of a binding by its id and its default key: the user's own key or the default."""
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
@@ -342,7 +342,7 @@ def _approve(proposal: Proposal, now: Moment) -> Hint:
     if not now.armed:
         return "", "y in a moment…"
     if proposal.is_empty:
-        return "", "no hunk is taken"
+        return "", "no hunk selected"
     if not now.seen:
         return "", "↓ scroll to the end, then y"
     if proposal.out:
@@ -354,7 +354,7 @@ def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
     if not proposal.count:
         return ()
     steps, space = (now.key("approval.next", "j"), now.key("approval.previous", "k")), now.key("approval.take", "space")
-    take = "take in" if now.current in proposal.out else "leave out"
+    take = "include" if now.current in proposal.out else "skip"
     return ((f"{steps[0]} {steps[1]}", "hunks"), (space, take)) if proposal.count > 1 else ((space, take),)
 
 

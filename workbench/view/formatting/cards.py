@@ -76,7 +76,7 @@ def _ended(item: ActionItem) -> Line:
     style = "failed" if item.phase in ("failed", "lost") else "added" if word.startswith(("+", "−")) else "dim"
     pieces = [Piece(word, style)] if word else []
     if item.phase == "waiting":
-        pieces = [Piece("waiting for you", "waiting")]
+        pieces = [Piece("needs approval", "waiting")]
     if item.duration is not None and item.duration >= 0.1:
         pieces.append(Piece(f"{' · ' if word else ''}{seconds(item.duration)}", "dim"))
     return pieces
@@ -156,10 +156,10 @@ _MOST_MARKS = 12
 
 
 def hunk_line(proposal: Proposal, current: int) -> Line:
-    """Return a line like `2 of 3 hunks taken   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the current one."""
+    """Return a line like `2 of 3 hunks accepted   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the current one."""
     count = proposal.count
     taken = count - len(proposal.out)
-    words = f"{taken} of {counted(count, 'hunk')} taken"
+    words = f"{taken} of {counted(count, 'hunk')} accepted"
     line = [Piece(words, "bold" if taken == count else "waiting")]
     if count <= _MOST_MARKS:
         for hunk in range(count):

@@ -21,7 +21,7 @@ def spending_page(state: SessionState) -> str:
 
 
 def _session(state: SessionState) -> Iterator[str]:
-    cost = "not known: a price is missing" if state.cost is None else f"${state.cost:.4f}"
+    cost = "unknown (no price for one of the models)" if state.cost is None else f"${state.cost:.4f}"
     yield f"Cost of the session   {cost}"
     yield f"Tokens in and out     {state.total_tokens:,}"
     last = state.last_response
@@ -37,7 +37,7 @@ def _session(state: SessionState) -> Iterator[str]:
 
 def _context(state: SessionState) -> Iterator[str]:
     if state.input_tokens is None:
-        yield "How full the model's window is will be known with its first answer."
+        yield "Context usage appears after the first response."
         return
     full = f" of {state.window:,} ({_percent(state.input_tokens, state.window)})" if state.window else ""
     yield f"Context               {state.input_tokens:,} tokens{full}"
@@ -47,7 +47,7 @@ def _context(state: SessionState) -> Iterator[str]:
         tokens = getattr(state.parts, name)
         yield f"  {words.ljust(18)}  {tokens:>9,}  {_percent(tokens, state.input_tokens):>5}  {_bar(tokens, state)}"
     yield ""
-    yield "The parts are about right; /compact has the history summed up."
+    yield "Estimates. Use /compact to free up context."
 
 
 def _percent(part: int, whole: int) -> str:

@@ -122,7 +122,7 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "RESULT", _result(item)
     yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
-    kept = f"before it began a copy was kept of what it took away: b, or `ohw restore {item.copy_id}`, brings it back"
+    kept = f"Deleted files were backed up: press b or run `ohw restore {item.copy_id}`"
     yield "COPY", kept if item.copy_id else ""
     yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
@@ -139,7 +139,7 @@ def _argument(name: str, value: Any) -> str:
 
 def _result(item: ActionItem) -> str:
     text = _words(item) if pictures(item) else item.output or shown_output(item)
-    return text or ("it runs, nothing printed yet" if item.phase == "running" else "")
+    return text or ("running, no output yet" if item.phase == "running" else "")
 
 
 def _words(item: ActionItem) -> str:
@@ -159,14 +159,14 @@ def _risk(item: ActionItem) -> str:
 def _decision(item: ActionItem) -> str:
     if not item.decided_by:
         if item.asks and item.phase == "waiting":
-            return "none needed: it waits for your answer"
-        return f"waits for you; asked by {item.rule}" if item.phase == "waiting" else item.note
+            return "none needed: waiting for your answer"
+        return f"pending, asked by {item.rule}" if item.phase == "waiting" else item.note
     who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
-    said = "rejected" if item.phase == "rejected" else "taken in part" if item.part else "allowed"
+    said = "rejected" if item.phase == "rejected" else "accepted in part" if item.part else "allowed"
     rule = item.decided_rule or item.rule
     lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
     if item.decided_by == "person" and item.decided_rule:
-        lines = [f"{said} by you; asked by {item.rule}", f"saved for what comes: {item.decided_rule}"]
+        lines = [f"{said} by you; asked by {item.rule}", f"rule saved: {item.decided_rule}"]
     lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
 
@@ -192,8 +192,8 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
     yield f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}"
     extra = {"from the cache": usage.cached, "written to it": usage.written, "of reasoning": usage.reasoning}
     yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
-    first = "" if answer.first_token is None else f", the first word after {seconds(answer.first_token)}"
-    yield from [f"it answered in {seconds(answer.latency)}{first}"] if answer.latency else []
+    first = "" if answer.first_token is None else f" · first token {seconds(answer.first_token)}"
+    yield from [f"response {seconds(answer.latency)}{first}"] if answer.latency else []
     yield from [f"one of {batch} calls of that answer"] if batch > 1 else []
 
 

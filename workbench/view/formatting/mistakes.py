@@ -1,4 +1,4 @@
-"""Mistakes in settings, keys and themes: in a few words, or all of them on a page, grouped by file. Pure."""
+"""Problems in settings, keys and themes: in a few words, or all of them on a page, grouped by file. Pure."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Final
 from workbench.view.formatting.rows import from_home
 
 _PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<said>.*)", re.DOTALL)
-_LEAVES: Final = "The rest of these files counts; the usual values stand for what does not."
+_LEAVES: Final = "Everything else in these files takes effect; defaults replace what does not."
 
 
 def in_short(problems: Sequence[str], key: str) -> str:
-    """Return one line for a notice: the only mistake, or how many there are; `key` shows all of them."""
+    """Return one line for a notice: the only problem, or how many there are; `key` shows all of them."""
     if len(problems) > 1:
-        return f"{len(problems)} mistakes in settings and themes · {key} reads them"
+        return f"{len(problems)} problems in settings and themes · {key} for details"
     placed = _PLACED.fullmatch(problems[0])
     said = f"{Path(placed['file']).name}:{placed['line']}: {placed['said']}" if placed else problems[0]
     return f"{said} · {key}"
 
 
 def mistakes_page(problems: Iterable[str]) -> str:
-    """Return all mistakes below the names of their files, each with its line number."""
+    """Return all problems below the names of their files, each with its line number."""
     by_file: dict[str, list[str]] = {}
     for problem in problems:
         placed = _PLACED.fullmatch(problem)

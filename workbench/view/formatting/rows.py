@@ -37,7 +37,7 @@ def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
         return _action_row(item, width, now, workspace)
     if isinstance(item, UserItem):
         sign = Piece("○", "waiting") if item.queued else Piece("›", "accent")
-        said = f"{item.text} (taken back)" if item.withdrawn else item.text
+        said = f"{item.text} (removed)" if item.withdrawn else item.text
         return _text_row(sign, said, "dim" if item.withdrawn else "accent", width)
     assert isinstance(item, NoticeItem)
     sign_text, style = _NOTICE_SIGNS.get(item.kind, ("·", "dim"))

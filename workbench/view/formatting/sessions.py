@@ -64,7 +64,7 @@ def details(row: SessionRow) -> str:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
     where = visible(from_home(Path(entry.workspace)), lines=False)
     parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
-    return " · ".join([*parts, *([f"said first: {first_line(entry.said, 300)}"] if entry.said else [])])
+    return " · ".join([*parts, *([f"first message: {first_line(entry.said, 300)}"] if entry.said else [])])
 
 
 def title(entry: SessionSummary) -> str:
@@ -72,7 +72,7 @@ def title(entry: SessionSummary) -> str:
     if entry.damaged:
         return f"damaged: {first_line(entry.damaged, 200)}"
     said = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
-    return first_line(said, 300) or "nothing was said yet"
+    return first_line(said, 300) or "no messages yet"
 
 
 def when(at: datetime, now: datetime) -> str:
@@ -95,7 +95,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     if width >= _WITH_COST:
         cost = "" if entry.damaged else "price ?" if entry.cost is None else f"${entry.cost:.2f}"
         tail += [Piece(pad(cost, 9, right=True), "dim"), Piece("  ")]
-    return [*tail, Piece(pad(state, 13), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
+    return [*tail, Piece(pad(state, 14), style), Piece(pad(when(entry.updated, now), 10, right=True), "dim")]
 
 
 def _state(row: SessionRow) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def _state(row: SessionRow) -> tuple[str, str]:
     if row.entry.damaged:
         return "damaged", "failed"
     if row.entry.waiting:
-        return "waits for you", "waiting"
+        return "needs approval", "waiting"
     word = row.entry.ended or "open"
     return ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
 

@@ -80,7 +80,7 @@ class FileIndex:
             return None if self._stop.why else query
 
     def _list(self) -> Iterator[list[str]]:
-        """List the files anew; the first time, yield the list now and then while it grows."""
+        """List the files again; the first time, yield the list now and then while it grows."""
         from workbench.tools.glob.walk import list_files
 
         is_first = self._listed_at is None

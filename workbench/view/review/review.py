@@ -275,7 +275,7 @@ def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
 
 
 def _copies(files: dict[str, FileState]) -> list[FileState]:
-    """Return copies of the files, because the fold goes on changing its own."""
+    """Return copies of the files, because the reducer goes on changing its own."""
     return [replace(file) for file in files.values()]
 
 

@@ -84,7 +84,7 @@ def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
 
 
 def _message(item: UserItem) -> TranscriptEntry:
-    taken_back = " · taken back before it was read" if item.withdrawn else ""
+    taken_back = " · removed before it was sent" if item.withdrawn else ""
     images = "".join(f"\n[image {chip}]" for chip in item.images)
     images += "".join(f"\n[resource {chip}]" for chip in item.resources)
     return TranscriptEntry("person", f"You{_time(item.at)}{taken_back}", visible(item.text) + images)

@@ -10,5 +10,5 @@ def balance(book: str) -> int:
 
 
 def report(book: str) -> str:
-    """One line for the person."""
+    """One line for the user."""
     return f"balance: {format_amount(balance(book))}"

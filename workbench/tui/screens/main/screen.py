@@ -40,7 +40,7 @@ from workbench.view.state import Changed, SessionState
 
 _KEYS: Final[tuple[BindingType, ...]] = (
     Binding("f5", "diff", "Diff viewer", id="diff", priority=True),
-    Binding("f8", "question", "Answer what waits", id="question", priority=True),
+    Binding("f8", "question", "Pending approvals", id="question", priority=True),
     Binding("shift+tab", "mode", "Next mode", id="mode", priority=True),
     Binding("escape", "leave", "Back to the prompt, then stop the agent", id="leave"),
 )
@@ -191,7 +191,7 @@ class MainScreen(LowLatencyScreen):
     def action_stop(self) -> None:
         """End the run; an action that waits for approval is not executed."""
         if self.state.work == "idle":
-            self.warn("nothing runs; /quit leaves")
+            self.warn("nothing is running; /quit quits")
         self.link.send(Interrupt())
 
     def action_question(self) -> None:
@@ -210,7 +210,7 @@ class MainScreen(LowLatencyScreen):
     def action_queue(self) -> None:
         """Focus the list of queued messages."""
         if not self.writing.queue.enter():
-            self.notify("no message waits for the agent", timeout=3)
+            self.notify("no queued messages", timeout=3)
 
     def action_init(self, focus: str = "") -> None:
         """Have the agent write its notes on the workspace."""

@@ -29,7 +29,7 @@ PANEL_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("f2", "panel('timeline')", "Timeline", id="timeline", priority=True),
     Binding("f3", "panel('tasks')", "Tasks", id="tasks", priority=True),
     Binding("f4", "panel('changes')", "Changes", id="changes", priority=True),
-    Binding("f6", "zoom", "Maximise a panel", id="zoom", priority=True),
+    Binding("f6", "zoom", "Maximize a panel", id="zoom", priority=True),
     Binding("alt+left", "resize(4, 0)", "Wider panels", id="wider", priority=True, show=False),
     Binding("alt+right", "resize(-4, 0)", "Narrower panels", id="narrower", priority=True, show=False),
     Binding("alt+up", "resize(0, 2)", "Higher panel", id="higher", priority=True, show=False),

@@ -22,7 +22,7 @@ from workbench.view.commands import UnknownCommand, parse_command
 from workbench.view.opened import Opened
 from workbench.view.state import Changed, SessionState, UserItem
 
-NO_MODEL_MESSAGE: Final = "no model is set up; /setup finds one, /demo needs none"
+NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
 
 
 class Submitter:
@@ -56,7 +56,7 @@ class Submitter:
         self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, screen.notify)
 
     async def submit(self, event: Prompt.Submitted) -> None:
-        """Send a line or run it as a command; text from an MCP server is always sent, whatever it begins with."""
+        """Send a line or run it as a command; text from an MCP server is always sent, whatever it starts with."""
         if event.is_foreign:
             self.send(event.text)
             return
@@ -103,7 +103,7 @@ class Submitter:
     def show_waiting(self) -> None:
         """Show queued messages above the prompt, and on its border how many are on their way or that it is foreign."""
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
-        note = f"{pending} on the way" if pending else ""
+        note = f"{pending} being sent" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), below=True)
         self._writing.show_queue(list(self._state.queued))
 
