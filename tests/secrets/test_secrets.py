@@ -359,6 +359,10 @@ def test_a_secret_is_masked_among_the_words_of_a_command(value, line):
 
 PLAIN = """
 curl -u user: https://x.example
+mvn sonar:sonar -Dsonar.login=admin
+mvn sonar:sonar -Dsonar.login=${SONAR_TOKEN}
+user.login = findTheUserByItsLogin2(name)
+session.login=loginWithOauth2Provider
 the value of the key: value12345
 - name: token_count
   value: 12345678

@@ -99,6 +99,13 @@ def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
         yield [name, *bare]
     if bare and bare[0] != bare[0].casefold():
         yield [name, bare[0].casefold(), *bare[1:]]
+    yield from _by_verb_alone(name, bare)
+
+
+def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield other words for the same verb; `bare` begins with the verb."""
+    if name in _HOSTS and (list(bare[:2]) in _PUSHES or "--push" in bare):
+        yield ["git", "push"]
     if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
         yield [name, *bare[1:]]
     for length in (1, 2):
@@ -107,6 +114,9 @@ def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
             yield [name, same, *bare[length:]]
 
 
+_HOSTS: Final = frozenset({"gh", "glab"})
+_PUSHES: Final = (["repo", "sync"],)
+"""Verbs of the clients of code hosts that push; all of their verbs do with `--push`."""
 _DOCKERS: Final = frozenset({"docker", "podman", "nerdctl"})
 
 

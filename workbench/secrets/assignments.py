@@ -57,8 +57,9 @@ _LINE_START = re.compile(
     r"(?:\$(?:env:)?|(?:\w+\.)?environ\[)?(?:(?:export|set|setx|env|arg|const|let|var|declare -x)[ \t]+)?[\"']?\Z",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*)\Z")
-"""What may come before a setting in the middle of a line: a query, a connection string, an npm registry."""
+_INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
+"""What may come before a setting in the middle of a line: a query, a connection string, an npm registry, an option that
+sets a property of MSBuild."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),

@@ -195,6 +195,17 @@ _SHAPES: tuple[Shape, ...] = (
     _token("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{50,}"),
     _token("web token", "eyJ", r"[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}", "long"),
     Shape(
+        "token",
+        (".login",),
+        word=".login",
+        pattern=re.compile(
+            r"(?<![\w.-])(?:-D ?|/d:)?[\w.-]+\.login[\"']?[ \t]*[=:][ \t]*[\"']?"
+            r"(?P<secret>(?:sq[apu]_)?[0-9a-f]{32,}|(?=(?:[A-Za-z]*\d){2})(?=[A-Z\d]*[a-z])(?=[a-z\d]*[A-Z])[A-Za-z\d]{16,})"
+            r"(?![^\s\"'`;|)])"
+        ),
+        holds=False,
+    ),
+    Shape(
         "Slack hook",
         ("hooks.slack.com",),
         re.compile(r"hooks\.slack\.com/services/(?P<secret>[\w/]{20,})"),
