@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -18,7 +21,8 @@ from tests.engine.test_engine import launch
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection
-from workbench.engine.sockets import is_of_an_agent
+from workbench.engine import sockets
+from workbench.engine.sockets import is_of_an_agent, is_screen
 from workbench.protocol.events import ActionDecided
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the marks are those of Linux")
@@ -106,6 +110,41 @@ def test_a_process_that_is_gone_or_cannot_be_looked_at_is_no_screen():
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert is_of_an_agent(ended.pid)
+
+
+CONNECTS = """
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+if os.fork() == 0:
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_a_process_that_ended_is_not_mistaken_for_the_one_that_has_its_number_now(tmp_path, monkeypatch, is_over):
+    monkeypatch.setattr(sockets, "is_of_an_agent", lambda pid: False)  # as of a process of the user
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        code = CONNECTS if is_over else CONNECTS.replace("os.fork()", "0")
+        process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s")], stdin=subprocess.PIPE)
+        if is_over:
+            process.wait()
+        connection, _ = listener.accept()
+        with connection:
+            if not _tells_of_processes(connection):
+                pytest.skip("this kernel gives no descriptor of a peer")
+            assert is_screen(connection) is not is_over
+        process.communicate()
+
+
+def _tells_of_processes(connection: socket.socket) -> bool:
+    try:
+        os.close(struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, 77, 4))[0])
+    except OSError as error:
+        return error.errno != errno.ENOPROTOOPT
+    return True
 
 
 def test_an_engine_inside_the_shell_of_another_one_knows_its_own_screens(world: World):

@@ -2,6 +2,7 @@
 
 import resource
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tools.shells import Bash
 from workbench.processes.sweep import shell_environment
 from workbench.tools.execute_bash import messages as keys
 from workbench.tools.execute_bash import rc
@@ -197,3 +199,21 @@ def test_keys_and_what_changes_bash_stay_out_of_the_environment() -> None:
     assert {name: env[name] for name in ("HOME", "PATH", "MONKEY")} == {"HOME": "/h", "PATH": "/bin", "MONKEY": "8"}
     assert not {"1", "2", "3", "4", "5", "6", "7"} & set(env.values()) - {env["VIRTUAL_ENV_DISABLE_PROMPT"]}
     assert (env["TERM"], env["PAGER"], env["GIT_PAGER"], env["OHW_SHELL"]) == ("dumb", "cat", "cat", "n1")
+
+
+def test_a_long_command_is_not_written_through_a_link(tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.write_text("mine\n")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    bash = Bash(tmp_path)
+    try:
+        bash("true")
+        nonces = {path.name.rpartition("-")[2] for path in tmp_path.glob("ohw-*/*")}
+        for directory in tmp_path.glob("ohw-*"):
+            for nonce in nonces:
+                (directory / f"command-{nonce}").symlink_to(theirs)
+        assert bash(f"echo {'x' * 4_000}").exit_code == 0
+    finally:
+        bash.tool.close()
+    assert nonces
+    assert theirs.read_text() == "mine\n"

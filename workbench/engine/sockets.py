@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
+import select
 import socket
 import struct
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from workbench.errors import WorkbenchError
 _MARK = 10
 _TOP = 1 << 20
 _PR_SET_DUMPABLE = 4
+_SO_PEERPIDFD = 77
+"""The number of this option of Linux on x86, ARM and RISC-V."""
 _MOST_ANCESTORS = 1000
 
 
@@ -131,7 +135,33 @@ def is_own(connection: socket.socket) -> bool:
 def is_screen(connection: socket.socket) -> bool:
     """Return whether the peer may be a front end of the user's: no process that an agent started is one."""
     peer = _peer(connection)
-    return peer is None or not is_of_an_agent(peer[0])
+    if peer is None:
+        return True
+    with _held(connection) as lives:
+        # Looked at while the process is held: another one may have got its number when it has ended.
+        return not is_of_an_agent(peer[0]) and lives()
+
+
+@contextmanager
+def _held(connection: socket.socket) -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether the process that connected has not ended yet.
+
+    Where the system cannot tell (before Linux 6.5), that it has not is assumed.
+    """
+    try:
+        size = struct.calcsize("i")
+        (process,) = struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, size))
+    except OSError as error:
+        # A process that has been waited for has no descriptor any more.
+        is_gone = error.errno in (errno.ESRCH, errno.EINVAL)
+        yield lambda: not is_gone
+        return
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    try:
+        yield lambda: not poll.poll(0)
+    finally:
+        os.close(process)
 
 
 def _peer(connection: socket.socket) -> tuple[int, int] | None:

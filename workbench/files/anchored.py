@@ -99,6 +99,8 @@ class Root:
 
     path: Path
     identity: tuple[int, int] | None = None
+    mode: int = 0o777
+    """The permissions of directories that are created, before the umask."""
 
     @classmethod
     def at(cls, path: str | Path) -> Root:
@@ -149,7 +151,7 @@ class Root:
         at = self._opened()
         try:
             for name in path.relative_to(self.path).parts[:-1]:
-                child = _open_subdirectory(at, name, path, make=make)
+                child = _open_subdirectory(at, name, path, self.mode if make else None)
                 os.close(at)
                 at = child
         except BaseException:
@@ -174,16 +176,17 @@ SYSTEM: Final = Root(Path("/"))
 """The root for files anywhere, by their real path."""
 
 
-def _open_subdirectory(at: int, name: str, path: Path, *, make: bool) -> int:
+def _open_subdirectory(at: int, name: str, path: Path, mode: int | None) -> int:
+    """Open a directory, created with this mode if it is missing."""
     try:
         return os.open(name, _DIRECTORY, dir_fd=at)
     except FileNotFoundError:
-        if not make:
+        if mode is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
     except OSError as error:
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from error
     with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=at)
+        os.mkdir(name, mode, dir_fd=at)
     return os.open(name, _DIRECTORY, dir_fd=at)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from workbench.files import facts
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, words
 from workbench.secrets.masker import KNOWN, masks_in
@@ -33,10 +32,11 @@ def _assessed(operation: str, path: str, places: Places) -> Assessment:
     risk, reason = places.reading(path) if operation in READS else places.writing(path)
     if operation == "delete":
         risk, reason = places.deleting(path)
-    if risk == "MEDIUM" and operation not in READS and _has_other_names(places.resolved(path)):
+    shares = operation not in (*READS, "delete") and places.shares(path)
+    if risk == "MEDIUM" and shares:
         risk, reason = "HIGH", "the file has another name elsewhere, which changes too"
     result = one(risk, reason, f"{operation} {path}", (path,))
-    if operation in READS or not places.protects(path):
+    if operation in READS or not (shares or places.protects(path)):
         return result
     return result._replace(parts=tuple(part._replace(protected=(path,)) for part in result.parts))
 
@@ -67,10 +67,6 @@ def named_paths(arguments: Mapping[str, Any], folder: str) -> list[str]:
 def _absolute(path: str, folder: str) -> str:
     whole = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - Path costs more
     return os.path.normpath(whole if whole.startswith("/") else f"{folder}/{whole}")
-
-
-def _has_other_names(path: str) -> bool:
-    return facts.link_count(path) > 1 and not facts.is_directory(path)
 
 
 _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)

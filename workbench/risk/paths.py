@@ -327,6 +327,11 @@ class Places:
         real = self.resolved(path)
         return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 
+    def shares(self, path: str) -> bool:
+        """Return whether writing to the file changes another name of it too, which may be a protected one."""
+        real = self.resolved(path)
+        return facts.link_count(real) > 1 and not facts.is_directory(real)
+
     def may_be_reverted(self, path: str) -> bool:
         """Return whether a log that may be forged can have the file written: in the workspace, and not protected."""
         return path.startswith("/") and within(self.resolved(path), self.workspace) and not self.protects(path)

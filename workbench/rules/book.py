@@ -187,7 +187,7 @@ def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
         rule
         for rule in rules
         if rule.verdict == "allow" and rule.path and not rule.command and rule.source != "folder"
-        if places.protects(base_of(rule.path, subject))
+        if places.protects(base := base_of(rule.path, subject)) or places.shares(base)
     ]
     lifting = [rule for rule in lifting if subject.is_allowed_tool(rule.tool)]
     return next((path for path in subject.protected if not any(names(rule, path, subject) for rule in lifting)), "")

@@ -1,24 +1,33 @@
-"""Storage of a tool for one session: bytes by name, in private files that survive a restart, or in memory."""
+"""Storage of a tool for one session: bytes by name, in private files that survive a restart, or in memory.
+
+Every program of the user can write to its directory, so links in it are not followed.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-_FRESH = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+from workbench.files.anchored import AnchoredEntry, Root
+
+_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 _ONE_WRITE = 512
 """Size up to which content is overwritten in place by one write, which no crash leaves half done."""
 
 
-def _overwritten(path: Path, content: bytes) -> bool:
+def _overwritten(entry: AnchoredEntry, content: bytes) -> bool:
     """Overwrite a file of the same size in place, which saves a new file and a rename; return whether that worked."""
     try:
-        opened = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        opened = entry.open(os.O_WRONLY)
     except OSError:
         return False
     try:
-        return os.fstat(opened).st_size == len(content) == os.pwrite(opened, content, 0)
+        info = os.fstat(opened)
+        # With another name it is a file of somebody else's.
+        is_ours = info.st_nlink == 1 and info.st_size == len(content)
+        return is_ours and os.pwrite(opened, content, 0) == len(content)
     except OSError:
         return False
     finally:
@@ -30,6 +39,7 @@ class BlobStore:
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
+        self._root = Root(directory or Path("/"), mode=0o700)
         self._memory: dict[str, bytes] = {}
 
     def put(self, name: str, content: bytes) -> None:
@@ -37,21 +47,23 @@ class BlobStore:
         if self._directory is None:
             self._memory[name] = content
             return
-        path = self._directory / name
-        if len(content) <= _ONE_WRITE and _overwritten(path, content):
-            return
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = path.with_name(f"{path.name}.tmp")
-        with os.fdopen(os.open(unfinished, _FRESH, 0o600), "wb") as file:
-            file.write(content)
-        unfinished.replace(path)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._root.entry(self._directory / name, make=True) as entry:
+            if len(content) <= _ONE_WRITE and _overwritten(entry, content):
+                return
+            unfinished = f"{entry.path.name}.tmp"
+            entry.unlink(unfinished)
+            with os.fdopen(entry.open(_FRESH, 0o600, beside=unfinished), "wb") as file:
+                file.write(content)
+            entry.rename_from(unfinished)
 
     def get(self, name: str) -> bytes | None:
         """Return the content; None if there is none or it cannot be read."""
         if self._directory is None:
             return self._memory.get(name)
         try:
-            return (self._directory / name).read_bytes()
+            with self._root.entry(self._directory / name) as entry:
+                return entry.read()
         except OSError:
             return None
 
@@ -60,7 +72,8 @@ class BlobStore:
         if self._directory is None:
             self._memory.pop(name, None)
         else:
-            (self._directory / name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError), self._root.entry(self._directory / name) as entry:
+                entry.unlink()
 
     def numbers(self, name: str) -> list[int]:
         """Return the numbers N of the stored entries `name/N`, in order."""

@@ -135,6 +135,7 @@ class Judge:
             and not is_made_again(path.replace(_ENTRY, "x"))
         ):
             risk, reason = "HIGH", "deletes files that are not known before it runs"
+        shares = kind == "write" and places.shares(path)
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
         self.found(
             node,
@@ -143,7 +144,7 @@ class Judge:
             paths=(path,),
             deletes=(lost,) if deletes else (),
             changes=(lost,) if kind in {"write", "below"} else (),
-            protected=(path,) if places.protects(path, deep=deletes) or places.protects(inner) else (),
+            protected=(path,) if places.protects(path, deep=deletes) or places.protects(inner) or shares else (),
         )
 
     def runs(self, node: ast.expr, text: str, reason: str = "runs a shell command") -> None:

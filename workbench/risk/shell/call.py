@@ -323,6 +323,8 @@ class Call:
         self._may_touch(path, use)
         if use in {"delete", "write"}:
             self.guard(path)
+        if use == "write" and self.scan.places.shares(path):
+            self.protected.append(path)
         risk, reason = self.scan.rating(path, use)
         if reason:
             self.raise_to(risk, reason)

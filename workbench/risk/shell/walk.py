@@ -201,7 +201,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         risk, reason = "HIGH", "opens a network connection"
     if path != "/dev/null":
         written = () if reads else (path,)
-        guarded = tuple(each for each in written if scan.places.protects(each))
+        guarded = tuple(each for each in written if scan.places.protects(each) or scan.places.shares(each))
         scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
 
 

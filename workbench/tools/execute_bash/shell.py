@@ -97,7 +97,10 @@ class Shell:
         self.terminal.restore_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
-            self._script.write_text(command, encoding="utf-8", errors="replace")
+            # Commands can write to this directory too, so a link may stand there.
+            self._script.unlink(missing_ok=True)
+            with self._script.open("x", encoding="utf-8", errors="replace") as file:
+                file.write(command)
             line = rc.file_line(str(self._script), self.exit_code())
         self.stream = Stream(self._outputs)
         self.running = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
+import os
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from workbench.files.anchored import Root
 from workbench.tools.execute_bash.output import Cleaner
 
 LIMIT = 30_000
@@ -79,9 +81,12 @@ class OutputBuffer:
     def _open(self) -> None:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix="output-", suffix=".txt", dir=self._directory)
+            path = self._directory / f"output-{secrets.token_hex(4)}.txt"
+            # A command can put a link in the directory's place.
+            with Root(self._directory).entry(path) as entry:
+                handle = entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             self._file = open(handle, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123 - closed below
-            self._file_name = name
+            self._file_name = str(path)
         except OSError as error:
             self._trouble = f"it could not be kept in a file: {error.strerror}"
             return
