@@ -79,6 +79,7 @@ STARTING_OF = {
 }
 MAY_START = {
     "workbench/processes/start.py": "the one way",
+    "workbench/processes/descendants.py": "forks the child in which a supervisor becomes its program",
     "workbench/processes/shell_supervisor.py": "becomes the shell, below itself",
     "workbench/processes/program_supervisor.py": "becomes the program, below itself",
     "workbench/processes/server_supervisor.py": "becomes the server, below itself",

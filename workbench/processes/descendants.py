@@ -14,6 +14,10 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _MOST_AT_ONCE = 20_000
 
@@ -56,6 +60,24 @@ def _lower(limit: int, value: int) -> None:
     soft, hard = resource.getrlimit(limit)
     if soft == resource.RLIM_INFINITY or soft > value:
         resource.setrlimit(limit, (value, hard))
+
+
+def start_child(become: Callable[[int], None]) -> int:
+    """Fork and return the child's pid; the child runs `become` with this process's pid, and exits with 127 after it."""
+    supervisor = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            become(supervisor)
+        finally:
+            os._exit(127)
+    return child
+
+
+def report(channel: int, text: str) -> None:
+    """Write to the engine, which may have ended."""
+    with contextlib.suppress(OSError):
+        os.write(channel, text.encode())
 
 
 def wake_on(*names: signal.Signals) -> int:

@@ -8,7 +8,6 @@ engine died), it kills all descendants. On systems other than Linux only the pro
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
@@ -28,11 +27,6 @@ def _become_program(argv: list[str], memory: int, supervisor: int) -> None:
     os.execv(argv[0], argv)
 
 
-def _write(channel: int, text: str) -> None:
-    with contextlib.suppress(OSError):
-        os.write(channel, text.encode())
-
-
 def _watch(channel: int, child: int, wakes: int) -> None:
     """Wait until the program has ended or the engine asks for its end."""
     while True:
@@ -41,7 +35,7 @@ def _watch(channel: int, child: int, wakes: int) -> None:
             os.read(wakes, 4096)
         status = descendants.reap().get(child)
         if status is not None:
-            _write(channel, f"E {status}\n")
+            descendants.report(channel, f"E {status}\n")
             return
         if channel in ready:
             return
@@ -54,16 +48,10 @@ def main() -> None:
     os.set_inheritable(channel, False)
     descendants.adopt_orphans()
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-    supervisor = os.getpid()
-    child = os.fork()
-    if child == 0:
-        try:
-            _become_program(argv, memory, supervisor)
-        finally:
-            os._exit(127)
+    child = descendants.start_child(lambda supervisor: _become_program(argv, memory, supervisor))
     for number in (1, 2, *passed):
         os.close(number)
-    _write(channel, f"P {child}\n")
+    descendants.report(channel, f"P {child}\n")
     try:
         _watch(channel, child, wakes)
     finally:

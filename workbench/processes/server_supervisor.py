@@ -57,13 +57,7 @@ def main() -> None:
     descendants.adopt_orphans()
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    supervisor = os.getpid()
-    server = os.fork()
-    if server == 0:
-        try:
-            _become_server(sys.argv[1:], supervisor)
-        finally:
-            os._exit(127)
+    server = descendants.start_child(lambda supervisor: _become_server(sys.argv[1:], supervisor))
     empty = os.open(os.devnull, os.O_WRONLY)
     # The server's output must end with the server.
     os.dup2(empty, 1)

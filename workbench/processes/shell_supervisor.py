@@ -12,7 +12,6 @@ not kill everything. On systems other than Linux only the shell's process groups
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import select
@@ -38,11 +37,6 @@ def _become_shell(pty: int, argv: list[str], supervisor: int) -> None:
     os.execv(argv[0], argv)
 
 
-def _write(channel: int, text: str) -> None:
-    with contextlib.suppress(OSError):
-        os.write(channel, text.encode())
-
-
 def _watch(channel: int, shell: int, wakes: int) -> bool:
     """Wait until the shell or the engine has ended; return whether the engine ended without announcing it."""
     poll = select.poll()
@@ -62,7 +56,7 @@ def _woken(channel: int, shell: int, signals: bytes) -> bool:
     """Reap children; return False if the shell was one of them or a signal asks the supervisor to end."""
     status = descendants.reap().get(shell)
     if status is not None:
-        _write(channel, f"E {status}\n")
+        descendants.report(channel, f"E {status}\n")
     return status is None and all(number == signal.SIGCHLD for number in signals)
 
 
@@ -72,7 +66,7 @@ def _answer(channel: int) -> bytes:
         data = os.read(channel, 512)
     except OSError:
         return b""
-    _write(channel, "." * len(data))
+    descendants.report(channel, "." * len(data))
     return data
 
 
@@ -83,15 +77,9 @@ def main() -> None:
     descendants.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     wakes = descendants.wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP)
-    supervisor = os.getpid()
-    shell = os.fork()
-    if shell == 0:
-        try:
-            _become_shell(pty, argv, supervisor)
-        finally:
-            os._exit(127)
+    shell = descendants.start_child(lambda supervisor: _become_shell(pty, argv, supervisor))
     os.close(pty)
-    _write(channel, f"P {shell}\n")
+    descendants.report(channel, f"P {shell}\n")
     is_orphan = is_clean = False
     try:
         is_orphan = _watch(channel, shell, wakes)

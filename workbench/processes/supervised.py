@@ -20,6 +20,49 @@ from workbench.processes.sweep import shell_environment, sweep
 _PATIENCE = 15.0
 
 
+def start_supervisor(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    cwd: str | Path,
+    env: Mapping[str, str],
+    passed: Sequence[int] = (),
+    stdout: int = subprocess.DEVNULL,
+    stderr: int = subprocess.DEVNULL,
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a supervisor and return it with our end of its socket; its first argument is the descriptor of the other.
+
+    The descriptors in `passed` are inherited. The supervisor ends what it runs when our end is closed.
+    """
+    channel, theirs = socket.socketpair()
+    try:
+        process = start(
+            [*small_python(module), str(theirs.fileno()), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            is_users=True,
+            pass_fds=(theirs.fileno(), *passed),
+            start_new_session=True,
+        )
+    except BaseException:
+        channel.close()
+        raise
+    finally:
+        theirs.close()
+    return process, channel
+
+
+def received(channel: socket.socket) -> bytes:
+    """Return what a supervisor wrote to its socket, empty once it has ended."""
+    try:
+        return channel.recv(4096)
+    except OSError:
+        return b""
+
+
 class SupervisedProcess:
     """A program under a supervisor, which kills it if this process dies. `hang_up` may be called from any thread."""
 
@@ -36,29 +79,17 @@ class SupervisedProcess:
     ) -> None:
         """Start it with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
         self._nonce = secrets.token_hex(16)
-        self._channel, theirs = socket.socketpair()
         self._lock = threading.Lock()
         self._report = b""
-        numbers = ",".join(str(number) for number in passed)
-        program = small_python("workbench.processes.program_supervisor")
-        command = [*program, str(theirs.fileno()), numbers, str(memory), *argv]
-        try:
-            self._supervisor = start(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if joined else subprocess.PIPE,
-                cwd=directory,
-                env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
-                is_users=True,
-                pass_fds=(theirs.fileno(), *passed),
-                start_new_session=True,
-            )
-        except BaseException:
-            self._channel.close()
-            raise
-        finally:
-            theirs.close()
+        self._supervisor, self._channel = start_supervisor(
+            "workbench.processes.program_supervisor",
+            [",".join(str(number) for number in passed), str(memory), *argv],
+            cwd=directory,
+            env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
+            passed=passed,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+        )
 
     @property
     def stdout(self) -> IO[bytes]:
@@ -83,10 +114,7 @@ class SupervisedProcess:
 
     def hear(self) -> bool:
         """Read what the supervisor wrote; return False once it and all descendants have ended."""
-        try:
-            data = self._channel.recv(4096)
-        except OSError:
-            data = b""
+        data = received(self._channel)
         self._report += data
         if not data and self._supervisor.wait() != 0:
             # The program killed its supervisor.

@@ -16,7 +16,7 @@ from pathlib import Path
 import pexpect
 from pexpect import fdpexpect
 
-from workbench.processes.start import small_python, start
+from workbench.processes.supervised import received, start_supervisor
 
 _PATIENCE = 6.0  # seconds; the supervisor itself gives up after 5
 
@@ -28,31 +28,13 @@ class Guard:
     """
 
     def __init__(self, argv: Sequence[str], pty: int, directory: str, env: Mapping[str, str], scratch: Path) -> None:
-        self._channel, theirs = socket.socketpair()
-        command = [
-            *small_python("workbench.processes.shell_supervisor"),
-            str(theirs.fileno()),
-            str(pty),
-            str(scratch),
-            *argv,
-        ]
-        try:
-            self._process = start(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=directory,
-                env=env,
-                is_users=True,
-                pass_fds=(theirs.fileno(), pty),
-                start_new_session=True,
-            )
-        except BaseException:
-            self._channel.close()
-            raise
-        finally:
-            theirs.close()
+        self._process, self._channel = start_supervisor(
+            "workbench.processes.shell_supervisor",
+            [str(pty), str(scratch), *argv],
+            cwd=directory,
+            env=env,
+            passed=(pty,),
+        )
         self._heard = b""
         self._answers = 0
         self.pid = 0
@@ -70,10 +52,7 @@ class Guard:
 
     def hear(self) -> None:
         """Read the supervisor's messages: the shell's pid, its exit code, answers to `is_watching`."""
-        try:
-            data = self._channel.recv(4096)
-        except OSError:
-            data = b""
+        data = received(self._channel)
         self.lost = self.lost or not data
         self._answers += data.count(b".")
         *lines, self._heard = (self._heard + data.replace(b".", b"")).split(b"\n")
