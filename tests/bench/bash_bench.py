@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench.measure import Measure
-from workbench.tools.execute_bash import BashTool, ExecuteBashAction
+from workbench.tools.execute_bash.definition import BashTool, ExecuteBashAction
 
 PROMPT = b"<ready>"
 GIGABYTE = 10**9

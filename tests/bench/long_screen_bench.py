@@ -86,7 +86,8 @@ from tests.tui.fake_link import FakeLink
 from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
+from workbench.view.opened import Opened
 from workbench.tui.later import load_later
 from workbench.client.history import read_history
 from workbench.tui.widgets.prompt import Prompt

@@ -83,5 +83,5 @@ def _ten(place: Path, catalog: Catalog) -> Measure:
 
 
 def _where(catalog: Catalog) -> Locations:
-    root = catalog.folder.parent.parent
+    root = catalog.directory.parent.parent
     return Locations(root / "config", root / "data", root / "state", root / "runtime")

@@ -50,6 +50,9 @@ class _Bare(QuestionScreen[None]):
     def show_keys(self) -> None:
         """There are none."""
 
+    def no_answer(self) -> None:
+        """Nobody answers."""
+
 
 class _Watched(ApprovalScreen):
     """A question that says when it has been painted."""

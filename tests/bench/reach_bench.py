@@ -51,7 +51,7 @@ def _home(home: Path, count: int) -> Mapping[str, str]:
     lines = [_settings(f"server{number}", home) for number in range(count)]
     where.settings_file.write_text("\n".join(lines))
     table = tomllib.loads(where.settings_file.read_text()).get("mcpServers", {})
-    for server in find_servers(table, where.settings_file, home / "project", []).found:
+    for server in find_servers(table, where.settings_file, home / "project", []).servers:
         tools = [{"name": f"{server.name}_{at}", "inputSchema": _SCHEMA} for at in range(10)]
         Catalog(where).listed(server, tools)
     return env

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from workbench.tools.glob.definition import GlobAction, GlobTool
-from workbench.tools.grep.definition import GrepAction, GrepTool
+from workbench.tools.glob.definition import GlobTool
+from workbench.tools.grep.definition import GrepTool
 
 FILES = 20_000
 LINE = "def some_name(argument: int) -> str:  # what it does is of no interest here\n"
@@ -62,11 +62,11 @@ def measures() -> list[Measure]:
         glob, grep = GlobTool(folder), GrepTool(folder)
 
         def find() -> None:
-            found = glob(GlobAction(pattern="**/*.py"))
+            found = glob(glob.action_from_arguments({"pattern": "**/*.py"}))
             assert getattr(found, "found", 0) == FILES // 2, found.text
 
         def search() -> None:
-            found = grep(GrepAction(pattern=NEEDLE))
+            found = grep(grep.action_from_arguments({"pattern": NEEDLE}))
             assert getattr(found, "matched_lines", 0) == FILES // 400, found.text
 
         works = (("glob", find, listing), ("grep", search, searching))

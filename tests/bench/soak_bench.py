@@ -74,7 +74,7 @@ class _Engine:
         self._screens = FrontEnds()
 
     async def live(self, env: dict[str, str], steps: int, pace: float, looks: int) -> list[tuple[int, float]]:
-        broadcast = Broadcast(asyncio.get_running_loop(), self._screens.give)
+        broadcast = Broadcast(asyncio.get_running_loop(), self._screens.forward)
         server = await asyncio.start_unix_server(self._greet, sock=listen(self._path))
         screen = pexpect.spawn(
             sys.executable, ["-m", "workbench", "resume", _ID], env=env, dimensions=(40, 120), timeout=None
@@ -90,7 +90,7 @@ class _Engine:
                     sizes.append((number, _megabytes(screen.pid)))
                     print(*sizes[-1], file=sys.stderr, flush=True)
                 await self._step(broadcast, number, pace)
-            broadcast.event(EngineState(state="idle"))
+            broadcast.live(EngineState(state="idle"))
             await asyncio.sleep(4)
             sizes.append((steps, _megabytes(screen.pid)))
         screen.kill(signal.SIGKILL)
@@ -100,7 +100,7 @@ class _Engine:
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
         screen = FrontEnd(writer, self._store.last_seq)
-        screen.say(Hello(seen=self._store.last_seq, pid=os.getpid()))
+        screen.send(Hello(seen=self._store.last_seq, pid=os.getpid()))
         self._screens.add(screen)
         with contextlib.suppress(OSError):
             await reader.read()

@@ -63,7 +63,7 @@ class _Pieces(list[Any]):
 class _Read(ProviderModel):
     """A model of the general route whose streams are there."""
 
-    def _complete(self, messages: list[dict[str, Any]], **extra: Any) -> Any:
+    def _complete(self, messages: list[dict[str, Any]], request: ModelRequest, **extra: Any) -> Any:
         return self._stream_there
 
     @cached_property

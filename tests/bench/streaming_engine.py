@@ -23,12 +23,12 @@ _STEP = 0.01
 
 async def _serve(path: Path, last: int) -> None:
     screens = FrontEnds()
-    broadcast = Broadcast(asyncio.get_running_loop(), screens.give)
+    broadcast = Broadcast(asyncio.get_running_loop(), screens.forward)
 
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readline()
         screen = FrontEnd(writer, last)
-        screen.say(Hello(seen=last, pid=os.getpid()))
+        screen.send(Hello(seen=last, pid=os.getpid()))
         screens.add(screen)
         broadcast.live(EngineState(state="thinking"))
         await reader.read()

@@ -80,7 +80,7 @@ def private_names_of(cls: type) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
     }
-    defined = {node.name for node in tree.body[0].body if isinstance(node, Function)}
+    defined = {node.name for node in ast.iter_child_nodes(tree.body[0]) if isinstance(node, Function)}
     return {name for name in stored | defined if name.startswith("_") and not name.startswith("__")}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.fakes.model_server import ModelServer, Script
-from workbench.llm.client import Patience, ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
+from workbench.llm.retry import Patience
 
 KEY = "sk-very-secret-0123456789"
 

@@ -10,9 +10,10 @@ from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_turns import Fault
 from tests.llm.conftest import KEY, Caller, wait_until
 from workbench.llm.answer import takes_cache_marks
-from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.client import ProviderModel
 from workbench.llm.model import ContextOverflow, ModelError, ModelRequest, ModelUsage
 from workbench.llm.pricing import cost_of
+from workbench.llm.retry import Patience
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 TOOL = {"type": "function", "function": {"name": "execute_bash", "parameters": {"type": "object", "properties": {}}}}

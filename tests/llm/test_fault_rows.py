@@ -23,9 +23,9 @@ from tests.fakes.pairing import openai_faults
 from tests.llm.conftest import KEY, wait_until
 from tests.session.fake_agent import Desk
 from workbench.agent.agent import Agent
-from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.client import ProviderModel
 from workbench.llm.errors import Fault as LimitedRate
-from workbench.llm.retry import wait_before
+from workbench.llm.retry import Patience, wait_before
 from workbench.protocol.codec import encode
 from workbench.protocol.events import ActionObserved, ActionStarted, ModelResponded, RunEnded
 from workbench.protocol.live import EngineState

@@ -7,9 +7,10 @@ import pytest
 
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.llm.conftest import KEY, wait_until
-from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.client import ProviderModel
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, ContextOverflow, ModelError, ModelRequest
+from workbench.llm.retry import Patience
 
 HELLO = ModelRequest([{"role": "user", "content": "hello"}])
 

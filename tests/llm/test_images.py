@@ -11,8 +11,9 @@ from tests.llm.conftest import KEY, Caller
 from tests.session.fake_agent import Desk, LookAction
 from workbench.agent.agent import Agent
 from workbench.llm.answer import has_pictures, is_blind
-from workbench.llm.client import Patience, ProviderModel, Tuning
+from workbench.llm.client import ProviderModel, Tuning
 from workbench.llm.model import ModelError, ModelRequest
+from workbench.llm.retry import Patience
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import ImageContent, Observation, TextContent
 from workbench.tools.tool import ToolAnnotations, ToolDefinition

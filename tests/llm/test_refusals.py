@@ -10,7 +10,6 @@ import pytest
 
 from tests.fakes.model_turns import Fault, Turn
 from tests.llm.test_fault_rows import Trial, check_usable, note, trial
-from workbench.llm import retry
 from workbench.llm.errors import Fault as CallFault
 from workbench.llm.errors import fault_from_text
 from workbench.llm.model import Cancel
@@ -150,7 +149,7 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.cancel = Cancel()
-        monkeypatch.setattr(retry.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr("workbench.llm.retry.time.monotonic", lambda: self.now)
         monkeypatch.setattr(self.cancel, "wait", self.wait)
 
     def wait(self, seconds: float) -> bool:

@@ -7,8 +7,9 @@ from tests.fakes.pairing import anthropic_faults
 from tests.llm.conftest import KEY
 from tests.session.fake_agent import Desk
 from workbench.agent.agent import Agent
-from workbench.llm.client import Patience, ProviderModel, load_litellm
+from workbench.llm.client import ProviderModel, load_litellm
 from workbench.llm.model import ToolCall
+from workbench.llm.retry import Patience
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
 from workbench.llm.stream import Joiner
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage

@@ -18,8 +18,9 @@ from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.wire_server import WireServer
 from tests.fakes.wires import Encoder
 from tests.llm.conftest import KEY
-from workbench.llm.client import Patience, ProviderModel
+from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, ModelError, ModelRequest, ModelResponse
+from workbench.llm.retry import Patience
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated
 PARAMETERS = {"type": "object", "properties": {"command": {"type": "string"}}}

@@ -17,6 +17,7 @@ from workbench.mcp.mentions import PromptArgument, ServerPrompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
+from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt as PromptBox
 from workbench.view.prompt.server_prompts import arguments_of, written
 
@@ -59,7 +60,9 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
     app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
         box = app.screen.query_one(PromptBox)
-        await wait_until(pilot, lambda: app.screen.submitter.server_prompts.available)
+        main = app.screen
+        assert isinstance(main, MainScreen)
+        await wait_until(pilot, lambda: main.submitter.server_prompts.available)
         await pilot.press(*"/fake:rev", "tab")
         assert await wait_until(pilot, lambda: box.text == "/fake:review file=")
         await pilot.press("enter")
@@ -76,7 +79,7 @@ async def test_a_prompt_is_got_like_a_command_and_stands_where_one_writes(tmp_pa
         assert link.commands[1] == ("send", "Review a.py.\\e[31m\nWith care.")
         found = {
             entry.label: entry.action
-            for entry in entries_of(app, app.screen, app.settings, app.screen.submitter.server_prompts.available)
+            for entry in entries_of(app, main, app.settings, main.submitter.server_prompts.available)
         }
         await app.screen.run_action(found["/fake:hello"])
         await wait_until(pilot, lambda: len(link.commands) == 3)

@@ -166,7 +166,7 @@ class Done(ToolExecutor[DoneAction, Observation]):
 def small_tools(folder: Path, hang: Hang | None = None) -> dict[str, ToolDefinition]:
     """note and write change something, look and peek read, hang hangs, finish ends the run."""
     reads = ToolAnnotations(readOnlyHint=True)
-    tools = [
+    tools: list[ToolDefinition] = [
         ToolDefinition(name="note", description="n", action_type=NoteAction, executor=Note(folder / "notes.txt")),
         ToolDefinition(
             name="write",

@@ -10,6 +10,7 @@ from workbench.protocol.events import FileText
 from workbench.session.actions.decide import AlwaysRule
 from workbench.session.session import CommandError
 from workbench.tools import BashTool, FileEditorTool
+from workbench.tools.tool import ToolDefinition
 from workbench.view.reducer import apply
 from workbench.view.state import NoticeItem, SessionState
 
@@ -177,8 +178,12 @@ def shelled(desk, tmp_path: Path):
 
     def make(*script, **more) -> Desk:
         d = desk(*script, **more)
-        made.append({"execute_bash": BashTool(working_dir=str(tmp_path)), "str_replace_editor": FileEditorTool()})
-        d.tools.update(made[-1])
+        tools: dict[str, ToolDefinition] = {
+            "execute_bash": BashTool(working_dir=str(tmp_path)),
+            "str_replace_editor": FileEditorTool(),
+        }
+        made.append(tools)
+        d.tools.update(tools)
         d.reopen()
         d.session.send("go")
         d.run()

@@ -9,7 +9,7 @@ import pytest
 from tests.contracts.source import ROOT
 from tests.session.fake_agent import calls, says
 from workbench.files import facts
-from workbench.session import assessments
+from workbench.risk import assess
 from workbench.session.assessments import Assessments
 from workbench.session.state import State
 from workbench.tools import BashTool
@@ -19,13 +19,12 @@ from workbench.tools import BashTool
 def rated(monkeypatch) -> Counter:
     """How often each command was rated."""
     count: Counter = Counter()
-    rate = assessments.assess
 
     def counted(tool, arguments, context):
         count[arguments.get("command")] += 1
-        return rate(tool, arguments, context)
+        return assess(tool, arguments, context)
 
-    monkeypatch.setattr(assessments, "assess", counted)
+    monkeypatch.setattr("workbench.session.assessments.assess", counted)
     return count
 
 

@@ -12,8 +12,9 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
+from workbench.session.limits import MAX_OBSERVE
 from workbench.session.state import State
-from workbench.session.turn.history import MAX_OBSERVE, messages
+from workbench.session.turn.history import messages
 
 
 @settings(max_examples=200, deadline=None)

@@ -10,7 +10,6 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
-from workbench.files import stat_keys
 from workbench.files.anchored import Root
 from workbench.files.replace import replace_file
 from workbench.files.stat_keys import stat_key
@@ -19,6 +18,7 @@ from workbench.risk.integrity import PathChange, PathState, ProtectedFiles, chan
 from workbench.session.actions.integrity import put_back
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
+from workbench.tools.tool import ToolDefinition
 
 EVIL = "#!/bin/sh\necho evil\n"
 
@@ -73,11 +73,11 @@ def repo(tmp_path, home) -> Path:
 @pytest.fixture
 def watched(desk, repo):
     """A session in the repository with a real shell and real cells."""
-    made = []
+    made: list[ToolDefinition] = []
 
     def make(*script, mode="never", **more):
         one = desk(*script, mode=mode, workspace=repo, state_dir=repo.parent / "state", **more)
-        tools = [BashTool(working_dir=str(repo)), IPythonTool(repo)]
+        tools: list[ToolDefinition] = [BashTool(working_dir=str(repo)), IPythonTool(repo)]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
         return one
@@ -577,7 +577,7 @@ def test_a_scan_that_finds_nothing_new_reads_no_file_and_lists_no_directory(repo
     protected = ProtectedFiles(str(repo), str(home))
     protected.scan()
     later = time.time_ns() + 120_000_000_000
-    monkeypatch.setattr(stat_keys.time, "time_ns", lambda: later)
+    monkeypatch.setattr("workbench.files.stat_keys.time.time_ns", lambda: later)
     before = protected.scan()
     for name in ("open", "scandir", "readlink"):
         monkeypatch.setattr(f"os.{name}", lambda *_, **__: pytest.fail("it was read"))

@@ -11,6 +11,7 @@ from workbench.session.workspace.repository import SnapshotRepository
 from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
+from workbench.tools.tool import ToolDefinition
 
 FINAL = "what it deletes could not be restored"
 
@@ -26,11 +27,11 @@ def kept(tmp_path) -> SnapshotRepository:
 def netted(desk, kept, monkeypatch):
     """A desk that asks never, with a real shell, real cells and versions of its workspace."""
     monkeypatch.setattr("workbench.session.workspace.deletions._LOOK_LIMIT", 60.0)  # busy is not broken
-    made = []
+    made: list[ToolDefinition] = []
 
     def make(*script):
         one = desk(*script, mode="never", repository=kept)
-        tools = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
+        tools: list[ToolDefinition] = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
         made.extend(tools)
         one.tools.update({tool.name: tool for tool in tools})
         return one

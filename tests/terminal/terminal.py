@@ -133,7 +133,7 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the terminal's window: this end of it is gone."""
-        self.process.ptyproc.fileobj.close()
+        self.process.ptyproc.fileobj.close()  # type: ignore[attr-defined]
 
     def wait_exit(self, seconds: float = 30.0) -> int:
         """Wait for the end of the process; its exit code, or 128 + the signal that ended it."""

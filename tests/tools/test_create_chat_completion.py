@@ -6,7 +6,7 @@ import pytest
 
 from workbench.errors import UsageError
 from workbench.tools import ArgumentError, Tool, ToolContext, resolve_tool
-from workbench.tools.create_chat_completion.definition import CreateChatCompletionTool
+from workbench.tools.create_chat_completion.definition import CreateChatCompletionObservation, CreateChatCompletionTool
 
 REVIEW = {
     "type": "object",
@@ -35,6 +35,7 @@ def answer(response_type, response):
 def test_a_text_is_the_usual_answer():
     tool = CreateChatCompletionTool()
     result = tool(tool.action_from_arguments({"response": "all is well"}))
+    assert isinstance(result, CreateChatCompletionObservation)
     assert (result.text, result.response, result.is_error) == ("all is well", "all is well", False)
 
 

@@ -284,7 +284,7 @@ def test_without_the_workspace_s_packages_it_is_said_how_to_get_them(tool):
 
 
 def test_no_ipython_at_all_is_one_clear_observation(tmp_path, monkeypatch):
-    monkeypatch.setattr(interpreter.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     seen = run(IPythonTool(tmp_path), "1")
     assert seen.is_error
     assert "There is no IPython" in seen.text

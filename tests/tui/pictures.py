@@ -67,9 +67,10 @@ def takes_answers(app: WorkbenchApp) -> bool:
     return isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed
 
 
-async def shown(pilot: Pilot[Any], link: FakeLink, events: Sequence[Any]) -> None:
+async def shown(pilot: Pilot[int], link: FakeLink, events: Sequence[Any]) -> None:
     """The main screen shows all of it, the star of the branch too."""
     app = pilot.app
+    assert isinstance(app, WorkbenchApp)
     link.bring(*(event for event in events if not getattr(event, "seq", 0)), live.EngineState(state=work_of(events)))
     await wait_until(pilot, lambda: app.state.work != "starting" and is_settled(app, events))
     await wait_until(pilot, lambda: "main*" in app.screen_stack[0].query_one(StatusLine).render().plain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,11 +24,11 @@ class Script:
     """Writes events with rising numbers and times, as a store would."""
 
     def __init__(self) -> None:
-        self.events: list[ev.EventBase] = []
+        self.events: list[ev.Event] = []
         self.actions = 0
         self._response = "r"
 
-    def add(self, kind: type[ev.EventBase], **fields: Any) -> ev.EventBase:
+    def add(self, kind: Callable[..., ev.Event], **fields: Any) -> ev.Event:
         seq = len(self.events) + 1
         event = kind(seq=seq, at=START + timedelta(seconds=seq), **fields)
         self.events.append(event)
@@ -149,7 +149,7 @@ def working_session() -> Script:
     return script
 
 
-def long_session(actions: int) -> Iterator[ev.EventBase]:
+def long_session(actions: int) -> Iterator[ev.Event]:
     """Messages and actions in turn, `actions` of them."""
     script = Script().start().user("Do a lot.")
     for number in range(actions):

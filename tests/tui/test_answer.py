@@ -223,7 +223,7 @@ async def opened(pilot: Pilot[int]) -> None:
 
 async def take_answers(pilot: Pilot[int]) -> None:
     await opened(pilot)
-    await wait_until(pilot, lambda: pilot.app.screen.quiet.is_armed)
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, AnswerScreen) and pilot.app.screen.quiet.is_armed)
 
 
 async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:

@@ -8,6 +8,7 @@ import threading
 import pytest
 from rich.segment import Segment
 from textual.color import Color
+from textual.widgets import Markdown
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.pictures import text_on
@@ -16,11 +17,11 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import Disconnected
 from workbench.client.deferred import DeferredClient
 from workbench.errors import WorkbenchError
-from workbench.tui.app import Opened
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.help import topics
 from workbench.tui.screens.pager import PagerScreen
 from workbench.view.branch import current_branch
+from workbench.view.opened import Opened
 
 
 @pytest.mark.starts
@@ -79,7 +80,7 @@ async def test_help_lists_the_keys_of_where_we_are_and_the_guides():
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f1")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
-        source = lambda: app.screen.query_one("Markdown").source
+        source = lambda: app.screen.query_one(Markdown).source
         await wait_until(pilot, lambda: re.search(r"In the prompt\s.*enter +Send", text_on(app), re.DOTALL))
         first, second, *_, last = (f"# {topic}" for topic in topics().values())
         for key, heading in (("down", first), ("down", second), ("end", last)):
@@ -153,7 +154,8 @@ import sys
 from pathlib import Path
 from tests.tui.fake_link import FakeLink
 from workbench.config.settings import Settings
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
+from workbench.view.opened import Opened
 app = WorkbenchApp(Opened(FakeLink(), Path("/")), Settings(model="scripted/demo"))
 app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))
 code = app.run()

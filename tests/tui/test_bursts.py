@@ -126,8 +126,10 @@ async def test_in_every_text_the_cursors_keys_keep_their_place_among_the_letters
         await wait_until(pilot, lambda: not app.screen.is_modal)
         app.push_screen(ApprovalScreen(Asked(command("touch abc"), 1, 1), clock=lambda: next(ticks)))
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen) and app.screen.quiet.is_armed)
+        question = app.screen
+        assert isinstance(question, ApprovalScreen)
         burst(app, "e", "home", *"ZZ", "end", "Q", "left", "left", "x", "ctrl+s")
-        await wait_until(pilot, lambda: app.screen.proposal.arguments == {"command": "ZZtouch abxcQ"})
+        await wait_until(pilot, lambda: question.proposal.arguments == {"command": "ZZtouch abxcQ"})
         burst(app, "tab", "n", "home", *"yes", "end", "o")
-        await wait_until(pilot, lambda: app.screen.box.is_writing)
+        await wait_until(pilot, lambda: question.box.is_writing)
         assert await wait_until(pilot, lambda: app.screen.query_one("#note", Input).value == "yesno")

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from textual.widgets import Static
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
@@ -206,7 +207,7 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
         await wait_until(pilot, lambda: app.state.last_seq == len(events) and app.state.items)
         assert app.state.first_seq > 1
         await pilot.press("ctrl+f", *"answer 0.2")
-        said = app.screen.query_one("#search-found")
+        said = app.screen.query_one("#search-found", Static)
         await wait_until(pilot, lambda: "1/1" in str(said.content))
 
     app = workbench_app(FileLink(path, 150))

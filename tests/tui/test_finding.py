@@ -55,7 +55,7 @@ async def test_a_place_far_above_is_shown_and_its_page_opens_at_the_words():
         await wait_until(pilot, lambda: app.screen.query(ActionCard))
         await pilot.press("ctrl+f", *"echo 17", "0")
         await wait_until(pilot, lambda: "1/1" in said(app))
-        found = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found")]
+        found = lambda: [card.item.action_id for card in app.screen.query("ActionCard.-found").results(ActionCard)]
         await wait_until(pilot, lambda: found() == ["a171"])
         assert app.screen.query_one(SessionSearch).has_focus_within
         await pilot.press("enter")

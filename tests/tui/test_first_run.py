@@ -11,7 +11,6 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import armed, wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
-from workbench.tui.app import Opened
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
@@ -19,6 +18,7 @@ from workbench.tui.settings.book import SettingsBook
 from workbench.tui.settings.live import take_over
 from workbench.tui.settings.providers import Way, kept, read_way, ways, wrong_way
 from workbench.tui.widgets.prompt import Prompt
+from workbench.view.opened import Opened
 
 WORKS = Way("scripted/demo", "A scripted one")
 FAILS = Way("scripted/none-such", "One that is not [/X]\x1b[31m there")

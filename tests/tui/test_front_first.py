@@ -19,8 +19,9 @@ from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
 from workbench.config.settings import Settings
 from workbench.tui import garbage, keystrokes
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.textual_seam.compositor import FrontToBackCompositor
+from workbench.view.opened import Opened
 
 
 class Layered(Screen[None]):

@@ -13,7 +13,7 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tui.key_names import key_groups, key_name
-from workbench.tui.screens.help import GUIDES, topics
+from workbench.tui.screens.help import GUIDES, HelpScreen, topics
 from workbench.tui.settings.book import SettingsBook
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
@@ -77,6 +77,7 @@ async def test_every_key_of_each_panel_is_listed(size):
             assert unlisted(app.screen) == []
             await pilot.press("question_mark")
             await wait_until(pilot, lambda: app.screen.id == "help-screen")
+            assert isinstance(app.screen, HelpScreen)
             first = app.screen.groups[0]
             assert first.title == f"In the {panel}"
             assert ("enter", "Open") in first.rows
@@ -100,6 +101,7 @@ async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, 
         assert unlisted(over) == []
         await pilot.press("f1" if isinstance(over.focused, Input) else "question_mark")
         await wait_until(pilot, lambda: app.screen.id == "help-screen")
+        assert isinstance(app.screen, HelpScreen)
         assert any("esc" in keys.split() for group in app.screen.groups for keys, _ in group.rows)
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is over)

@@ -306,6 +306,7 @@ async def test_what_was_approved_ahead_and_is_asked_again_as_it_was_opens_again(
         again = script.add(ev.ActionAssessed, action_id="a2", risk="HIGH", reasons=("refused before",), fingerprint="f")
         link.bring(approved, again)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item.reasons == ("refused before",)
 
 
@@ -325,6 +326,7 @@ async def test_all_approves_only_what_it_showed_and_what_was_asked_anew_meanwhil
         await pilot.press("Y")
         await wait_until(pilot, lambda: link.commands)
         await wait_until(pilot, lambda: isinstance(app.screen, ApprovalScreen))
+        assert isinstance(app.screen, ApprovalScreen)
         assert app.screen.item is app.state.actions["a2"]
         assert link.commands == [("decide", "a1", "approved", "f", "")]
 

@@ -7,6 +7,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.widgets import Label, Markdown
+from textual.widgets.markdown import MarkdownFence
 
 from tests.tui.waiting import until
 from workbench.tui.widgets.markdown_stream import MarkdownStream
@@ -39,7 +40,7 @@ async def test_what_comes_after_the_end_of_a_stream_shows_nothing_twice(late: st
         await pilot.pause(0.3)
         assert app.query_one(Markdown).source == _TEXT
         assert not app.query(".tail")
-        assert [each.lexer for each in app.query("MarkdownFence")] == ["python"]
+        assert [each.lexer for each in app.query(MarkdownFence)] == ["python"]
 
 
 @pytest.mark.parametrize(

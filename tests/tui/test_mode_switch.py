@@ -92,7 +92,7 @@ async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(w
         await way(app, pilot)
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
         assert link.commands == []
-        await wait_until(pilot, lambda: app.screen.quiet.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await pilot.press(key)
         await wait_until(pilot, lambda: not isinstance(app.screen, NeverAskScreen))
         assert link.commands == ([("mode", "never", "confirmed")] if key == "y" else [])
@@ -106,7 +106,7 @@ async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*"/mode", "space", *"never", "enter", "y", "y", "y", "enter")
         await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen))
-        await wait_until(pilot, lambda: app.screen.quiet.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, NeverAskScreen) and app.screen.quiet.is_armed)
         await pilot.press("h", "e", "y", "enter")
         await pilot.pause()
         assert isinstance(app.screen, NeverAskScreen)

@@ -7,11 +7,11 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
 from workbench.protocol import events as ev
-from workbench.tui.app import Opened
 from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
+from workbench.view.opened import Opened
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 

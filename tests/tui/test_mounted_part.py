@@ -14,7 +14,8 @@ from workbench.protocol import events as ev
 from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.texts import AgentText
+from workbench.tui.widgets.copying import Copying
+from workbench.tui.widgets.texts import AgentText, NoticeText
 from workbench.view.window import Window, least_rows, mounted_rows
 
 _ANSWER = "Answer {0}: **one**\n\n- a\n- b\n\n```python\nx = {0}\n```\n"
@@ -142,6 +143,7 @@ async def test_no_item_is_counted_with_more_rows_than_it_has():
         panel = app.query_one(Conversation)
         await until(pilot, lambda: not panel.is_behind and all(each.size.height for each in panel.children))
         for view in panel.children:
+            assert isinstance(view, Copying | NoticeText)
             assert least_rows(view.item) <= view.outer_size.height + view.styles.margin.height, view.item
 
 

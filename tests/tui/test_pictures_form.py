@@ -12,6 +12,7 @@ from tests.tui.settings_form import edited, find
 from tests.tui.trial import wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import load_settings
+from workbench.tui.keys import all_bindings
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.settings import entries
 from workbench.tui.settings.book import SettingsBook
@@ -31,9 +32,7 @@ CASES = ["settings", "setting_line", "setting_choices", "setting_profile", "sett
 @pytest.fixture(autouse=True)
 def _these_rows(monkeypatch):
     """Pictures stay the same when tools and keys are added."""
-    kept = {
-        each.id: each for each in entries.all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")
-    }
+    kept = {each.id: each for each in all_bindings() if each.id in ("send", "mode", "timeline", "tasks", "diff")}
     monkeypatch.setattr(entries, "all_bindings", lambda: list(kept.values()))
     monkeypatch.setattr(entries, "BUILTIN_TOOLS", ("execute_bash", "str_replace_editor", "think"))
 

@@ -1,5 +1,7 @@
 """Golden pictures of the Rules screen."""
 
+from textual.widgets import Input
+
 from tests.tui.picture_sessions import finished
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
@@ -30,7 +32,7 @@ def test_rules(look, folder, picture, monkeypatch):
         app.state.rules = (parse_rule("allow str_replace_editor in src/calc.py").text,)
         app.action_rules()
         await wait_until(pilot, lambda: isinstance(app.screen, RulesScreen) and "fits" in text_on(app))
-        entry = app.screen.query_one("#rules-new")
+        entry = app.screen.query_one("#rules-new", Input)
         entry.focus()
         entry.value = "allow $ python -m pytest *"
         await pilot.press("enter")

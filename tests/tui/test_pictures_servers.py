@@ -26,6 +26,7 @@ def test_servers(look, folder, picture):
         app.action_servers()
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
+        assert isinstance(screen, ServersScreen)
         screen._found = dataclasses.replace(
             screen._found, servers=tuple(_placed(each) for each in screen._found.servers)
         )

@@ -15,6 +15,7 @@ from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen
 from workbench.tui.session_switcher import SessionSources
 from workbench.view.approval.trust import trust_question
+from workbench.view.commands import COMMANDS
 from workbench.view.opened import Opened
 
 PAST = [
@@ -35,7 +36,7 @@ def with_profiles(folder, theme):
 def _these_commands(monkeypatch):
     """Pictures stay the same when commands and keys are added."""
     names = ("help", "mode", "model", "compact", "tasks", "diff", "rules", "stop", "theme", "demo", "quit")
-    kept = tuple(command for command in entries.COMMANDS if command.name in names)
+    kept = tuple(command for command in COMMANDS if command.name in names)
     bindings = entries._bindings
     keys = ("Maximize a panel", "Timeline", "Changes", "Wider panels", "Start of the conversation")
     monkeypatch.setattr(entries, "COMMANDS", kept)

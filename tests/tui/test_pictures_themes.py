@@ -1,5 +1,7 @@
 """Golden pictures of every theme that comes along."""
 
+from textual.widgets import OptionList
+
 from tests.tui.picture_sessions import finished
 from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, shown
 from tests.tui.trial import wait_until
@@ -29,7 +31,8 @@ def test_choosing(look, folder, picture):
         await shown(pilot, link, events)
         app.action_change_theme()
         await wait_until(pilot, lambda: isinstance(app.screen, ThemeChoice))
-        app.screen.query_one("#themes-list").highlighted = app.screen._names.index(look.theme)
+        assert isinstance(app.screen, ThemeChoice)
+        app.screen.query_one("#themes-list", OptionList).highlighted = app.screen._names.index(look.theme)
         await wait_until(pilot, lambda: app.theme == look.theme)
 
     assert picture(app, look, show)

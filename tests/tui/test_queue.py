@@ -6,6 +6,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
+from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.writing import Writing
@@ -91,6 +92,7 @@ async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_on
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         screen = app.screen_stack[0]
+        assert isinstance(screen, MainScreen)
         for part in [*screen.query_one(Writing).children, *screen.children]:
             await part.remove()
             screen.refresh_status()

@@ -112,7 +112,7 @@ async def test_what_waits_is_approved_only_once_it_was_in_sight_to_its_end(folde
         await wait_until(pilot, lambda: "Scroll to the end" in str([note.message for note in app._notifications]))
         assert set(catalog.entry(tracker).waiting) == {"create_issue"}
         await pilot.press("tab", "end")
-        await wait_until(pilot, lambda: app.screen._end_reached)
+        await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and app.screen._end_reached)
         await pilot.press("home", "a")
         await pilot.press("a")
         await wait_until(pilot, lambda: not catalog.entry(tracker).waiting)

@@ -45,7 +45,7 @@ async def test_keys_of_one_burst_trust_nothing_and_later_ones_do(question):
         await asked(pilot, question, answers, typed)
         await pilot.press("up", "enter")
         assert answers == []
-        await wait_until(pilot, lambda: app.screen.quiet.is_armed)
+        await wait_until(pilot, lambda: isinstance(app.screen, TrustScreen) and app.screen.quiet.is_armed)
         await pilot.press("enter")
         await wait_until(pilot, lambda: answers == [True])
 

@@ -14,8 +14,9 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE
 from tests.tui.waiting import until as wait_until
 from workbench.config.settings import Settings
-from workbench.tui.app import Opened, WorkbenchApp
+from workbench.tui.app import WorkbenchApp
 from workbench.tui.session_switcher import SessionSources
+from workbench.view.opened import Opened
 
 
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:

@@ -22,6 +22,7 @@ from tests.tools.web.site import Site, Visit, free_port
 from workbench.errors import UsageError
 from workbench.tools import BrowserTool, Tool, ToolContext, resolve_tool
 from workbench.tools.browser import installation as finding
+from workbench.tools.browser.impl import BrowserExecutor
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -227,10 +228,11 @@ def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path
         seen = use(tool, f"goto('{site.url('/hangs')}')")
         seen = use(tool, f"click('{id_of(seen, 'Hang')}')")
         assert "did not answer any more and was closed" in seen.text
-        results = []
+        results, executor = [], tool.executor
+        assert isinstance(executor, BrowserExecutor)
         thread = threading.Thread(target=lambda: results.append(use(tool, "noop(10000)", "noop(10000)")))
         thread.start()
-        eventually(lambda: tool.executor._running, "it does not run")
+        eventually(lambda: executor._running, "it does not run")
         tool.interrupt()
         thread.join(30)
         assert "nterrupted" in results[0].error
@@ -288,7 +290,7 @@ def test_without_chromium_or_playwright_it_says_what_to_install(tmp_path, monkey
     with BrowserTool(tmp_path) as tool:
         assert "There is no Chromium" in use(tool, "noop()").error
         assert "apt-get install chromium" in use(tool, "noop()").text
-    monkeypatch.setattr(finding.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with BrowserTool(tmp_path) as tool:
         assert ".[browser]" in use(tool, "noop()").text
     with pytest.raises(UsageError, match=r"There is no playwright"):  # so it is not offered, and the notice says why
