@@ -120,7 +120,7 @@ async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_
         where.config.write_text("a file in the way")
         await chosen(pilot, screen, "scripted/none-such")
         await wait_until(pilot, lambda: started == ["none-such"])
-        assert any("it is not kept" in note.message for note in app._notifications)
+        await wait_until(pilot, lambda: any("it is not kept" in note.message for note in app._notifications))
         assert app.settings.profile("none-such").model == "scripted/none-such"
 
 
