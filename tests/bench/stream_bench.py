@@ -54,12 +54,6 @@ def measures() -> list[Measure]:
     ]
 
 
-class _Pieces(list[Any]):
-    """litellm's stream of an answer that it has read already."""
-
-    received_finish_reason = "stop"
-
-
 class _Read(ProviderModel):
     """A model of the general route whose streams are there."""
 
@@ -67,12 +61,13 @@ class _Read(ProviderModel):
         return self._stream_there
 
     @cached_property
-    def _stream_there(self) -> _Pieces:
+    def _stream_there(self) -> list[Any]:
         from litellm.types.utils import Delta as Piece
         from litellm.types.utils import ModelResponseStream, StreamingChoices
 
-        said = [StreamingChoices(index=0, delta=Piece(content=f"{number:4} ")) for number in range(_TOKENS)]
-        return _Pieces(ModelResponseStream(id="answer", model="fake", choices=[each]) for each in said)
+        words = [StreamingChoices(index=0, delta=Piece(content=f"{number:4} ")) for number in range(_TOKENS)]
+        end = StreamingChoices(index=0, delta=Piece(), finish_reason="stop")
+        return [ModelResponseStream(id="answer", model="fake", choices=[each]) for each in (*words, end)]
 
 
 def _in_turns(*calls: Callable[[], None]) -> list[float]:
