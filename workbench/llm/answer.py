@@ -296,6 +296,9 @@ class Answering:
         try:
             for chunk in exchange.chunks(self._model.longest_silence):
                 self._pass_on(joiner, chunk)
+                if joiner.is_too_long:
+                    exchange.error = Fault("endless")
+                    break
         finally:
             exchange.close()
         if self._cancel.is_set:

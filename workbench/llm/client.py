@@ -24,7 +24,7 @@ from workbench.llm.answer import Answering, Ending, masked, takes_cache_marks, w
 from workbench.llm.cohere import read_streams
 from workbench.llm.discovery import takes_usual_key, usual_openai_base
 from workbench.llm.errors import Fault, fault_of, model_error
-from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, stay_here
+from workbench.llm.exchange import Chunk, Connections, Exchange, Silence, limit_body, stay_here
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Cancelled, Patience, with_retries
 from workbench.llm.signatures import unsigned
@@ -132,7 +132,7 @@ def _imported() -> Any:
 
 
 def _keep_to_one_host(litellm: Any) -> None:
-    """Keep every client that the library creates from following a redirect to another host."""
+    """Keep every client that the library creates from following a redirect to another host, or reading without end."""
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
@@ -141,7 +141,7 @@ def _keep_to_one_host(litellm: Any) -> None:
             client = make(*args, **more)
             if client is not None and stay_here not in client.event_hooks["response"]:
                 hooks = client.event_hooks
-                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here]}
+                client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here, limit_body]}
             return client
 
         return made

@@ -75,6 +75,7 @@ Kind: TypeAlias = Literal[
     "refused",
     "unreachable",
     "stalled",
+    "endless",
     "lost",
     "rate",
     "quota",
@@ -107,6 +108,7 @@ _NAMED: dict[str, Kind] = {
     "WriteError": "lost",
     "BrokenStream": "lost",
     "LeadsElsewhere": "redirected",
+    "Endless": "endless",
     "ModuleNotFoundError": "missing",
 }
 _BY_CLASS: dict[str, Kind] = {
@@ -253,6 +255,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "refused": f"nothing is listening at {where}: start the server or fix --api-base",
         "unreachable": f"cannot reach {where}{detail}: check the network and the address",
         "stalled": f"{where} stopped answering: send the message again, or choose another model",
+        "endless": f"{where} sent an answer without end; it was cut: send the message again or choose another model",
         "lost": f"the connection to {where} broke: send the message again",
         "rate": f"rate limited by {where}: wait{_for(fault.retry_after)} and send the message again",
         "quota": f"the account at {where} has no credit left{detail}",

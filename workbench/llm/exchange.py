@@ -7,6 +7,7 @@ import queue
 import socket
 import threading
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from types import TracebackType
 from typing import Any, TypeAlias
 
@@ -15,10 +16,18 @@ from workbench.llm.model import Cancel
 Chunk: TypeAlias = dict[str, Any]
 _CANCELLED = object()
 _END = object()
+MOST_BYTES = 100_000_000
+"""Limit of the bytes of one HTTP response; the longest answers of models take less than half of it."""
+_MOST_WAITING = 1_000
+"""Chunks that are read ahead of whoever shows them."""
 
 
 class Silence(Exception):
     """No part of a response arrived within the time limit."""
+
+
+class Endless(Exception):
+    """A response goes on beyond every length that an answer has."""
 
 
 class LeadsElsewhere(Exception):
@@ -35,6 +44,33 @@ def stay_here(response: Any) -> None:
         raise LeadsElsewhere(f"{there.scheme}://{there.netloc.decode('ascii', 'replace')}")
 
 
+def limit_body(response: Any) -> None:
+    """Let the body of a response end with Endless after MOST_BYTES (a response hook of httpx)."""
+    response.stream = _limited()(response.stream)
+
+
+@cache
+def _limited() -> Any:
+    import httpx
+
+    class Limited(httpx.SyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        def __iter__(self) -> Iterator[bytes]:
+            size = 0
+            for piece in self._stream:
+                size += len(piece)
+                if size > MOST_BYTES:
+                    raise Endless(f"more than {MOST_BYTES:,} bytes")
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    return Limited
+
+
 class Exchange:
     """Runs `produce` in a daemon thread; `chunks` yields its items, then `error` says how it ended (None: normally).
 
@@ -46,6 +82,7 @@ class Exchange:
     ) -> None:
         self.error: BaseException | None = None
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._slots = threading.Semaphore(_MOST_WAITING)
         self._produce = produce
         self._shut = shut
         self._ended = threading.Event()
@@ -61,7 +98,10 @@ class Exchange:
                 item = self._queue.get(timeout=longest_silence)
             except queue.Empty:
                 item = Silence()
+            if self._stopped.is_set():
+                return
             if isinstance(item, dict):
+                self._slots.release()
                 yield item
                 continue
             self.error = item if isinstance(item, BaseException) else None
@@ -70,6 +110,7 @@ class Exchange:
     def close(self) -> None:
         """Close the connection if the call still runs."""
         self._stopped.set()
+        self._slots.release()
         if not self._ended.is_set():
             self._shut()
 
@@ -80,6 +121,7 @@ class Exchange:
     def _run(self) -> None:
         with self, contextlib.closing(self._produce()) as chunks:
             for chunk in chunks:
+                self._slots.acquire()
                 if self._stopped.is_set():
                     break
                 if chunk is None:
@@ -115,7 +157,7 @@ class Connections:
         """Return a new client; a closed one for an abandoned call that comes too late."""
         import httpx
 
-        hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here]}
+        hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here, limit_body]}
         client = httpx.Client(event_hooks=hooks, follow_redirects=True, timeout=timeout)
         with self._lock:
             self._clients.append(client)

@@ -15,6 +15,10 @@ from workbench.text import well_formed
 
 _MOST_CHARACTERS = 2_100_000
 """Limit of characters stored of one call's arguments: a little more than the agent accepts."""
+_MOST_IN_ALL = 4_000_000
+"""Limit of characters of one response: several times the longest that models give."""
+_OF_A_CALL = 200
+"""What a call counts besides its arguments."""
 
 
 @dataclass
@@ -25,10 +29,13 @@ class _Call:
     parts: list[str] = field(default_factory=list)
     size: int = 0
 
-    def add(self, text: str) -> None:
-        if self.size <= _MOST_CHARACTERS:
-            self.parts.append(text)
-            self.size += len(text)
+    def add(self, text: str) -> int:
+        """Store the text unless there is too much already; return how much was stored."""
+        if self.size > _MOST_CHARACTERS:
+            return 0
+        self.parts.append(text)
+        self.size += len(text)
+        return len(text)
 
 
 class Joiner:
@@ -44,6 +51,7 @@ class Joiner:
         self._reasoning: list[str] = []
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
+        self._size = 0
 
     @property
     def text(self) -> str:
@@ -68,6 +76,11 @@ class Joiner:
         """Whether nothing of a response has arrived."""
         return not (self._text or self._reasoning or self._calls or self.finish_reason)
 
+    @property
+    def is_too_long(self) -> bool:
+        """Whether more has arrived than any response holds, so that it has no end."""
+        return self._size > _MOST_IN_ALL
+
     def add(self, chunk: dict[str, Any]) -> list[Delta]:
         """Add one chunk; return its additions to text and reasoning."""
         self.id = self.id or _str(chunk.get("id"))
@@ -83,9 +96,11 @@ class Joiner:
         deltas = []
         if reasoning := _text(delta.get("reasoning_content")) or _text(delta.get("reasoning")):
             self._reasoning.append(reasoning)
+            self._size += len(reasoning)
             deltas.append(Delta("reasoning", well_formed(reasoning)))
         if text := _text(delta.get("content")) or _text(delta.get("refusal")):
             self._text.append(text)
+            self._size += len(text)
             deltas.append(Delta("text", well_formed(text)))
         self.thinking.add(delta.get(BLOCKS))
         pieces = delta.get("tool_calls")
@@ -103,7 +118,8 @@ class Joiner:
         name, arguments = _str(function.get("name")), function.get("arguments")
         if name != call.name:  # some servers repeat it with every piece
             call.name += name
-        call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
+            self._size += len(name)
+        self._size += call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
         """Return the call a chunk belongs to; servers that send index 0 or none for every call are told apart by id."""
@@ -114,6 +130,7 @@ class Joiner:
         if call is None or (is_named and call_id and call.id and call.id != call_id):
             call = self._by_index[index] = _Call()
             self._calls.append(call)
+            self._size += _OF_A_CALL
         return call
 
 

@@ -78,7 +78,8 @@ class ModelChoice(ModalScreen[str | None]):
 
     async def _tell(self, trial: ModelTrial) -> None:
         outcome = await in_daemon(trial.result)
-        self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}")
+        if self.is_attached:
+            self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}")
 
     def _say(self, line: str) -> None:
         self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))

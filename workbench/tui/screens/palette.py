@@ -74,6 +74,8 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self._show()
         if self._find_sessions is not None:
             found = session_entries(await in_daemon(self._find_sessions))
+            if not self.is_attached:
+                return
             self._entries = [*self._entries, *found]
             self.has_sessions = True
             self._show()

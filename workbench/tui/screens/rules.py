@@ -79,11 +79,15 @@ class RulesScreen(ModalScreen[None]):
     async def on_mount(self) -> None:
         """Read the rule files in a thread, then focus the rules or, if there are none, the line."""
         await self._load()
+        if not self.is_attached:
+            return
         (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
 
     async def _load(self) -> None:
         self._rules = await in_daemon(lambda: self._book.rules(self._state.rules))
         await self._look(self._rules)
+        if not self.is_attached:
+            return
         rows = self.query_one("#rules-list", OptionList)
         rows.clear_options()
         rows.add_options(Option(row) for row in self._rows())
@@ -144,6 +148,8 @@ class RulesScreen(ModalScreen[None]):
             self._say(str(error))
             return
         await self._look([rule])
+        if not self.is_attached:
+            return
         self._tried = rule
         self.confirmation.ask(rule)
         self._show(rule)
@@ -186,7 +192,7 @@ class RulesScreen(ModalScreen[None]):
         except WorkbenchError as error:
             self.app.notify(visible(str(error)), severity="error", markup=False)
             return False
-        return path is not None
+        return path is not None and self.is_attached
 
     def _state_rule(self, text: str, *, is_there: bool) -> None:
         """Update the session state's rules now, as the engine's event will do in a moment."""

@@ -74,13 +74,15 @@ class ServersScreen(ModalScreen[None]):
     async def on_mount(self) -> None:
         """Read the files in a thread, now and then regularly."""
         await self._load()
+        if not self.is_attached:
+            return
         self.query_one("#servers-list" if self._found.servers else "#servers-about").focus()
         self.set_interval(_SECONDS, self._load)
         self.watch(self.query_one("#servers-about"), "scroll_y", self._scrolled)
 
     async def _load(self) -> None:
         entries = await in_daemon(self._read)
-        if entries == self._entries and self._shown is not None:
+        if not self.is_attached or (entries == self._entries and self._shown is not None):
             return
         server = self._server
         before = self._entries.get(server.key) if server is not None else None

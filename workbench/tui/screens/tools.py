@@ -54,7 +54,8 @@ class ToolsScreen(ModalScreen[None]):
         try:
             found = await in_daemon(self._look)
         except WorkbenchError as error:
-            self.query_one("#tools-told", Static).update(Content(visible(str(error))))
+            if self.is_attached:
+                self.query_one("#tools-told", Static).update(Content(visible(str(error))))
             return
         if not self.is_attached:
             return

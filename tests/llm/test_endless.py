@@ -1,0 +1,171 @@
+"""Answers that never end: each is cut where no answer goes, told as such, and not asked for again."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from tests.llm.conftest import wait_until
+from workbench.llm import exchange
+from workbench.llm.client import ProviderModel
+from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+ASK = ModelRequest([{"role": "user", "content": "hello"}])
+
+
+def chunk(delta: dict) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": None}
+    head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "f"}
+    return b"data: " + json.dumps({**head, "choices": [choice]}).encode() + b"\n\n"
+
+
+def call(number: int, arguments: str) -> dict:
+    function = {"name": "execute_bash", "arguments": arguments}
+    return {"tool_calls": [{"index": number, "id": f"c{number}", "type": "function", "function": function}]}
+
+
+def text() -> Iterator[bytes]:
+    yield HEAD
+    yield from itertools.repeat(chunk({"content": "word " * 200}))
+
+
+def reasoning() -> Iterator[bytes]:
+    yield HEAD
+    yield from itertools.repeat(chunk({"reasoning_content": "word " * 200}))
+
+
+def calls() -> Iterator[bytes]:
+    yield HEAD
+    yield from (chunk(call(number, '{"command": "true"}')) for number in itertools.count())
+
+
+def arguments() -> Iterator[bytes]:
+    yield HEAD
+    yield chunk(call(0, '{"command": "'))
+    piece = {"tool_calls": [{"index": 0, "function": {"arguments": "a" * 20_000}}]}
+    yield from itertools.repeat(chunk(piece))
+
+
+def a_line() -> Iterator[bytes]:
+    yield HEAD + b'data: {"id": "'
+    yield from itertools.repeat(b"a" * 65_536)
+
+
+def an_answer_at_once() -> Iterator[bytes]:
+    yield HEAD.replace(b"text/event-stream", b"application/json") + b'{"choices": "'
+    yield from itertools.repeat(b"a" * 65_536)
+
+
+def an_error() -> Iterator[bytes]:
+    yield HEAD.replace(b"200 OK", b"400 Bad").replace(b"text/event-stream", b"application/json") + b'{"error": "'
+    yield from itertools.repeat(b"a" * 65_536)
+
+
+@contextlib.contextmanager
+def serving(body: Callable[[], Iterator[bytes]]) -> Iterator[tuple[str, list[str]]]:
+    """A server that sends this body without end to each who asks; its address, and who asked."""
+    asked: list[str] = []
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, address = listening.accept()
+                asked.append(str(address))
+                threading.Thread(target=send, args=(connection,), daemon=True).start()
+
+    def send(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            connection.settimeout(30)
+            connection.recv(1 << 16)
+            for piece in body():
+                connection.sendall(piece)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1", asked
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+
+
+def answered(model: ProviderModel, said: list[Delta], cancel: Cancel | None = None) -> ModelResponse | ModelError:
+    try:
+        return model.respond(ASK, said.append, cancel or Cancel())
+    except ModelError as error:
+        return error
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize("body", [text, reasoning, calls, arguments, a_line, an_answer_at_once, an_error])
+def test_an_answer_without_end_is_cut_told_and_not_asked_for_again(monkeypatch, body):
+    monkeypatch.setattr(exchange, "MOST_BYTES", 30_000_000)
+    said: list[Delta] = []
+    with serving(body) as (address, asked):
+        before, begun = psutil.Process().memory_info().rss, time.monotonic()
+        outcome = answered(ProviderModel("openai/x", api_base=address), said)
+        assert time.monotonic() - begun < 30
+        assert psutil.Process().memory_info().rss - before < 300_000_000
+    assert len(asked) == 1
+    told = str(outcome) if isinstance(outcome, ModelError) else said[-1].text
+    assert "sent an answer without end" in told
+    if body in (text, reasoning):
+        assert isinstance(outcome, ModelResponse)
+        assert (outcome.finish_reason, outcome.incomplete, outcome.tool_calls) == ("cut", True, ())
+        assert len(outcome.text + outcome.reasoning) > 1_000_000
+    else:
+        assert isinstance(outcome, ModelError), "no call of it may run"
+
+
+@pytest.mark.parametrize(
+    "model", ["openai/x", "anthropic/claude-x", "gemini/gemini-x", "ollama_chat/qwen-x", "mistral/m"]
+)
+def test_no_route_reads_without_end(monkeypatch, model):
+    monkeypatch.setattr(exchange, "MOST_BYTES", 3_000_000)
+    monkeypatch.setattr(exchange, "_MOST_WAITING", 10)
+    with serving(a_line) as (address, asked):
+        outcome = answered(ProviderModel(model, api_base=address.removesuffix("/v1"), api_key="sk-x-of-the-test"), [])
+    assert isinstance(outcome, ModelError)
+    assert "sent an answer without end" in str(outcome)
+    assert len(asked) == 1
+
+
+def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at_once(monkeypatch):
+    cancel, said = Cancel(), list[Delta]()
+    read = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal read
+        for piece in text():
+            read += 1
+            yield piece
+
+    def show(delta: Delta) -> None:
+        said.append(delta)
+        time.sleep(0.05)
+
+    with serving(counted) as (address, _):
+        model = ProviderModel("openai/x", api_base=address)
+        ended: list[ModelResponse] = []
+        thread = threading.Thread(target=lambda: ended.append(model.respond(ASK, show, cancel)))
+        thread.start()
+        wait_until(lambda: len(said) > 20)
+        time.sleep(1)
+        assert read < 12_000, "what nobody has looked at yet waits in the connection"
+        begun = time.monotonic()
+        cancel.set()
+        thread.join(10)
+        assert time.monotonic() - begun < 1
+        model.close()
+    assert ended[0].finish_reason == "interrupted"
+    assert ended[0].text
