@@ -171,3 +171,63 @@ def test_the_environment_of_a_server_holds_no_key_that_it_was_not_given() -> Non
         "TERM": "dumb",
         "MY_TOKEN": "x",
     }
+
+
+STARTS: list[tuple[list[str], dict[str, str], dict[str, str], str]] = [
+    (["node", "."], {}, {"package.json": '{"main": "dist/server.js"}', "dist/server.js": "1"}, "dist/server.js"),
+    (["node", "server"], {}, {"server.js": "1"}, "server.js"),
+    (["node", "-r", "./hook", "x.js"], {}, {"x.js": "1", "hook.js": "1"}, "hook.js"),
+    (["node", "x.js"], {"NODE_OPTIONS": "--require ./y.js"}, {"x.js": "1", "y.js": "1"}, "y.js"),
+    (["node", "x.js"], {"NODE_PATH": "./mods"}, {"x.js": "require('m')", "mods/m.js": "1"}, "mods/m.js"),
+    (["npm", "start"], {}, {"package.json": '{"scripts": {"start": "node s.js"}}', "s.js": "1"}, "package.json"),
+    (["npm", "run", "mcp"], {}, {"package.json": '{"scripts": {"mcp": "node s.js"}}', "s.js": "1"}, "s.js"),
+    (["npx", "-y", "./pkg"], {}, {"pkg/package.json": '{"bin": "cli.js"}', "pkg/cli.js": "1"}, "pkg/cli.js"),
+    (["make", "serve"], {}, {"Makefile": "serve:\n\t./x\n"}, "Makefile"),
+    (["just", "serve"], {}, {"justfile": "serve:\n ./x\n"}, "justfile"),
+    (["docker", "compose", "run", "mcp"], {}, {"docker-compose.yml": "services: {}"}, "docker-compose.yml"),
+    (["go", "run", "./cmd"], {}, {"cmd/main.go": "package main"}, "cmd/main.go"),
+    (["cargo", "run"], {}, {"Cargo.toml": "[package]"}, "Cargo.toml"),
+    (["uv", "run", "server"], {}, {"pyproject.toml": "[project]"}, "pyproject.toml"),
+    (["deno", "task", "mcp"], {}, {"deno.json": "{}"}, "deno.json"),
+    (["python", "-mserver"], {}, {"server.py": "1"}, "server.py"),
+    (["python", "-m", "pack.sub"], {}, {"pack/__init__.py": "", "pack/sub.py": "1"}, "pack/__init__.py"),
+    (["python", "-c", "import server"], {}, {"server.py": "1"}, "server.py"),
+    (["python", "server.py"], {}, {"server.py": "import helper", "helper.py": "1"}, "helper.py"),
+    (["python", "x.py"], {"PYTHONPATH": "lib"}, {"x.py": "1", "lib/sitecustomize.py": "1"}, "lib/sitecustomize.py"),
+    (["bash", "x.sh"], {"BASH_ENV": "./y"}, {"x.sh": "1", "y": "1"}, "y"),
+    (["bash", "x.sh"], {"PATH": "HERE/bin:/usr/bin"}, {"x.sh": "tool", "bin/tool": "#!/bin/sh\n"}, "bin/tool"),
+    (["ls"], {"LD_PRELOAD": "./y.so"}, {"y.so": "1"}, "y.so"),
+    (["java", "-cp", "classes", "Main"], {}, {"classes/Main.class": "1"}, "classes/Main.class"),
+    (["ruby", "-r./hook", "x.rb"], {}, {"x.rb": "1", "hook.rb": "1"}, "hook.rb"),
+    (["./run"], {}, {"run": "#!./interp\n", "interp": "#!/bin/sh\n"}, "interp"),
+    (["./run"], {}, {"run": "#!/usr/bin/env -S python x.py\n", "x.py": "1"}, "x.py"),
+]
+
+
+@pytest.mark.parametrize(("argv", "variables", "files", "changed"), STARTS, ids=lambda value: str(value)[:40])
+def test_whatever_a_start_runs_is_pinned(
+    tmp_path: Path, argv: list[str], variables: dict[str, str], files: dict[str, str], changed: str
+) -> None:
+    for name, text in files.items():
+        write(tmp_path / name, text, 0o755)
+    variables = {name: value.replace("HERE", str(tmp_path)) for name, value in variables.items()}
+    env = {"PATH": os.environ["PATH"], **variables}
+    before = started_files(argv, str(tmp_path), env, variables)
+    write(tmp_path / changed, f"{files[changed]}\n# changed\n", 0o755)
+    assert started_files(argv, str(tmp_path), env, variables) != before
+
+
+@pytest.mark.parametrize("argv", [["uv", "run", "server"], ["go", "run", "."], ["npm", "start"], ["cargo", "run"]])
+def test_the_sources_of_a_whole_project_are_no_start_files(tmp_path: Path, argv: list[str]) -> None:
+    for name in ("pyproject.toml", "go.mod", "package.json", "Cargo.toml", "README.md"):
+        write(tmp_path / name, "{}")
+    before = started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]})
+    for name in ("src/deep/module.py", "src/deep/part.rs", "internal/x.go", "lib/x.js", "data/x.db", "tests/test_x.py"):
+        write(tmp_path / name, "new")
+    assert started_files(argv, str(tmp_path), {"PATH": os.environ["PATH"]}) == before
+
+
+def test_a_variable_that_the_server_did_not_get_from_its_settings_names_no_start_file(tmp_path: Path) -> None:
+    write(tmp_path / ".bashrc", "1")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "BASH_ENV": "./.bashrc"}
+    assert not {path for path in started_files(["ls"], str(tmp_path), env) if path.startswith(str(tmp_path))}

@@ -150,7 +150,7 @@ async def entered(
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
     """Check the files that decide what a local server runs. Raises UsageError, ServerFailed or StartChanged."""
     argv, directory, theirs = _command(server)
-    heard.starting(started_files(argv, directory, theirs))
+    heard.starting(started_files(argv, directory, theirs, server.env))
 
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:

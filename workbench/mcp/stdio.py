@@ -1,7 +1,8 @@
 """Local servers: the hashes of the files that decide what a server runs, and the pipes to talk to it.
 
 Hashed are the program itself (its content if the user can write it, else its path), a script or directory that a word
-of the command names, a module after `-m`, words inside `sh -c`, and the files that `npx` prefers in its directory. A
+of the command names, a module after `-m`, words inside `sh -c`, the files that `npx` prefers in its directory, and
+below that directory what an approval of the same command would be bound to: tasks, settings and imports. A
 package that a launcher downloads from a registry has no file beforehand, but it is part of the command, and a changed
 command is another server.
 """
@@ -16,7 +17,7 @@ import shlex
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.processes.start import small_python, start_beside
+from workbench.risk.tool_calls import files_of_start
 
 MOST_FILES = 200
 _CODE = re.compile(
@@ -39,10 +41,13 @@ _IN_A_DIRECTORY = ("__main__.py", "package.json", "index.js", "index.mjs", "pypr
 _INSIDE = re.compile(r"\s|[;&|]")
 
 
-def started_files(argv: Sequence[str], directory: str, env: Mapping[str, str]) -> dict[str, str]:
+def started_files(
+    argv: Sequence[str], directory: str, env: Mapping[str, str], set_names: Collection[str] = ()
+) -> dict[str, str]:
     """Return the hash of each file that decides what the server runs, by path.
 
-    `directory` is the configured working directory, or empty if there is none.
+    `directory` is the configured working directory, or empty if there is none; `set_names` are the variables of `env`
+    that the configuration sets.
     """
     program = _program(argv[0], directory, env)
     hashes: dict[str, str] = {}
@@ -52,6 +57,9 @@ def started_files(argv: Sequence[str], directory: str, env: Mapping[str, str]) -
     for path in _named(argv, directory, env):
         if len(hashes) < MOST_FILES:
             hashes.setdefault(path, _digest(path))
+    for path, digest in files_of_start(argv, directory, {name: env[name] for name in set_names}).items():
+        if len(hashes) < MOST_FILES:
+            hashes.setdefault(path, digest)
     return hashes
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
@@ -97,6 +99,21 @@ def executed_by(
 
     text, source = "\n".join(lines), "\n".join(code)
     return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, beneath=beneath)
+
+
+def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the files that a program started in `directory` runs or reads as code, each with a hash, by path.
+
+    That is what its command and `variables` name, and what these files name in turn; of a project that it builds, only
+    the files in the directories themselves. Without a directory, relative words name nothing.
+    """
+    from workbench.risk.commands import assess_command
+    from workbench.risk.executed import files_started
+
+    line = " ".join((*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(argv)))
+    base = directory or os.devnull
+    parts = assess_command(line, Places(base, str(Path.home())), base).parts
+    return files_started(parts, base, argv, text=line)
 
 
 def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Sequence[Effect]:

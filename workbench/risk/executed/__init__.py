@@ -6,5 +6,6 @@ An approval is bound to `executed_files` besides the arguments of the action: wh
 from __future__ import annotations
 
 from workbench.risk.executed.commands import executed_files
+from workbench.risk.executed.started import files_started
 
-__all__ = ["executed_files"]
+__all__ = ["executed_files", "files_started"]

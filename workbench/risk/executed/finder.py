@@ -180,7 +180,8 @@ class Finder:
         beside = os.path.dirname(real)  # noqa: PTH120 - a string comes in
         both = (*bases, os.path.dirname(path), beside)  # noqa: PTH120
         if source.shebang:
-            self._command(self, source.shebang[-1:], both, depth)
+            is_env = source.shebang[0].endswith("/env")
+            self._command(self, source.shebang[is_env:], both, depth)
             self.program(source.shebang[0], both, depth)
         self._follow_commands(source, bases, both, depth)
         for module in source.modules:

@@ -42,7 +42,7 @@ _KINDS: Final[dict[str, Kind]] = {
     ".mk": "recipes",
 }
 _PROGRAM_MAGIC: Final = (b"#!", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"PK\x03\x04")
-_SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+))?")
+_SHEBANG: Final = re.compile(r"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*(\S+)(?:[ \t]+(\S+))?)?")
 _SHELLS: Final = re.compile(r"(?:ba|z|k|da|a|mk)?sh\Z|bats\Z")
 _INNER: Final = re.compile(r"\$\(([^()]{0,400})\)")
 _SEPARATORS: Final = re.compile(r"&&|\|[|&]?|;+|&|\n|[(){}`]")
