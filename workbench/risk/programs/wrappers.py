@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
@@ -131,6 +132,7 @@ def _arch(call: Call) -> None:
         wrapper("-arch -e -d", sets=True)(call)
 
 
+_OF_A_FILE = "runs a command with the variables that a file sets"
 _ANOTHER = wrapper(risk="HIGH", reason="acts with the rights of another user", skip=1)
 _HIDES = wrapper("-f", risk="HIGH", reason="opens a connection to anywhere")
 
@@ -141,30 +143,19 @@ RULES: dict[str, Rule] = {
     "gxargs": _xargs,
     "exec": _exec,
     "command": _command,
-    "builtin": wrapper(),
     **dict.fromkeys(("time", "gtime"), wrapper("-f --format", writes="-o --output", plain=_OF_TIME)),
     "coproc": _coproc,
-    "!": wrapper(),
     **dict.fromkeys(("timeout", "gtimeout"), wrapper("-s -k --signal --kill-after", skip=1, plain=_OF_TIMEOUT)),
-    "nohup": wrapper(),
     "nice": wrapper("-n --adjustment", plain="-#"),
-    "ionice": wrapper("-c -n -p -P -u --class --classdata", plain="-t --ignore"),
-    "chrt": wrapper(skip=1),
-    "taskset": wrapper(skip=1),
+    "ionice": wrapper("-c -n --class --classdata", plain="-t --ignore"),
     "setsid": wrapper(plain="-w -c --wait --ctty"),
     "stdbuf": wrapper("-i -o -e --input --output --error"),
-    "unbuffer": wrapper(),
     "setarch": _setarch,
-    "faketime": wrapper(skip=1),
-    "xvfb-run": wrapper("-n -s -e -f -l -p"),
-    "dbus-run-session": wrapper(),
+    "xvfb-run": wrapper("-n -w", writes="-e -f --error-file --auth-file", plain="-a --auto-servernum"),
     "caffeinate": wrapper("-t -w"),
-    "busybox": wrapper(),
-    "toybox": wrapper(),
-    "winpty": wrapper(),
     "direnv": launcher(
         "exec",
-        wrap(skip=1, risk="MEDIUM", reason="runs what the folder's settings say"),
+        wrap(skip=1, risk="MEDIUM", reason="runs what the directory's settings say"),
         Spec("HIGH", "is run when the folder is entered", operands="text"),
     ),
     "start-stop-daemon": wrapper(high="--start -S"),
@@ -172,30 +163,34 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         words(
             "ccache sccache distcc icecc catchsegv nocache eatmydata dumb-init tini catatonit with-contenv steam-run "
-            "dbus-launch noglob nocorrect chronic linux32 linux64 i386 x86_64 uname26"
+            "dbus-launch noglob nocorrect chronic linux32 linux64 i386 x86_64 uname26 builtin ! nohup unbuffer "
+            "dbus-run-session busybox toybox winpty"
         ),
         wrapper(),
     ),
-    **dict.fromkeys(("scan-build", "bear"), wrapper("--use-cc --use-c++", writes="-o --output")),
-    "fakeroot": wrapper("-l -f -b --lib --faked", writes="-s", skip=0),
+    "bear": wrapper(writes="-o --output"),
+    "scan-build": wrapper(writes="-o", high="--use-cc --use-c++ --use-analyzer -load-plugin"),
+    "fakeroot": wrapper("-b", writes="-s", high="-l --lib -f --faked"),
     "numactl": wrapper("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred"),
     "systemd-inhibit": wrapper("--what --who --why --mode"),
     "systemd-cat": wrapper(
         "-t -p --identifier --priority --stderr-priority --level-prefix", risk="MEDIUM", reason="writes to the log"
     ),
-    "cpulimit": wrapper("-l -e -p -m --limit --exe --pid"),
+    "cpulimit": wrapper("-l --limit"),
     "cgexec": wrapper("-g"),
     "prlimit": wrapper("-p --pid -o --output"),
     "aa-exec": wrapper("-p -n --profile --namespace"),
     "schedtool": wrapper("-n -a -p"),
-    "chpst": wrapper("-u -U -b -e -d -o -p -f -c -m -n"),
-    **dict.fromkeys(("envdir", "envuidgid", "setlock", "repeat"), wrapper(skip=1)),
-    "multitime": wrapper("-n -s -I -i -o -b"),
+    "chpst": wrapper("-u -U -b -d -o -p -f -c -m -n"),
+    "envdir": wrapper(skip=1, risk="MEDIUM", reason=_OF_A_FILE),
+    **dict.fromkeys(words("envuidgid setlock repeat chrt taskset faketime"), wrapper(skip=1)),
+    "multitime": wrapper("-n -s -I", texts="-i -o -r", writes="-b"),
     "retry": wrapper("-t -d -s -m -x -f --times --delay --until --while"),
-    "rlwrap": wrapper("-f -H -b -p -P -C -l"),
+    "rlwrap": wrapper("-f -b -p -P -C", writes="-H -l --history-filename --logfile", high="-z --filter"),
     "wait-for-it": wrapper("-t --timeout", skip=1),
-    "dockerize": wrapper("-wait -timeout -template"),
-    **dict.fromkeys(("cross-env", "env-cmd"), wrapper("-f --file -e --environments", sets=True)),
+    "dockerize": wrapper("-wait -timeout"),
+    "cross-env": wrapper(sets=True),
+    "env-cmd": wrapper("-f --file -e --environments", risk="MEDIUM", reason=_OF_A_FILE),
     "cross-env-shell": _strings,
     "arch": _arch,
     **dict.fromkeys(("gosu", "su-exec"), _ANOTHER),
@@ -203,7 +198,8 @@ RULES: dict[str, Rule] = {
 }
 
 
-_PLAIN = wrap()
+_BY_DIRECTORY = wrap(risk="MEDIUM", reason="runs what the directory's settings say")
+_WITH_FILE = wrap("-f -fk --env-file -e --env --procfile", risk="MEDIUM", reason=_OF_A_FILE)
 _BUILD = Spec("MEDIUM", "runs code of the project", operands="text")
 _TOOLS = Spec("MEDIUM", "installs or chooses tools", operands="text")
 _READS = Spec(operands="text")
@@ -373,7 +369,7 @@ _mise = launcher(
         dashes=True,
         texts="-c --command",
         risk="MEDIUM",
-        reason="runs what the folder's settings say",
+        reason="runs what the directory's settings say",
     ),
     _tools,
 )
@@ -410,6 +406,31 @@ _TRACE = wrapper(
     risk="MEDIUM",
     reason="watches what a program does",
 )
+_TRACE_SETTING = re.compile(r"-E|--env=(?=\w)")
+_TRACE_PIPES = re.compile(r"(?:-o|--output=)[|!]")
+
+
+def _trace(call: Call) -> None:
+    """Rate strace and ltrace, whose output may go to a command and which may set variables of the program."""
+    for word, following in pairwise((*call.words, literal(""))):
+        text = f"{word.text}{following.text}" if word.text in {"-o", "-E"} else word.text
+        if _TRACE_PIPES.match(text):
+            call.raise_to("HIGH", "runs what stands in a flag")
+        elif setting := _TRACE_SETTING.match(text):
+            name, _, value = text[setting.end() :].partition("=")
+            call.raise_to(*rated_variable(name, value))
+    _TRACE(call)
+
+
+def _dotenv(call: Call) -> None:
+    """Rate dotenv without `run`: it prints or changes variables of a file, or runs a command with them."""
+    rest = [word.text for word in call.words if not word.text.startswith("-")]
+    if rest[:1] and rest[0] in {"list", "get", "set", "unset"}:
+        call.raise_to("HIGH", "prints or changes secrets")
+    else:
+        wrapper("-f -e -v -p -c", risk="MEDIUM", reason=_OF_A_FILE)(call)
+
+
 _PERF = launcher(
     "stat|record|trace|bench|c2c record|mem record",
     wrap("-e -F -C -c -m -t --event -r -D -G", writes="-o --output", high="-p --pid -a --all-cpus", risk="MEDIUM"),
@@ -419,26 +440,31 @@ _PERF = launcher(
 _conda_verb = launcher("run", _ENVIRONMENT, _tools)
 
 RULES |= {
-    **dict.fromkeys(("strace", "ltrace"), _TRACE),
+    **dict.fromkeys(("strace", "ltrace"), _trace),
     "perf": _PERF,
-    "valgrind": wrapper(writes="--log-file --xml-file", high="--db-command"),
+    "valgrind": wrapper(
+        writes="--log-file --xml-file",
+        high="--db-command",
+        risk="MEDIUM",
+        reason="reads options from a file",
+    ),
     "heaptrack": wrapper(writes="-o --output", high="-p --pid"),
     "flamegraph": wrapper("-F -p", writes="-o --output", dashes=True),
     "samply": launcher("record", wrap("-r -d", writes="-o"), _BUILD),
-    "rr": launcher("record", _PLAIN, _BUILD),
+    "rr": launcher("record", wrap(risk="MEDIUM", reason="records a program"), _BUILD),
     **dict.fromkeys(words("coverage kernprof scalene memray py-spy"), _measured),
     "mise": _mise,
     "rtx": _mise,
-    **dict.fromkeys(words("asdf rbenv pyenv nodenv goenv jenv"), launcher("exec", _PLAIN, _tools)),
+    **dict.fromkeys(words("asdf rbenv pyenv nodenv goenv jenv"), launcher("exec", _BY_DIRECTORY, _tools)),
     **dict.fromkeys(("nvm", "rustup"), launcher("exec|run", wrap(skip=1), _rustup)),
     **dict.fromkeys(("fnm", "volta"), launcher("exec|run", wrap("--using --node --npm --yarn"), _tools)),
     **dict.fromkeys(words("conda mamba micromamba"), _conda),
-    **dict.fromkeys(("bundle", "bundler"), launcher("exec", _PLAIN, sources)),
+    **dict.fromkeys(("bundle", "bundler"), launcher("exec", _BY_DIRECTORY, sources)),
     **dict.fromkeys(("lerna", "nx"), launcher("exec", wrap("--scope --ignore --concurrency --projects"), _BUILD)),
-    **dict.fromkeys(("foreman", "honcho"), launcher("run", wrap("-e --env -f --procfile"), _BUILD)),
+    **dict.fromkeys(("foreman", "honcho"), launcher("run", _WITH_FILE, _BUILD, "-e --env -f --procfile -d")),
     **dict.fromkeys(("nix", "nix-shell"), _nix),
-    "dotenv": launcher("run", _PLAIN, wrapper("-f -e -v"), "-f --file -e"),
-    "dotenvx": launcher("run", wrap("-f -fk --env-file -e --env"), Spec("MEDIUM", "works on variables of a file")),
+    "dotenv": launcher("run", _WITH_FILE, _dotenv, "-f --file -e"),
+    **dict.fromkeys(("dotenvx", "godotenv"), launcher("run", _WITH_FILE, _dotenv)),
     **dict.fromkeys(
         ("doppler", "infisical"),
         or_status(
