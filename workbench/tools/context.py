@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 
 @dataclass(frozen=True)
 class Answer:
-    """The model's answer and its cost in US dollars and tokens; `None` where unknown."""
+    """The model's answer, and its cost in US dollars and tokens; None if unknown."""
 
     text: str
     model: str = ""
@@ -35,7 +35,7 @@ class Completion(Protocol):
 
 
 class NoModel:
-    """The completion where tools are only listed and no model can be asked."""
+    """A completion without a model, for listing tools: every call raises CompletionError."""
 
     def __call__(self, prompt: str) -> Answer:
         """Raise CompletionError."""
@@ -65,7 +65,7 @@ class Delegation(Protocol):
 
 
 class ConversationState(Protocol):
-    """What a tool may know about its session."""
+    """The information about its session that a tool may use."""
 
     @property
     def workspace(self) -> str:
@@ -99,7 +99,7 @@ class ToolContext:
 
 
 def warn(conv_state: ConversationState, line: str) -> None:
-    """Tell the user which configured part is left out; ignored where nobody collects notices."""
+    """Tell the user which configured part is left out; ignored if notices are not collected."""
     notices = getattr(conv_state, "notices", None)
     if isinstance(notices, list):
         notices.append(line)

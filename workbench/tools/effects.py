@@ -1,4 +1,4 @@
-"""What a call of a tool does, in terms that the risk analysis can rate.
+"""The effects of a tool call, in terms that the risk analysis can rate.
 
 `ToolDefinition.assess` returns effects; `workbench.risk` rates each of them and takes the highest. A tool of a package
 that the user installed, or of a directory that they trust, may describe its calls with the same effects as a built-in
@@ -22,7 +22,7 @@ FileOperation: TypeAlias = Literal["view", "create", "str_replace", "insert", "u
 
 @dataclass(frozen=True)
 class AssessmentContext:
-    """Where a call would run: the workspace, and the directory in which a relative path of a command begins."""
+    """The environment of a call: the workspace, and the directory to which paths in commands are relative."""
 
     workspace: str
     working_dir: str
@@ -50,7 +50,7 @@ class RunsPython:
     code: str
     is_cell: bool = False
     starts: str = ""
-    """The interpreter that the call starts, where the workspace brings it."""
+    """The interpreter that the call starts, if it came with the workspace; else empty."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class UsesPage:
 
 @dataclass(frozen=True)
 class CallsServer:
-    """Calls a tool of another program, which is rated by what that program says of it."""
+    """Calls a tool of another program, which is rated by that program's description and hints."""
 
     tool: str
     server: str
     arguments: Mapping[str, Any]
     call: str
-    """The call in a few words, with the program it goes to."""
+    """A short description of the call, including the server that receives it."""
     annotations: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
     is_approved: bool = False
@@ -94,7 +94,7 @@ class CallsServer:
 
 @dataclass(frozen=True)
 class SelfRated:
-    """A risk that the tool itself sees, with the reason in a few words."""
+    """A risk that the tool itself declares, with a short reason."""
 
     risk: Risk
     reason: str

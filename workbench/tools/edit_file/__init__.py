@@ -1,4 +1,4 @@
-"""Edit by draft: a model merges a draft with the lines it stands for."""
+"""The tool `edit_file`: a model merges a draft into a range of lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool `edit_file`: a model merges a draft into a file; offered only where there is a model to ask."""
+"""The tool `edit_file`: a model merges a draft into a file; offered only if there is a model to ask."""
 
 from __future__ import annotations
 

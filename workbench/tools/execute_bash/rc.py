@@ -1,4 +1,4 @@
-r"""What the shell reads at its start, and how a command is handed to it; used by `shell` and `prompt`.
+r"""The startup file of the shell, and the lines that pass it a command or ask for its result.
 
 Nothing here is secret. A prompt only prints a hint, `ESC ]133;A BEL`, with `E` behind the `A` unless the line was
 abandoned (a syntax error, C-c). When it is confirmed that bash waits at its prompt (see `prompt`), `question_line`

@@ -79,7 +79,7 @@ class Publisher(DisplayPublisher):  # type: ignore[misc]
     """Receives the values of `display()`."""
 
     def publish(self, data: dict[str, Any], *args: Any, **more: Any) -> None:
-        """Show it."""
+        """Send or print the value."""
         self.shell.channel.show(data)
 
 
@@ -90,7 +90,7 @@ class ValueHook(DisplayHook):  # type: ignore[misc]
         """Print no prompt."""
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
-        """Show it."""
+        """Send or print the value."""
         self.shell.channel.show(format_dict)
 
     def finish_displayhook(self) -> None:

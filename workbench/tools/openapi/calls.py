@@ -305,7 +305,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return self._failed(f"{self._operation.base_url} sent on more than {_MOST_HOPS} times.")
 
     def _further(self, answer: httpx.Response) -> httpx.URL | None:
-        """Where a call that reads is sent on to on the same server; keys go to no other one."""
+        """Return the target of a redirect of a read-only call on the same server; other servers must not get the keys."""
         target = answer.headers.get("location")
         if answer.status_code not in _REDIRECTS or not target or not self._operation.reads_only:
             return None
@@ -338,7 +338,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
 
 
 def _way(url: str, allowed: Addresses | None) -> dict[str, Any]:
-    """How the client gets there: only to what `allowed` allows, where there are any."""
+    """Return the options of the HTTP client: a proxy, and a transport that checks addresses if `allowed` is given."""
     import httpx
 
     context, proxy = httpx.create_ssl_context(), proxy_of(url)
@@ -349,7 +349,7 @@ def _way(url: str, allowed: Addresses | None) -> dict[str, Any]:
 
 
 def _wire(request: Request) -> dict[str, Any]:
-    """The request as the client takes it."""
+    """Return the arguments of the HTTP client for the request."""
     query = urlencode(request.query, quote_via=quote)
     headers = {"User-Agent": f"ohw/{__version__}", "Accept-Encoding": "gzip", **request.headers}
     if request.cookies:
@@ -366,7 +366,10 @@ def _again(sent: httpx.Request) -> dict[str, str]:
 
 
 class CheckedTransport(httpx.AsyncHTTPTransport):
-    """Connects to the address that was checked, whatever the name leads to a moment later; raises Refused."""
+    """Connects only to the address that was checked, even if the name resolves to another one a moment later.
+
+    Raises AddressRefused.
+    """
 
     def __init__(self, allowed: Addresses, proxy: str, **options: Any) -> None:
         super().__init__(trust_env=False, proxy=proxy or None, **options)
@@ -374,7 +377,7 @@ class CheckedTransport(httpx.AsyncHTTPTransport):
         self._is_direct = not proxy
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer of the first address that takes the connection."""
+        """Connect to the first address that accepts, and return the response."""
         if not self._is_direct:
             return await self._through_proxy(request)
         ips = await self._allowed.of(request.url.host, port_of(request.url))
@@ -386,14 +389,14 @@ class CheckedTransport(httpx.AsyncHTTPTransport):
         return await super().handle_async_request(_to(request, ips[-1]))
 
     async def _through_proxy(self, request: httpx.Request) -> httpx.Response:
-        """A proxy looks names up itself; one that is known here must not be of the own network."""
+        """Send the request through a proxy, which resolves names itself; a name that resolves here is checked first."""
         with suppress(Unresolved):  # behind a proxy names may be known to it alone
             await self._allowed.of(request.url.host, port_of(request.url))
         return await super().handle_async_request(request)
 
 
 def _to(request: httpx.Request, ip: str) -> httpx.Request:
-    """The same request to this address; its name is what the certificate is checked for."""
+    """Return the request addressed to this IP; its certificate is still checked for the host name."""
     name = {"sni_hostname": request.url.raw_host.decode("ascii")}
     return httpx.Request(
         request.method,

@@ -74,12 +74,12 @@ class StrReplaceEditorObservation(Observation):
 
     @property
     def output(self) -> str:
-        """What the model reads."""
+        """The text for the model."""
         return self.text
 
     @property
     def error(self) -> str | None:
-        """Why the command was refused, or None."""
+        """The reason of a refusal, or None."""
         return self.text if self.is_error else None
 
 

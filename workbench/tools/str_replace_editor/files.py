@@ -89,7 +89,7 @@ class Files:
         return path
 
     def root_of(self, path: Path) -> Root:
-        """The directory below which this real path is opened: the workspace, or the root of the file system."""
+        """Return the directory relative to which this real path is opened: the workspace, or the root of the file system."""
         return self._root if self._root.holds(path) else SYSTEM
 
     def existing(self, path: Path) -> Path:
@@ -169,7 +169,7 @@ class Files:
         return Plan(path, raw, raw_after, before, after, Edited.between(before, after), digest(raw))
 
     def remember(self, path: Path, raw: bytes | None, content_digest: str = "") -> None:
-        """The model knows this content now (`content_digest` is its digest), None: that there is no such file."""
+        """Store that the model knows this content, whose digest is `content_digest`; None means there is no file."""
         with suppress(OSError):  # then the file has to be viewed again before the next edit
             if self._last_viewed:
                 self._last_viewed.put(path, raw)

@@ -1,4 +1,4 @@
-"""The tool `think`: the thought is logged where the person can read it; nothing else happens."""
+"""The tool `think`: logs a thought for the user, and does nothing else."""
 
 from __future__ import annotations
 
