@@ -1,6 +1,6 @@
-"""The files that an action executes or reads as code, and their content.
+"""Determines the files that an action executes or reads as code, and hashes of their content.
 
-An approval is bound to `executed_files` besides the arguments of the action: when one of them changes, it asks again.
+An approval is bound to `executed_files` and the arguments of the action: if one of them changes, it is void.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the files that a command executes or reads as code, by what its program does with its words."""
+"""Finds the files that a command executes or reads as code, by its program and arguments."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ from workbench.risk.word import UNKNOWN
 
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
-"""Characters of a command or of code that are looked at; a longer one is never LOW."""
+"""Limit of the characters of a command or of code that are examined; a longer one is never LOW."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
-"""Options behind which some programs are given a module that they load."""
+"""Options whose value is a module that some programs load."""
 _VERSION: Final = re.compile(r"[-.]?[\d.]+\Z")
 _RECIPE_MARKS: Final = "@-+"
 _INCLUDES: Final = frozenset({"include", "-include", "sinclude", "import", "mod", "mod?", "import?"})
@@ -71,12 +71,12 @@ def executed_files(
     code: str = "",
     beneath: Mapping[str, str | None] | None = None,
 ) -> dict[str, str]:
-    """What an action that starts in `folder` would execute: each file's path, a hash of its content, and where its path
-    leads if there are links on it.
+    """Return the files that an action starting in `directory` would execute: by path a hash of the content, and the
+    real path if there are symbolic links.
 
-    `parts` are those of the assessment, `text` the command line, `code` the Python where it is that. Of files that
-    earlier actions write (`beneath`), it is what these will leave. Never more than MOST_FILES, never blocks; with
-    NOT_COMPARED among them where there are more than that.
+    `parts` are those of the assessment, `text` is the command line, `code` Python code. `beneath` contains the future
+    content of files that earlier actions write. Never blocks; if there are more than MOST_FILES files, the result
+    contains NOT_COMPARED.
     """
     finder = finder_of(parts, workspace, directory, text=text, code=code, beneath=beneath)
     return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
@@ -127,7 +127,7 @@ def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -
 
 
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
-    """Take what one command executes: its program, and what this reads as code."""
+    """Add the files that one command executes: its program, and what that reads as code."""
     words = [word for word in words if not is_redirect(word)]
     while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_MARKS) == ""):
         words = words[1:]
@@ -146,7 +146,7 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
         _in_path(finder, name, bases, depth)
     if (
         not is_own or program in table.KNOWN or is_tree_program(program, rest)
-    ):  # what follows a script of the project is its own
+    ):  # the arguments of the project's own scripts are not interpreted
         _program_reads(finder, program, rest, bases, depth)
 
 
@@ -175,7 +175,7 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
         if is_tree_program(program, rest):
             add_tree(finder, rest, works_in, depth)
         add_settings(finder, program, works_in, depth)
-        _looked_for(finder, program, rest, works_in, depth)  # bun and deno run what package.json and deno.json say
+        _looked_for(finder, program, rest, works_in, depth)  # bun and deno run scripts of package.json and deno.json
     elif program in table.WRAPPERS:
         _looked_for(finder, program, rest, works_in, depth)
         _wrapped(finder, rest, works_in, depth)
@@ -187,7 +187,7 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
 
 
 def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """The script of an interpreter, with what its flags load; the words behind the script are its own."""
+    """Add the script of an interpreter and the files that its flags load; arguments of the script are ignored."""
     kind = table.kind_of(program)
     values = table.SCRIPTED[program]
     words = iter(rest)
@@ -219,7 +219,7 @@ def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, dept
 
 
 def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Take the classes and archives that Java would load: those of its path, else what lies where it starts."""
+    """Add the classes and archives that Java would load: those of its path, else the tree in which it starts."""
     has_path = False
     for word, following in _with_next(rest):
         flag, equals, value = word.partition("=")
@@ -231,7 +231,7 @@ def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _jq(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Take the modules of jq: of the directories behind `-L`, and those that the filter includes."""
+    """Add the modules of jq: in the directories of `-L`, and those that the filter includes."""
     for word, following in _with_next(rest):
         if word.startswith(("-L", "--library-path")):
             value = word.removeprefix("-L") if word.startswith("-L") else word.partition("=")[2]
@@ -241,7 +241,7 @@ def _jq(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
 
 
 def _load_flag(finder: Finder, letter: str, value: str, bases: Bases, depth: int) -> None:
-    """Take the directory of modules behind `-I` or `-cp`, or the module behind `-M`, `-r` or `-l`."""
+    """Add the module directory of `-I` or `-cp`, or the module of `-M`, `-r` or `-l`."""
     if letter in {"I", "cp"}:
         add_class_path(finder, value, bases, depth)
         return
@@ -280,7 +280,7 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
 
 
 def _wrapped(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """The words behind a wrapper: which of them is the command is not known for all flags, so any may be."""
+    """Add the commands among the arguments of a wrapper; any may be the command, as not all flags are known."""
     for at, word in enumerate(rest[:12]):
         if " " in word and depth < _DEEPEST:  # env -S 'program word', watch 'program word'
             _inline(finder, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
@@ -303,7 +303,7 @@ def _flag_files(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Other programs: what they look for by themselves, and operands that are scripts or may be executed."""
+    """Add, for any other program, the files that it looks for, and operands that are scripts or executable."""
     _looked_for(finder, program, rest, bases, depth)
     add_settings(finder, program, bases, depth)
     _libraries(finder, program, rest, bases, depth)
@@ -327,7 +327,7 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
 
 
 def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, depth: int) -> bool:
-    """Take what a word of a runner may start; True when it is a program whose words are known."""
+    """Add what an argument of a runner may start; return True if it is a program whose arguments are known."""
     if word.startswith("-") or _ASSIGNMENT.match(word) or depth >= _DEEPEST:
         return False
     if word in table.SCRIPTED:
@@ -370,7 +370,7 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """The modules that options name, as `flask --app` and `pytest -p` do."""
+    """Add the modules that options name, such as `flask --app` and `pytest -p`."""
     for word, value in _with_next(rest):
         flag, equals, inline = word.partition("=")
         if flag in _MODULE_FLAGS:
@@ -378,7 +378,7 @@ def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) ->
 
 
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """The command lines of a package.json that a call of its manager runs."""
+    """Add what the scripts of a package.json execute that a call of its package manager runs."""
     plain = [word for word in rest if not word.startswith("-")]
     verb = plain[0] if plain else ""
     expected = set(table.LIFECYCLE.get(verb, ()))
@@ -397,7 +397,7 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
 
 
 def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Settings, hooks that a verb runs, and the command lines that some verbs are given."""
+    """Add the settings of git, the hooks that a verb runs, and the commands among the arguments of some verbs."""
     add_git_settings(finder, bases, depth)
     if table.GIT_RUNS_HOOKS.intersection(rest[:4]):
         add_hooks(finder, bases, depth)
@@ -412,7 +412,7 @@ def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
 
 
 def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """`python -m`: a module of the workspace, or a program like pytest with words of its own."""
+    """Add what `python -m` runs: a module of the workspace, or a program such as pytest with its arguments."""
     if not rest:
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
@@ -426,8 +426,8 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
-    """Where a command of the line runs something, all files that the line names: they may be copied to where it looks,
-    fed to it, or given in a flag that no table knows.
+    """Add all files that a line names if one of its commands runs code: they may be copied to where it looks for code,
+    passed as input, or as the value of an unknown flag.
     """
     programs = [_plain_name(part.words[0]) for part in parts if part.words]
     for path in inputs_named(text, programs):
@@ -450,7 +450,7 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
 
 
 def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> None:
-    """Take what lies in the directories that the words of a program name, unless it only reads or moves them."""
+    """Add the files in directories that the arguments of a program name, unless it only reads or moves them."""
     program = _plain_name(words[0])
     if program in table.DATA or program in TREE_PROGRAMS or program in table.SCRIPTED or program == "pytest":
         return
@@ -461,14 +461,14 @@ def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> No
 
 
 def _is_script(part: Part) -> bool:
-    """Whether the only command of a line runs a script; the words after it are usually data."""
+    """Return whether the only command of a line runs a script, whose arguments are usually data."""
     is_known = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
     runs_script = bool(part.words) and ("/" in part.words[0] or _plain_name(part.words[0]) in table.SCRIPTED)
     return is_known and runs_script
 
 
 def _runs_something(part: Part) -> bool:
-    """Whether a command may run code: any that is not LOW and does more than read or move what its words name."""
+    """Return whether a command may run code: any that is not LOW and does more than read or move files."""
     if part.opaque or part.risk == "HIGH":
         return True
     program = _plain_name(part.words[0]) if part.words else ""
@@ -489,7 +489,7 @@ def _plain_name(name: str) -> str:
 
 
 def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
-    """Where flags say that the program works."""
+    """Yield the working directories that flags set."""
     for word, value in _with_next(rest):
         flag, equals, inline_value = word.partition("=")
         if flag not in table.FOLDER_FLAGS or UNKNOWN in value + inline_value:

@@ -1,4 +1,4 @@
-"""Collect the files of one action: names looked up on disk, then whatever the files found name themselves."""
+"""Collects the files of one action: looks up names on disk, then follows the names in those files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.risk.word import UNKNOWN
 
 MOST_FILES: Final = 600
 _MOST_STEPS: Final = 4_000
-"""Names that are looked up on the disk for one action."""
+"""Limit of the names that are looked up on disk for one action."""
 _DEEPEST: Final = 6
 _MOST_BASES: Final = 12
 _MOST_MATCHES: Final = 60
@@ -37,51 +37,50 @@ LOADED_ENDINGS: Final = (
     "", ".bash", ".pm", ".js", ".ts", ".mjs", ".cjs", ".tsx", ".jsx", ".rb", ".php", ".pl", ".lua", ".jq", ".awk",
     ".so", "/index.js", "/index.ts",
 )  # fmt: skip
-"""What may be left out of the name of a file that is loaded."""
+"""Endings that may be omitted from the name of a loaded file."""
 VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
-"""A folder in front of a name that only the shell knows."""
+"""A leading directory that only the shell knows."""
 _EXPANDED: Final = re.compile(r"[*?\[$~]")
 Bases: TypeAlias = tuple[str, ...]
-"""Folders that a name may be relative to."""
+"""Directories that a name may be relative to."""
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
 
 
 class Finder:
-    """The files found so far for one action of a workspace."""
+    """Finds the files of one action of a workspace."""
 
     def __init__(
         self, workspace: str, search: Bases, beneath: Mapping[str, str | None], command: CommandReader
     ) -> None:
-        """`search` are folders with programs; `command` takes what one command of a script executes."""
+        """`search` are directories with programs; `command` adds the files that one command of a script executes."""
         self.files: dict[str, str] = {}
         self.scripts: dict[str, tuple[Kind, int]] = {}
-        """Files whose text names commands or is a program, by path: their language and how far they are from the
-        command line."""
+        """Language and depth (distance from the command line) of files that contain commands or code, by path."""
         self.is_cut = False
-        """Whether a cap was met, so that some of what may run is not among the files."""
+        """Whether a limit was reached, so that some files that may run are missing."""
         self.in_tree = False
-        """Whether what is added only lies where a build works, and need not run."""
+        """Whether added files are only in the tree of a build, and may not run."""
         self.lines: list[tuple[str, str]] = []
-        """Command lines that stand in settings and will be run, with the path of the settings."""
+        """Command lines from settings that will be run, each after the path of the settings."""
         self.targets: list[str] = []
-        """What recipes are asked for, as in `make test`."""
+        """The requested targets of recipes, as in `make test`."""
         self.workspace = workspace
         self.beneath = beneath
         self._steps = iter(range(_MOST_STEPS))
         self._followed: set[tuple[str, Kind]] = set()
         self.search = search
         self.searched: set[tuple[str, str]] = set()
-        """Names of programs that were looked for, and from which folder."""
+        """Names of programs that were looked for, each with the starting directory."""
         self._command = command
         self._entries: dict[str, frozenset[str]] = {}
 
     def at(self, name: str, bases: Bases) -> Iterator[str]:
-        """The paths below the bases where a file of this name is, patterns of the shell filled in."""
+        """Yield the paths of existing files of this name, which may be a glob, below the bases."""
         name = VARIABLE_FOLDER.sub("", name, count=1) if name.startswith("$") else name
         name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
         if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
             return
-        if "**/" in name:  # one level, as looking through all would have no bound
+        if "**/" in name:  # without it too; only one level, as a full search would have no bound
             yield from self.at(name.replace("**/", ""), bases)
         for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
             if base and self._has_not(base, name.partition("/")[0]):
@@ -114,14 +113,14 @@ class Finder:
             return False
 
     def _has_not(self, directory: str, name: str) -> bool:
-        """Whether it is certain that a directory has no entry of this name."""
+        """Return whether a directory certainly has no entry of this name."""
         entries = self.entries(directory)
         if name in entries or name in _ALWAYS_THERE or len(entries) >= _MOST_ENTRIES:
             return False
         return not ("*" in name or "?" in name or "[" in name)
 
     def entries(self, directory: str) -> frozenset[str]:
-        """Return the names in a directory, those that earlier actions will make included; looked up once."""
+        """Return the names in a directory, including those that earlier actions will create; cached."""
         cached = self._entries.get(directory)
         if cached is None:
             try:
@@ -145,14 +144,14 @@ class Finder:
             return False
 
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
-        """Take the files of this name, with what they name themselves; whether there is one."""
+        """Add the files of this name, and the files that they name; return whether there is one."""
         result = list(self.at(name, bases))
         for path in result:
             self.add(path, bases, depth, kind)
         return bool(result)
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
-        """Take one file, and follow what it names; files of the system count only where a link leads to them."""
+        """Add one file and the files that it names; files of the system count only if a link leads to them."""
         if (path, kind) in self._followed:
             return
         if len(self._followed) >= MOST_FILES - 1:
@@ -193,21 +192,21 @@ class Finder:
                     break
 
     def _follow_commands(self, source: ScannedFile, bases: Bases, both: Bases, depth: int) -> None:
-        """The commands of a script, which may run where it starts, beside it, or where it has changed to."""
+        """Add what the commands of a script execute, in its start directory, its own, or one that it changed to."""
         for words in source.commands:
             if words[0] == "cd" and len(words) == 2:
                 both = (*both, *(f"{base}/{words[1]}" for base in bases[:2]))[:_MOST_BASES]
             self._command(self, words, both, depth)
 
     def python_text(self, code: str, bases: Bases, depth: int) -> None:
-        """Take what a text of Python imports, and the scripts that it names."""
+        """Add the modules that Python code imports, and the scripts that it names."""
         for module in modules_in(code.replace(";", "\n")):
             self.module(module, bases, depth)
         for name in quoted_names(code):
             self.program(name, bases, depth)
 
     def module(self, name: str, bases: Bases, depth: int) -> None:
-        """The files of a module that lie below the bases, the packages around it included."""
+        """Add the files of a module below the bases, including its parent packages."""
         dots = len(name) - len(name.lstrip("."))
         pieces = [piece for piece in name.split(".") if piece]
         if dots:

@@ -1,4 +1,4 @@
-"""Tables of what programs read as code: scripts among their words, and files that they look for by themselves."""
+"""Tables of what programs read as code: scripts among their arguments, and files that they look for."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SCRIPTED: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(words("Rscript julia swipl octave groovy scala elixir racket sbcl"), frozenset()),
     **dict.fromkeys(words("osascript pwsh irb clojure clj nu escript"), frozenset()),
 }
-"""Interpreters that run the first operand, and their flags whose value is neither code nor the script."""
+"""Interpreters that run their first operand, with the flags whose value is neither code nor the script."""
 VERBS: Final = {"deno": words("run test task serve bench"), "bun": words("run test x exec"), "node": words("inspect")}
-"""Words in front of the script."""
+"""Verbs that may precede the script."""
 INLINE: Final[dict[Kind, re.Pattern[str]]] = {
     "shell": re.compile(r"-[a-zA-Z]*c[a-zA-Z]*()"),
     "python": re.compile(r"-[bBdEiIOPqRsSuvx]*c(.*)", re.DOTALL),
@@ -39,7 +39,7 @@ CODE_FLAGS: Final = words(
 )
 """Flags of interpreters whose value is loaded as code."""
 SOURCES: Final = words("source . source_env source_env_if_exists dotenv dotenv_if_exists env_file")
-"""Commands of a shell, or of direnv, that read a file into the shell."""
+"""Commands of shells and of direnv that read a file into the shell."""
 JQ: Final = words("jq gojq jaq")
 CLASS_PATHS: Final = words("java javaw kotlin jshell jrunscript jdb javac kotlinc scala-cli")
 CLASS_PATH_FLAGS: Final = words(
@@ -48,18 +48,18 @@ CLASS_PATH_FLAGS: Final = words(
 )
 """Programs that load classes from a path of directories and archives, and the options that name it."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py")
-"""Scripts that load modules of their project that nothing names."""
+"""Scripts that load modules of their project without naming them."""
 WRAPPERS: Final = words(
     "env command builtin exec eval nohup time timeout nice ionice setsid stdbuf sudo doas xargs parallel watch entr "
     "strace ltrace gdb valgrind perf hyperfine chronic script unbuffer caffeinate chroot unshare flock taskset chrt "
     "rlwrap dotenv direnv trap then do else if elif while until ! { ["
 )
-"""Words that another command may follow; each of the words behind them is taken for its name."""
+"""Words that may be followed by another command; each following word may be its name."""
 RUNNERS: Final = words(
     "uv poetry pipenv pdm hatch rye conda mamba pixi bundle mise asdf pyenv rbenv nvm coverage nox tox nodemon "
     "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx"
 )
-"""Programs whose verbs and flags are followed by a command or a script."""
+"""Programs whose verbs and flags may be followed by a command or a script."""
 DATA: Final = words(
     "cp mv rm mkdir rmdir touch chmod chown chgrp ln install tee dd tar zip unzip gzip gunzip bzip2 xz zstd 7z "
     "rsync scp sftp curl wget patch split truncate shred git hg svn gh glab less "
@@ -69,7 +69,7 @@ DATA: Final = words(
     "nl rev tac ruff black isort pyright flake8 shfmt shellcheck gofmt rustfmt clang-format "
     "tokei cloc du df open xdg-open pbcopy "
 )
-"""Programs that only read or move what their operands name."""
+"""Programs that only read or move the files that their operands name."""
 _NODE_FILES: Final = (
     "package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc.yml",
     ".pnpmfile.cjs",
@@ -164,7 +164,7 @@ LOOKED_FOR: Final[dict[str, tuple[str, ...]]] = {
         ("package.json",),
     ),
 }
-"""Files that programs look for, from the folder they work in upwards."""
+"""Files that programs look for in their working directory and its parents."""
 SAME: Final = {
     **dict.fromkeys(("docker-compose", "podman", "podman-compose", "nerdctl", "buildah"), "docker"),
     **dict.fromkeys(("py.test", "pytest-3"), "pytest"),
@@ -176,15 +176,15 @@ SAME: Final = {
 CONFIGURED: Final = words(
     "jest vitest vite webpack rollup eslint next playwright mocha babel tsup astro nuxt svelte-kit cypress karma"
 )
-"""Programs of node whose `NAME.config.*` is code."""
+"""Node.js programs whose `NAME.config.*` is code."""
 RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
-"""Programs that run what their operands hold, whatever that is called."""
+"""Programs that run the content of their operands, regardless of the files' names."""
 COPIES: Final = words("cp mv rsync ln install scp tar zip")
-"""Programs after which files are elsewhere too."""
+"""Programs that copy or move files."""
 OF_MEMBERS: Final = words("-w --workspace --workspaces -ws -r --recursive --filter -F workspace workspaces foreach")
-"""Words of the package managers of node that run scripts of other packages of the workspace."""
+"""Words of Node.js package managers that run scripts of other packages of the workspace."""
 GIT_RUNS: Final = words("run -x --exec foreach --tree-filter --index-filter --msg-filter --env-filter --commit-filter")
-"""Words of git that a command line follows: `bisect run`, `rebase -x`, `submodule foreach`."""
+"""Words of git that are followed by a command: `bisect run`, `rebase -x`, `submodule foreach`."""
 PATTERNS: Final = {
     "docker": ("*/Dockerfile", "Dockerfile.*", "*.Dockerfile"),
     "gradle": ("gradle/wrapper/gradle-wrapper.*", "buildSrc/*.gradle*", "*/build.gradle*"),
@@ -194,9 +194,9 @@ PATTERNS: Final = {
     "cargo": ("*/build.rs", "crates/*/build.rs"),
     **dict.fromkeys(("terraform", "tofu"), ("*.tf",)),
 }
-"""Files of more than one name that programs look for where they work."""
+"""Globs of files that programs look for in their working directory."""
 RECIPES: Final = words("make gmake remake just task rake")
-"""Programs whose file holds command lines."""
+"""Programs whose file contains command lines."""
 NODE_MANAGERS: Final = words("npm yarn pnpm bun npx bunx pnpx turbo")
 LIFECYCLE: Final = {
     **dict.fromkeys(
@@ -211,20 +211,20 @@ LIFECYCLE: Final = {
 FOLDER_FLAGS: Final = words(
     "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
 )
-"""Flags whose value is the folder (or a file of the folder) that the program works in."""
+"""Flags whose value is the working directory of the program, or a file in it."""
 FILE_FLAGS: Final = words(
     "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake"
 )
 """Flags whose value is a file that is read as code."""
 GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")
 BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
-"""Folders of a workspace that are often in the PATH of its shell."""
+"""Directories of a workspace that are often in the PATH of its shell."""
 KNOWN: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
-"""Programs whose words are known, wherever they lie."""
+"""Programs whose arguments are known, regardless of their directory."""
 
 
 def kind_of(program: str) -> Kind:
-    """The language of an interpreter, as far as it is read here."""
+    """Return the language of an interpreter."""
     if program in _SHELLS:
         return "shell"
     return "python" if program in _PYTHONS else "other"

@@ -1,4 +1,4 @@
-"""Project files that a program may read as code although no word names them as such.
+"""Project files that a program may read as code although no argument names them as such.
 
 These are the sources that a build or a test run works on, settings named after the program, and every other file that
 the command line mentions.
@@ -22,10 +22,10 @@ from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000
-"""Directory entries below which a build's sources are looked for."""
+"""Limit of the directory entries examined for the sources of a build."""
 _MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
-"""Files of a tree that are bound one by one; the others are bound together."""
+"""Limit of the files of a tree that are hashed individually; the others share one hash."""
 _MOST_NAMED: Final = 300
 _PASSED_OVER: Final = re.compile(
     r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
@@ -34,7 +34,7 @@ _DATA_ENDINGS: Final = (
     ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
 )  # fmt: skip
-"""Files that are seldom code and often change by themselves; the script of an interpreter counts anyway."""
+"""Endings of files that are rarely code and often change; the script of an interpreter counts anyway."""
 _TREE_ENDINGS: Final = (
     *CODE_ENDINGS,
     *(
@@ -92,7 +92,7 @@ TREE_PROGRAMS: Final = words(
     "earthly dagger helm kustomize jbuilder v nimble crystal shards dart flutter elm spago latexmk pdflatex "
     "xelatex lualatex latex bats make gmake rake doit invoke inv fab just task poe taskipy "
 )
-"""Programs that build, test or run the tree they are started in."""
+"""Programs that build, test or run the tree in which they are started."""
 _TREE_VERBS: Final = {
     "deno": words("test bench task run serve check"),
     "bun": words("test run"),
@@ -104,10 +104,10 @@ _TREE_VERBS: Final = {
     **dict.fromkeys(words("uv pip pdm poetry hatch rye"), words("build install sync run")),
     **dict.fromkeys(words("kubectl oc"), words("-k --kustomize")),
 }
-"""Programs that do so with some of their verbs."""
+"""Verbs with which other programs build, test or run the tree."""
 _SECTION: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _OFTEN_SET: Final = words("branch user color advice init pull rerere status column maintenance")
-"""Sections of git's settings that run nothing and name no address."""
+"""Sections of git's settings that neither run commands nor name URLs."""
 _LONGEST_SETTINGS: Final = 200_000
 _SETTINGS: Final = re.compile(r"[\w.+-]{2,}")
 _AWK_LOADS: Final = re.compile(r"-[li](.+)?|--(?:load|include)(?:=(.*))?", re.DOTALL)
@@ -117,12 +117,12 @@ _VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
 
 
 def is_tree_program(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a program works on the whole tree of the project, with these words."""
+    """Return whether a program with these arguments works on the whole tree of the project."""
     return program in TREE_PROGRAMS or not _TREE_VERBS.get(program, frozenset()).isdisjoint(rest[:4])
 
 
 def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Take the sources below the directories that the words name, or below where the program works."""
+    """Add the sources below the working directory and below directories that arguments name."""
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
     budget = iter(range(_MOST_TREE_ENTRIES))
@@ -144,13 +144,13 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
 
 
 def _state(finder: Finder, path: str) -> bytes:
-    """One file of a large tree by its path, size, times and inode; nothing where an earlier action writes it."""
+    """Return path, size, times and inode of one file of a large tree; empty if an earlier action writes it."""
     source = None if path in finder.beneath else state_of(path)
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
 def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: str = ".git") -> None:
-    """Take the settings of a repository, which name programs and addresses, without those that git often changes.
+    """Add the settings of a repository, which name programs and URLs, without sections that git often changes.
 
     Its list of submodules names addresses too, whatever settings there are.
     """
@@ -187,7 +187,7 @@ def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, st
 
 
 def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Take the templates and the settings of the repositories that options of git name."""
+    """Add the templates, and the settings of repositories, that options of git name."""
     for word, value in pairwise((*rest[:12], "")):
         if word.startswith("--template"):
             add_directory(finder, word.partition("=")[2] or value, bases, depth)
@@ -196,7 +196,7 @@ def add_git_directories(finder: Finder, rest: Sequence[str], bases: Bases, depth
 
 
 def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
-    """Take the hooks of the repository."""
+    """Add the hooks of the repository."""
     directories = tuple(dict.fromkeys((*bases[:1], finder.workspace)))
     shared = (f"{_git_directories(finder, directory, '.git')[1]}/hooks/*" for directory in directories)
     for pattern in (*dict.fromkeys(shared), ".husky/*", ".githooks/*"):
@@ -206,7 +206,7 @@ def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
 
 
 def add_awk_libraries(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Take what gawk loads: extensions behind `-l` and `@load`, sources behind `-i` and `@include`."""
+    """Add what gawk loads: extensions of `-l` and `@load`, sources of `-i` and `@include`."""
     options = ((_AWK_LOADS.fullmatch(word), following) for word, following in pairwise((*rest, "")))
     named = [match[1] or match[2] or following for match, following in options if match]
     for name in (*named, *(name for word in rest if "@" in word for name in _AWK_DIRECTIVE.findall(word))):
@@ -226,7 +226,7 @@ def _start_of(path: str) -> str:
 
 
 def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None:
-    """Take what a path of directories and archives, divided by colons, would load; also outside of the workspace."""
+    """Add the files of a colon-separated path of directories and archives, also outside of the workspace."""
     for each in filter(None, value.split(":")):
         if each.rstrip("/") in {".", finder.workspace}:
             add_tree(finder, (), bases, depth)
@@ -235,9 +235,9 @@ def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None
 
 
 def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, outside: bool = False) -> None:
-    """Take the files below a directory of modules, or one that is copied to run elsewhere.
+    """Add the files below a directory of modules, or one that is copied to run elsewhere.
 
-    One outside of the workspace counts only with `outside`, and if it is none of the system.
+    A directory outside of the workspace is added only with `outside`, and if it is not part of the system.
     """
     budget = iter(range(_MOST_DIRECTORY_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
@@ -255,12 +255,12 @@ def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, o
 
 
 def _is_separate(top: str, workspace: str) -> bool:
-    """Whether a directory is neither of the system nor one that holds the workspace or a home."""
+    """Return whether a directory is not part of the system and contains neither the workspace nor a home."""
     return not (within(workspace, top) or top.count("/") < 2 or any(within(top, each) for each in SYSTEM))
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Take the files beside which a program works that are called like it: `.rspec`, `knexfile.js`, `turbo.json`."""
+    """Add the files in the working directory named after the program: `.rspec`, `knexfile.js`, `turbo.json`."""
     if len(program) < 3 or not _SETTINGS.fullmatch(program):
         return
     for directory in dict.fromkeys((bases[0], finder.workspace)):
@@ -271,7 +271,7 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
 
 
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
-    """Take each file of the workspace that a command line names anywhere, whatever its programs do with it."""
+    """Add every file of the workspace that a command line names, whatever its programs do with it."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
     pieces = (piece for words in listed for word in words for piece in _pieces(word))
     names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.may_have(piece, bases)]
@@ -283,7 +283,7 @@ def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """What in one word may be the name of a file."""
+    """Yield the parts of a word that may be the name of a file."""
     yield word
     if word.startswith("-") and word[1:2] != "-":
         yield word[2:]
@@ -303,7 +303,7 @@ def _directories(word: str, directory: str) -> Iterator[str]:
 
 
 def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[str]:
-    """The files below a directory, those that earlier actions will write included."""
+    """Yield the files below a directory, including those that earlier actions will write."""
     directories = [top]
     while directories:
         try:
@@ -321,7 +321,7 @@ def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[st
 
 
 def members_of(finder: Finder, bases: Bases) -> list[str]:
-    """The directories of the packages of a workspace of node."""
+    """Return the directories of the packages in a workspace of Node.js."""
     patterns = ("*/package.json", "*/*/package.json")
     return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
 

@@ -25,7 +25,7 @@ _PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\
 
 
 def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
-    """The plugins that settings of pytest add with `-p`."""
+    """Add the plugins that settings of pytest load with `-p`."""
     for path in (path for name in names for path in finder.at(name, bases)):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
             for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
@@ -33,7 +33,7 @@ def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) 
 
 
 def _python_paths(finder: Finder, bases: Bases) -> Bases:
-    """The directories that settings of pytest put on the path of modules."""
+    """Return the bases and the directories that settings of pytest add to the module path."""
     result: list[str] = []
     for path in (path for name in LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
@@ -43,7 +43,7 @@ def _python_paths(finder: Finder, bases: Bases) -> Bases:
 
 
 def add_tests(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """The test files that are named, or lie below what is named, and each conftest.py on the way to them."""
+    """Add the test files that are named or below named directories, and each conftest.py above them."""
     named = [word.partition("::")[0] for word in rest if not word.startswith("-")]
     bases = _python_paths(finder, bases)
     for path in _existing(finder, named or ["."], bases):
@@ -64,7 +64,7 @@ def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[st
 
 
 def _test_files(directory: str) -> Iterator[str]:
-    """The files of pytest below a folder, as far as the cap on entries reaches."""
+    """Yield the files of pytest below a directory, examining at most `_MOST_ENTRIES` entries."""
     directories, remaining = [directory], _MOST_ENTRIES
     while directories and remaining > 0:
         try:
@@ -80,7 +80,7 @@ def _test_files(directory: str) -> Iterator[str]:
 
 
 def upwards(directory: str, workspace: str) -> Iterator[str]:
-    """A folder and those above it as far as the workspace; outside of it the folder alone."""
+    """Yield a directory and its parents up to the workspace; outside of it only the directory."""
     directory = os.path.normpath(directory)
     yield directory
     while directory != workspace and within(directory, workspace):

@@ -13,11 +13,11 @@ from workbench.risk.executed.source import recipe_text
 _LARGEST: Final = 256_000
 _MOST: Final = 40
 _MOST_DEPTH_OF_CODE: Final = 1
-"""How far a program that is no shell script may be from the command line: what it imports is not looked through."""
+"""Depth up to which programs other than shell scripts are searched; what they import is not."""
 
 
 class Script(NamedTuple):
-    """A text that will run: where it stands, and whether it is for a shell."""
+    """The text of a script that will run, its path, and whether a shell interprets it."""
 
     path: str
     text: str
@@ -25,10 +25,10 @@ class Script(NamedTuple):
 
 
 def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str = "") -> Iterator[Script]:
-    """Yield the scripts that an action runs, and what these run, at most _MOST of them.
+    """Yield the scripts that an action runs, directly or through other scripts, at most `_MOST`.
 
-    Of recipes it is those that are asked for and what they need; of programs in other languages those that the command
-    line itself names.
+    Recipes are limited to the requested targets and their dependencies, programs in other languages to those that the
+    command line names.
     """
     directory = next((directory for part in parts for directory in part.folders), workspace)
     finder = finder_of(parts, workspace, directory, text=text, code=code)

@@ -1,7 +1,7 @@
-"""The content of a file that is executed, and the further files that its text names; used by the finder.
+"""Hashes the content of executed files and extracts the names of further files from their text, for the finder.
 
-Commands, imports and includes are found by patterns and not by a parser: a name counts only where such a file exists,
-so a wrong match costs a hash and no more.
+Commands, imports and includes are found by regular expressions, not by a parser: a name counts only if such a file
+exists, so a wrong match costs no more than a hash.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.risk.paths import words
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
 
 LARGEST: Final = 8_000_000
-"""Bytes of a file that is hashed; a larger one is identified by its size, times and inode."""
+"""Limit of the bytes of a hashed file; a larger one is identified by its size, times and inode."""
 _LONGEST_TEXT: Final = 256_000
 _MOST_COMMANDS: Final = 400
 _MOST_NAMES: Final = 200
@@ -66,7 +66,7 @@ _FILE_BY_KEY: Final = re.compile(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
     r"""(?:import|include)_\w+)["']?[ \t]*[:=]\s*\[?\s*(?:-[ \t]+)?["']?([\w@.-]{1,200})"""
 )
-"""Files of settings that are named without a directory."""
+"""Files named without a directory in settings."""
 _PATHS_IN_SETTINGS: Final = re.compile(r"(?<![\w./@+-])\.?[\w@+.-]*(?:/[\w@+.-]+)+")
 _ENTRY_POINTS: Final = re.compile(r"""["']?\b([A-Za-z_][\w.]*):[A-Za-z_]\w*\b["']?|\bsettings[ \t]*=[ \t]*([\w.]+)""")
 _NAMED_BY_KEY: Final = re.compile(
@@ -99,29 +99,29 @@ _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
 class ScannedFile(NamedTuple):
-    """What a file holds, as a hash, and what its text would run or load."""
+    """The hash of a file's content, and what its text would run or load."""
 
     digest: str
     shebang: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     modules: tuple[str, ...] = ()
-    """Modules of Python that it imports; dots in front are relative ones."""
+    """Python modules that it imports; leading dots mark relative ones."""
     names: tuple[str, ...] = ()
     """Files that it may load or run, as written in its text."""
     kind: Kind = ""
-    """The language its text was read in."""
+    """The language as which its text was read."""
 
 
 _RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], ScannedFile] = {}
 _ANALYSED: dict[tuple[str, str, str], ScannedFile] = {}
-"""By digest, ending and kind."""
+"""Results by digest, ending and kind."""
 
 
 def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
-    """What the regular file at a path holds; None where there is none, or none that can be read. It never blocks."""
+    """Return the content of the regular file at a path; None if there is none or it cannot be read. Never blocks."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except PermissionError:  # what may be executed need not be readable
+    except PermissionError:  # an executable file need not be readable
         return state_of(path)
     except (OSError, ValueError):
         return None
@@ -134,7 +134,7 @@ def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
 
 
 def state_of(path: str) -> ScannedFile | None:
-    """A regular file identified by its size, times and inode, without a look into it."""
+    """Return a regular file identified by size, times and inode, without reading it; None if there is none."""
     try:
         info = os.stat(path)  # noqa: PTH116 - a string comes in
     except (OSError, ValueError):
@@ -143,7 +143,7 @@ def state_of(path: str) -> ScannedFile | None:
 
 
 def is_program(path: str) -> bool:
-    """Whether a file may be executed, and begins like a script or a binary; some file systems let all be executed."""
+    """Return whether a file is executable and starts like a script or binary; some file systems make all executable."""
     try:
         if not os.access(path, os.X_OK):
             return False
@@ -159,7 +159,7 @@ def is_program(path: str) -> bool:
 
 
 def source_of_text(path: str, text: str, kind: Kind = "") -> ScannedFile:
-    """The same of a text that an earlier action will write there."""
+    """Return the content of a file as an earlier action will write it."""
     return _analysed(path, text.encode(errors="surrogatepass"), kind)
 
 
@@ -187,7 +187,7 @@ def _read(descriptor: int, path: str, kind: Kind) -> ScannedFile | None:
 
 
 def _analysed(path: str, content: bytes, kind: Kind) -> ScannedFile:
-    """What the content says, which is looked through once; a file that is not settled is only hashed again."""
+    """Return the analysis of the content, cached by its hash."""
     digest = hashlib.sha256(content).hexdigest()[:32]
     key = (digest, PurePath(path).suffix, kind)
     if key not in _ANALYSED:
@@ -243,12 +243,12 @@ def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _runs_text(text: str) -> bool:
-    """Whether a program in Python runs what it reads, so that a file of any name may be code."""
+    """Return whether Python code runs text that it reads, so that any file may be code."""
     return bool(_RUNS_TEXT.search(text))
 
 
 def scripts_named(text: str) -> list[str]:
-    """Paths anywhere in a text that end like those of scripts: variables of a Makefile, entries of settings."""
+    """Return the paths in a text with the ending of a script, as in variables of a Makefile or in settings."""
     paths = dict.fromkeys(path for path in _PATH.findall(text) if path.endswith(CODE_ENDINGS))
     return [path for path, _ in zip(paths, range(_MOST_NAMES), strict=False)]
 
@@ -282,7 +282,7 @@ def commands_in(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def modules_in(text: str) -> Iterator[str]:
-    """The modules that a text of Python imports, and the names from them, which may be modules too."""
+    """Yield the modules that Python code imports, and the names imported from them, which may be modules too."""
     remaining = _MOST_NAMES
     for match in _IMPORTS.finditer(text):
         origin, names, plain = match.groups()
@@ -305,14 +305,14 @@ def loaded_names(text: str) -> list[str]:
 
 
 def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
-    """Texts in quotes that are named like scripts, or like programs beside the code; `any_name` takes all of them."""
+    """Return the quoted strings that look like scripts or paths; with `any_name` all quoted names."""
     names = (match[1] for match in _QUOTED.finditer(text))
     named = (name for name in names if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
 
 
 def is_redirect(word: str) -> bool:
-    """Whether a word of a command begins a redirect."""
+    """Return whether a word of a command starts a redirect."""
     return bool(_REDIRECT.match(word))
 
 
@@ -343,9 +343,9 @@ def targets_of(rest: Sequence[str]) -> list[str]:
 
 
 def recipe_text(text: str, targets: Iterable[str]) -> str:
-    """Return the command lines that the targets, or the first one where none is named, and all they need will run.
+    """Return the command lines of the targets and their dependencies, or of the first target if none is named.
 
-    Where a target is not found by its name (a pattern, a variable, another file) it is all lines of the file.
+    If a target is not found by its name (a pattern, a variable, another file), all lines of the file are returned.
     """
     recipes, first, outside = _parsed(text.replace("\\\n", " "))
     expected = list(targets) or [first]
@@ -369,7 +369,7 @@ def _called(line: str) -> list[str]:
 
 
 def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
-    """The recipes by target, the first target, and the lines outside of recipes that may run something."""
+    """Return the recipes by target, the first target, and commands outside of recipes that run at once."""
     recipes: dict[str, _Recipe] = {}
     first = ""
     outside: list[str] = []
@@ -392,5 +392,5 @@ def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
 
 
 def _as_shell(lines: Iterable[str]) -> str:
-    """The lines without the marks of make, its variables written as those of a shell."""
+    """Return the lines without prefixes of make, and with its variables in shell syntax."""
     return "\n".join(_VARIABLE.sub(r"${\1}", line.lstrip(_MARKS)).replace("$$", "$") for line in lines)

@@ -1,6 +1,6 @@
-"""Programs that only read or move data, and the words by which a file tells them what to do.
+"""Programs that only read or move data, and the options that let a file control what they do.
 
-`wget URL` downloads what the line shows; `wget -i LIST` downloads what the list says when it starts. Such a line is
+`wget URL` downloads what the line shows; `wget -i LIST` downloads what the list contains at that time. Such a line is
 bound to its files like one that runs a script.
 """
 
@@ -30,14 +30,14 @@ _FLAGS: Final[dict[str, re.Pattern[str]]] = {
     "split": re.compile(r"--filter\b"),
     "gh": re.compile(r"(?:--input|-F|--field|--body-file|--notes-file|-T)\b"),
 }
-"""Options by which a file tells the program what to take, send or write."""
+"""Options whose file controls what the program reads, sends or writes."""
 _ALWAYS: Final = words("patch unzip 7z cpio bsdtar bc dc")
-"""Programs whose operands or input say which files they write, or what they calculate or run."""
+"""Programs whose operands or input determine the files they write, or what they calculate or run."""
 _GIT_READS: Final = words(
     "apply am checkout-index update-index fast-import unbundle mktree unpack-objects send-email --stdin "
     "--pathspec-from-file filter-repo replay"
 )
-"""Words of git after which a file or the input says what is changed."""
+"""Words of git that let a file or the input determine what is changed."""
 _LISTS: Final = re.compile(
     r"(?:--(?:arg-file|input-file|config|files0?-from|exclude-from|include-from|pathspec-from-file|"
     r"file|template|message-file|notes-file|description-file|logfile|input|body-file|post-file|template-file|cli-input-json|queries-file|changelog-file|env-file))(?:=(.*))?",
@@ -52,7 +52,7 @@ _SHORT: Final = {
     "curl": "K",
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
-"""Letters of options whose value is such a file, or the file with the message of a commit."""
+"""Letters of options whose value is such a file, or the file with the message of a commit, by program."""
 _INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
 _FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
@@ -64,7 +64,7 @@ _TAKES_INPUT: Final = words(
 
 
 def is_steered(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a file that the words name, or the input, says what a program for data does."""
+    """Return whether a named file or the input controls what a program for data does."""
     if program in _ALWAYS:
         return True
     if program == "git":
@@ -77,7 +77,7 @@ def is_steered(program: str, rest: Sequence[str]) -> bool:
 
 
 def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
-    """Yield the files behind options that name a list or settings, whatever the files are called."""
+    """Yield the values of options that name a file with a list or settings."""
     letters = _SHORT.get(program, "")
     for word, following in pairwise((*rest, "")):
         if not word.startswith("-"):
@@ -91,7 +91,7 @@ def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
 
 
 def inputs_named(text: str, programs: Sequence[str]) -> Iterator[str]:
-    """Yield the files whose content a line feeds to a program that acts on it, or puts among its words."""
+    """Yield the files whose content a line passes to a program that acts on it, as input or as words."""
     for listed in _SUBSTITUTED.findall(text) if "$(" in text or "`" in text else ():
         yield from _names(listed)
     if _TAKES_INPUT.isdisjoint(programs):

@@ -1,4 +1,4 @@
-"""What the text of a command line sets for its programs: search paths, startup files, mounts of containers."""
+"""Variables and mounts set in a command line: search paths, startup files, volumes of containers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT
 
 
 def module_directories(workspace: str, text: str) -> Bases:
-    """Return the directories of the workspace from which a line lets interpreters load modules."""
+    """Return the directories of the workspace that a line adds to module search paths of interpreters."""
     return tuple(_inside(_MODULES_SET, text, workspace))
 
 
@@ -48,19 +48,19 @@ def library_paths(text: str) -> Iterator[str]:
 
 
 def startup_files(text: str) -> Iterator[str]:
-    """Yield the values of variables that name what an interpreter runs when it starts."""
+    """Yield the values of variables that name files which an interpreter runs when it starts."""
     return (value.strip("\"'") for value in _CODE_SET.findall(text))
 
 
 def as_mounted(text: str) -> str:
-    """The text with names below the mount of a container as they are outside of it."""
+    """Return the text with paths inside a container's mount replaced by those outside of it."""
     for outside, inside in _MOUNT.findall(text):
         text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
     return text
 
 
 def search_path(workspace: str, text: str) -> Bases:
-    """Folders of the workspace in which the shell may look for programs, also as this line sets them."""
+    """Return the directories of the workspace in which the shell may look for programs, including those set here."""
     always = _program_directories(workspace, os.environ.get("PATH", ""))
     return tuple(dict.fromkeys((*_inside(_PATH_SET, text, workspace), *always))) if "PATH=" in text else always
 
@@ -72,7 +72,7 @@ def _program_directories(workspace: str, search: str) -> Bases:
 
 
 def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
-    """The folders of the workspace that a line sets a search path to."""
+    """Yield the directories of the workspace in the search paths that a line sets."""
     for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
         path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
         if each and within(path, workspace):

@@ -305,7 +305,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return self._failed(f"{self._operation.base_url} sent on more than {_MOST_HOPS} times.")
 
     def _further(self, answer: httpx.Response) -> httpx.URL | None:
-        """Return the target of a redirect of a read-only call on the same server; other servers must not get the keys."""
+        """Return the target of a redirect of a read-only call on the same server; others must not get the keys."""
         target = answer.headers.get("location")
         if answer.status_code not in _REDIRECTS or not target or not self._operation.reads_only:
             return None

@@ -89,7 +89,7 @@ class Files:
         return path
 
     def root_of(self, path: Path) -> Root:
-        """Return the directory relative to which this real path is opened: the workspace, or the root of the file system."""
+        """Return the directory relative to which this real path is opened: the workspace or the root directory."""
         return self._root if self._root.holds(path) else SYSTEM
 
     def existing(self, path: Path) -> Path:
