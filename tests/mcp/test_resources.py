@@ -15,7 +15,7 @@ from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
 from workbench.mcp.mentions import offers_of
 from workbench.plain.narration import told as told_plainly
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.tools.trust import fingerprint
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.writing import Writing
@@ -24,7 +24,7 @@ from workbench.view.state import SessionState
 
 
 def test_what_a_message_mentions_is_read_when_it_is_sent_and_goes_to_the_model(tmp_path, monkeypatch):
-    KNOWN.add("A_TEST_KEY", "sk-note-123456")
+    MASKER.add("A_TEST_KEY", "sk-note-123456")
     note = {"note": "the note, key sk-note-123456"}
     with mcp_desk(tmp_path, monkeypatch, says("one"), says("two"), says("three"), options=note) as desk:
         assert not (tmp_path / "reads").exists()

@@ -23,7 +23,7 @@ from workbench.protocol.events import (
     SessionStarted,
     UserMessage,
 )
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.session.actions.decide import CommandError
 from workbench.session.recovery import after_a_stop
 from workbench.session.state import State
@@ -141,7 +141,7 @@ def decided(desk, verdict):
 
 
 def test_an_answer_of_the_model_is_asked_for_with_all_that_is_sent_and_counted(tmp_path, monkeypatch):
-    KNOWN.add("A_SAMPLE_KEY", "sk-sample-123456")
+    MASKER.add("A_SAMPLE_KEY", "sk-sample-123456")
     answer = replace(says("Four."), cost=0.25, usage=ModelUsage(input=7, output=2))
     turns = (peek("sample"), answer, peek("sample"), says("fine"))
     with mcp_desk(tmp_path, monkeypatch, *turns, mode="medium", approved=True, has_user=True) as desk:

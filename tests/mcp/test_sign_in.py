@@ -21,7 +21,7 @@ from workbench.mcp.config import read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.login import Loopback, RedirectAnswer, login, logout
 from workbench.mcp.tokens import TokenStore
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,7 @@ def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
     found = store.read()
     assert found.access in server.access
     assert found.access not in "".join(person.said)
-    assert KNOWN.masked(f"a {found.access} b {found.refresh} c") == (
+    assert MASKER.masked(f"a {found.access} b {found.refresh} c") == (
         "a ‹secret of the MCP server web› b ‹secret of the MCP server web› c"
     )
     logs = "".join(file.read_text() for file in place.locations.logs.glob("*.log"))

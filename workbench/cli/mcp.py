@@ -19,7 +19,7 @@ from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, known_secrets, read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.tokens import TokenStore
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
 
 _NONE = "No MCP servers. `ohw mcp add NAME COMMAND …` or `ohw mcp add NAME https://…` adds one."
@@ -63,8 +63,8 @@ def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
     rows = [
         (
             server.name,
-            KNOWN.masked(_state_of(server, catalog.entry(server))) + _signed(catalog, server),
-            KNOWN.masked(server.target),
+            MASKER.masked(_state_of(server, catalog.entry(server))) + _signed(catalog, server),
+            MASKER.masked(server.target),
             server.source,
         )
         for server in configs.servers
@@ -97,7 +97,7 @@ def _add(where: Locations, configs: ServerConfigs, arguments: Namespace) -> None
     known_secrets(server)
     write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in table.items()})
     print_line(
-        f"{name} added to {where.settings_file}: {KNOWN.masked(server.target)}\nTest it with: ohw mcp test {name}"
+        f"{name} added to {where.settings_file}: {MASKER.masked(server.target)}\nTest it with: ohw mcp test {name}"
     )
 
 
@@ -140,7 +140,7 @@ def _test(where: Locations, server: ServerConfig) -> None:
         client.connect().result()
         took = time.monotonic() - start
     except ServerFailed as error:
-        why = KNOWN.masked(str(error))
+        why = MASKER.masked(str(error))
         # Record the failure, because lists and the screen show it too.
         client.catalog.failed(server, why)
         raise type(error)(why) from None
@@ -149,7 +149,7 @@ def _test(where: Locations, server: ServerConfig) -> None:
     entry = client.catalog.entry(server)
     print_line(visible(f"{server.name} responds ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
-        print_line(KNOWN.masked(visible(line, lines=False)))
+        print_line(MASKER.masked(visible(line, lines=False)))
     if entry.waits or entry.claiming:
         show_changes(client.catalog, server, print_line)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.files.replace import discard_file
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import visible
 
 _KEEP_FILES = 40
@@ -20,7 +20,7 @@ _LIMIT = 1_000_000
 
 class _Visible(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return KNOWN.masked(visible(super().format(record)))
+        return MASKER.masked(visible(super().format(record)))
 
 
 class _PrivateFile(RotatingFileHandler):

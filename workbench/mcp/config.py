@@ -18,7 +18,7 @@ from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
 from workbench.processes.start import absolute_path
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
 from workbench.tools.trust import SERVERS, is_trusted
 
@@ -260,7 +260,7 @@ def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str
     passed = {
         name: value
         for name, value in passed.items()
-        if name in PASSED_ON or _PROXY.search(name) or KNOWN.masked(value) == value
+        if name in PASSED_ON or _PROXY.search(name) or MASKER.masked(value) == value
     }
     if "PATH" in passed:
         passed["PATH"] = absolute_path(passed["PATH"])
@@ -288,7 +288,7 @@ def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
 def known_secrets(server: ServerConfig) -> None:
     """Mask the secrets of a server from now on. An unset variable is skipped: the start of the server reports it."""
     for name, value in secrets_of(server, os.environ).items():
-        KNOWN.add(name, value)
+        MASKER.add(name, value)
 
 
 def _expanded_or_empty(value: str, env: Mapping[str, str]) -> str:

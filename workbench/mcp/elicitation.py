@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.secrets.names import holds_secret
 from workbench.text import cut_middle, first_line, well_formed
 
@@ -190,7 +190,7 @@ def _choices(part: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _masked(text: str, width: int) -> str:
-    return KNOWN.masked(first_line(well_formed(text), width))
+    return MASKER.masked(first_line(well_formed(text), width))
 
 
 NOTHING = "Answer nothing"
@@ -216,7 +216,7 @@ def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) ->
     """Return the user's answer to a request of the server. Raises WorkbenchError if the user cannot be asked."""
     from mcp import types as t
 
-    asking = _Asking(server, KNOWN.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)
+    asking = _Asking(server, MASKER.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)
     try:
         if params.mode == "url":
             asking.open_url(str(params.url))

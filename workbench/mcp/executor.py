@@ -16,7 +16,7 @@ from workbench.mcp.definitions import Definition
 from workbench.mcp.errors import CallTimedOut, ServerFailed, ServerGone, SessionLost, SignInNeeded
 from workbench.mcp.requests import RequestHandler
 from workbench.mcp.tool import MCPToolAction, MCPToolObservation, annotations_of
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import cut_middle, first_line, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Content, ImageContent, TextContent
@@ -137,8 +137,8 @@ def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments:
         future.cancel()
         raise CallTimedOut(f"the MCP server {server} did not send its prompt in time") from error
     except WorkbenchError as error:
-        raise type(error)(KNOWN.masked(str(error))) from error
-    return cut_middle(KNOWN.masked(well_formed(_prompt_of(result))), LONGEST_PROMPT)
+        raise type(error)(MASKER.masked(str(error))) from error
+    return cut_middle(MASKER.masked(well_formed(_prompt_of(result))), LONGEST_PROMPT)
 
 
 def _prompt_of(result: t.GetPromptResult) -> str:
@@ -183,7 +183,7 @@ def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callabl
         _waited(client.connect(), is_cancelled)
         result = _waited(client.read_resource(_uri_of(client, rest)), is_cancelled)
     except WorkbenchError as error:
-        return Resource(name, error=KNOWN.masked(first_line(str(error), 300)))
+        return Resource(name, error=MASKER.masked(first_line(str(error), 300)))
     return _resource_of(name, result) if result is not None else Resource(name, error="it was interrupted")
 
 
@@ -208,7 +208,7 @@ def _resource_of(name: str, result: t.ReadResourceResult) -> Resource:
     blocks = contents_of(result.contents)
     lines = [block.text for block in blocks if isinstance(block, TextContent)]
     pictures = [f"data:{block.mime_type};base64,{block.data}" for block in blocks if isinstance(block, ImageContent)]
-    text = cut_middle(KNOWN.masked(well_formed("\n".join(lines))), LONGEST_RESOURCE)
+    text = cut_middle(MASKER.masked(well_formed("\n".join(lines))), LONGEST_RESOURCE)
     if not text.strip() and not pictures:
         return Resource(name, error="it is empty")
     return Resource(name, text, tuple(pictures[:_MOST_RESOURCE_IMAGES]))
@@ -266,7 +266,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         except (ServerGone, CallTimedOut) as error:
             return self._failed(f"{error}. {_UNKNOWN}")
         except SignInNeeded as error:
-            self._notice(KNOWN.masked(str(error)))
+            self._notice(MASKER.masked(str(error)))
             return self._failed(str(error))
         except WorkbenchError as error:
             return self._failed(str(error))
@@ -292,7 +292,7 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         return MCPToolObservation(content=tuple(content), is_error=bool(result.is_error), **self._source())
 
     def _failed(self, why: str) -> MCPToolObservation:
-        return MCPToolObservation.from_text(KNOWN.masked(why), is_error=True, **self._source())
+        return MCPToolObservation.from_text(MASKER.masked(why), is_error=True, **self._source())
 
     def _source(self) -> dict[str, str]:
         return {"server": self._client.server.name, "tool": self._definition["name"]}

@@ -15,7 +15,7 @@ from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.definitions import MOST_TOOLS, Definition
 from workbench.mcp.requests import Requests
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import first_line
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _plain(model: Any) -> dict[str, Any]:
 def write_log(path: Path, line: str) -> None:
     """Append a line to a log with secrets masked; of a log that grew too long, only the end is kept."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-    text = f"{stamp} {KNOWN.masked(first_line(line, 600))}\n"
+    text = f"{stamp} {MASKER.masked(first_line(line, 600))}\n"
     try:
         private_directory(path.parent)
         if path.exists() and path.stat().st_size > _LARGEST_LOG:

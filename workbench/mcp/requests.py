@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.elicitation import elicit
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import well_formed
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def sample(server: str, params: Any, handler: RequestHandler, seconds: float) ->
     response = handler.sample(_read(server, params), seconds)
     return t.CreateMessageResult(
         role="assistant",
-        content=t.TextContent(type="text", text=KNOWN.masked(response.text)),
+        content=t.TextContent(type="text", text=MASKER.masked(response.text)),
         model=response.model,
         stop_reason=_REASONS.get(response.finish_reason, response.finish_reason),
     )
@@ -117,7 +117,7 @@ def _part(server: str, message: Any) -> SamplePart:
 
 def _masked(text: str) -> str:
     """Return the text with secrets masked. This is done before the approval: the user sees exactly what is sent."""
-    return KNOWN.masked(well_formed(text))
+    return MASKER.masked(well_formed(text))
 
 
 T = TypeVar("T")
@@ -190,7 +190,7 @@ class Requests:
             with self._pausing(call):
                 return await _in_thread(lambda: work(name, params, handler, seconds), handler.withdraw)
         except WorkbenchError as error:
-            handler.refused(KNOWN.masked(str(error)))
+            handler.refused(MASKER.masked(str(error)))
             raise
 
     def _check(self, kind: str, call: _Call) -> None:

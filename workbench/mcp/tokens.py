@@ -26,7 +26,7 @@ from workbench.errors import UsageError
 from workbench.files.replace import replace_json
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import SignInNeeded
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 
 if TYPE_CHECKING:
     from workbench.mcp.sdk import Gone
@@ -62,7 +62,7 @@ class SignIn:
     def masked(self, server: str) -> SignIn:
         """Mask the secrets of this sign-in from now on, and return the sign-in."""
         for name in ("access", "refresh", "client_secret"):
-            KNOWN.add(f"of the MCP server {server}", getattr(self, name))
+            MASKER.add(f"of the MCP server {server}", getattr(self, name))
         return self
 
 

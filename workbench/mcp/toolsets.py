@@ -27,7 +27,7 @@ from workbench.mcp.executor import MCPToolExecutor, Resource, prompt_text, read_
 from workbench.mcp.requests import SAMPLING, RequestHandler
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.processes.leftovers import prefix
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.tools.registry import list_registered_tools, resolve_alias
 from workbench.tools.selection import ToolState
 from workbench.tools.tool import ToolDefinition
@@ -210,7 +210,7 @@ class SessionServers:
         try:
             error = None if done.cancelled() or self._is_closed else done.exception()
             if isinstance(error, WorkbenchError):
-                why = KNOWN.masked(str(error))
+                why = MASKER.masked(str(error))
                 # A failure that was already recorded has been reported at the start.
                 is_news = why != self._catalog.entry(client.server).failure
                 self._catalog.failed(client.server, why)
@@ -321,7 +321,7 @@ class ListedServers:
             try:
                 starting.result()
             except WorkbenchError as error:
-                self.notices.append(KNOWN.masked(str(error)))
+                self.notices.append(MASKER.masked(str(error)))
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings without the `[tools]` entries of server tools, which only this class knows."""
@@ -354,7 +354,7 @@ class ListedServers:
                 states.append(ToolState(name, False, "disabled", server.source))
             elif not entry.listed:
                 why = entry.failure or "not started, so its tools are unknown; `ohw tools --mcp` starts it"
-                states.append(ToolState(name, False, KNOWN.masked(why), server.source))
+                states.append(ToolState(name, False, MASKER.masked(why), server.source))
             elif entry.waiting:
                 why = f"changed since you approved them (/mcp): {', '.join(entry.waiting)}"
                 states.append(ToolState(name, False, why, server.source))

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, words
-from workbench.secrets.masker import KNOWN, masks_in
+from workbench.secrets.masker import MASKER, masks_in
 
 _PATH_NAMES = words("path paths file files file_path filename folder directory dir")
 READS = frozenset({"view", "read"})
@@ -158,7 +158,7 @@ def _danger(url: str, *, is_plain: bool) -> str:
     path = unquote(unquote(urlsplit(url).path))
     if _DOTS.search(path) or "\\" in path:
         return "the address is not plain"
-    if masks_in([url]) or KNOWN.masked(url) != url or KNOWN.masked(unquote(url)) != unquote(url):
+    if masks_in([url]) or MASKER.masked(url) != url or MASKER.masked(unquote(url)) != unquote(url):
         return "sends a secret along"
     return "is long enough to carry data away" if len(url) > _LONGEST else ""
 

@@ -14,7 +14,7 @@ from workbench.protocol.risk import Risk
 from workbench.risk.actions import assess_address
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
 from workbench.risk.paths import Places, is_secret, within
-from workbench.secrets.masker import KNOWN, masks_in
+from workbench.secrets.masker import MASKER, masks_in
 from workbench.tools.browser.calls import BrowserCall, CallError, parse_calls
 
 _LOOKS: Final = frozenset({"noop", "scroll", "hover", "focus", "go_back", "go_forward"})
@@ -65,7 +65,7 @@ def _hidden(call: BrowserCall) -> str:
     strings = [str(value) for value in call.arguments.values()]
     if any(hides(text) for text in strings):
         return "an argument is not plain"
-    gives = masks_in(strings) or any(KNOWN.masked(text) != text for text in strings)
+    gives = masks_in(strings) or any(MASKER.masked(text) != text for text in strings)
     return "sends a secret along" if gives else ""
 
 

@@ -1,1 +1,1 @@
-"""Secrets: their names and shapes, and the masker of everything that is shown, stored or sent."""
+"""Detection and masking of secrets in everything that is shown, stored or sent."""

@@ -1,8 +1,8 @@
-"""Values of settings whose names say that they hold a secret; used by `secrets` and `secret_stream`.
+"""Detection of secret values that are assigned to names such as `password` or `API_KEY`.
 
-Read are the syntaxes of configuration: INI, YAML, JSON, TOML, properties, variables of shells, connection strings,
-options of commands and queries of addresses. A program's text has the same names everywhere, so the value decides as
-well: what reads like an identifier, a path, a placeholder or a type is no secret.
+It recognizes the syntaxes of configuration: INI, YAML, JSON, TOML, properties, shell variables, connection strings,
+command options and URL queries. Source code contains the same names, so the value counts as well: identifiers, paths,
+placeholders and types are no secrets.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key")
-"""One of them, in lower case, stands in each name."""
+"""Each name of a secret contains one of these in lower case."""
 
 _LONGEST_HEAD = 400
-"""Characters of a line that are looked at in front of a name."""
+"""Limit of the characters of a line that are examined before a name."""
 _LONGEST_NAME = 100
 _SET = re.compile(
     r"[\w.-]*(?:\\?[\"']?\]?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
     r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
-"""Quick: whether anything is set at all."""
+"""A fast check whether any value is assigned."""
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
 _SIGN = re.compile(
@@ -33,20 +33,20 @@ _SIGN = re.compile(
 _GAP = re.compile(
     r"[ \t]+(?P<verb>for[ \t]+[^\s:]{1,60}(?::|[ \t]+is:?)[ \t]+|is:?[ \t]+)?(?=[\"']?[^\s\"'-])", re.IGNORECASE
 )
-"""What stands between a name and its value where no sign does."""
+"""The text between a name and its value if there is no operator."""
 _COMMAND = re.compile(
     r"(?:\b(?:ENV|setenv|setx|(?:npm|user-secrets|git config)(?:[ \t]+--\w+)*(?:[ \t]+set)?|set(?:[ \t]+-\w+)+)"
     r"|\bconfig(?:ure)?[ \t]+set)[ \t]+[^\s=]*\Z"
 )
-"""Commands whose words are a name and its value."""
+"""Commands whose arguments are a name and its value."""
 _PAIR = re.compile(
     r"(?:(?:--?[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
 )
-"""What stands before `name=value` among words of a command."""
+"""The text before `name=value` among the arguments of a command."""
 _SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
 _PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
-"""What stands before a name whose value follows under a name of its own, as in lists of Kubernetes and of XML."""
+"""The text before a name whose value follows in a separate `value` field, as in Kubernetes lists and XML."""
 _VALUE = re.compile(
     r"\\?\"(?P<double>[^\"\n\\]{5,})\\?\"|'(?P<single>[^'\n]{5,})'|(?P<bare>(?!\$)(?:[^\s\"'`,;<>‹›(){}\[\]$|]|\$(?![({])){5,}(?![(\[{]))"
 )
@@ -58,8 +58,7 @@ _LINE_START = re.compile(
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
-"""What may come before a setting in the middle of a line: a query, a connection string, an npm registry, an option that
-sets a property of MSBuild."""
+"""The text before an assignment within a line: in a query, a connection string, an npm registry, or an MSBuild option."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),
@@ -72,11 +71,11 @@ _KEYS = frozenset({
     *("admin", "webhook", "hmac", "jwt", "subscription", "stream", "ssh", "rsa", "server", "data", "root", "host"),
     *("publishable", "restricted", "live", "bot", "user", "project", "write"),
 })  # fmt: skip
-"""What stands before `key` where the key is a secret; most keys of a program are those of a table."""
+"""Words before `key` that make it a secret; most keys in programs are keys of a table."""
 _JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
-"""Words that also end another, as in PGPASSWORD."""
+"""Words that may also be the end of another word, as in PGPASSWORD."""
 _HUMAN = frozenset({"password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw"})
-"""Names of what people choose: short, plain, or of digits alone."""
+"""Names of secrets that people choose, which may be short, plain, or only digits."""
 _PLACEHOLDER = re.compile(
     r"(?:your|my|the|an?|some|change|replace|insert|enter|put|use|set|new|old|same|no|not|is|has|get|example|sample|dummy"
     r"|fake|test|mock|foo|bar|baz|todo|none|null|nil|true|false|yes|default|optional|required|invalid|valid|missing"
@@ -98,7 +97,7 @@ _CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.co
 
 
 class Assignment(NamedTuple):
-    """A secret value: its place and the name it is set to."""
+    """A secret value: its start and end offsets, and the name that it is assigned to."""
 
     start: int
     end: int
@@ -106,68 +105,68 @@ class Assignment(NamedTuple):
 
 
 def marks_in(lowered: str) -> list[str]:
-    """Return which of the marks stand in a text in lower case."""
+    """Return the marks that a text in lower case contains."""
     return [mark for mark in MARKS if mark in lowered]
 
 
 def settings_in(text: str, lowered: str, marks: Collection[str] = MARKS) -> list[Assignment]:
-    """Each setting of a secret, in order; `lowered` is the text in lower case, as long as it."""
-    found: list[Assignment] = []
-    places = {place for mark in marks for place in _places(lowered, mark) if _SET.match(lowered, place)}
-    for place in sorted(places):
-        if (not found or place >= found[-1].end) and (setting := _setting_at(text, place)):
-            found.append(setting)
-    return found
+    """Return the assignments of secrets, in order; `lowered` is the text in lower case with the same length."""
+    settings: list[Assignment] = []
+    offsets = {offset for mark in marks for offset in _occurrences(lowered, mark) if _SET.match(lowered, offset)}
+    for offset in sorted(offsets):
+        if (not settings or offset >= settings[-1].end) and (setting := _setting_at(text, offset)):
+            settings.append(setting)
+    return settings
 
 
 def lower_case(text: str) -> str:
-    """The text in lower case, each sign in its place: what would become two stays one."""
+    """Return the text in lower case with the same length, so that offsets stay valid."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text.replace("İ", "i").lower()
 
 
 def begins_a_setting(line: str) -> bool:
-    """Whether an unfinished line may contain a setting of a secret, so that its value has to be waited for."""
+    """Return whether an incomplete line may assign a secret, so that its end must be awaited."""
     lowered = lower_case(line)
-    return any(_SET.match(lowered, place) for mark in MARKS for place in _places(lowered, mark))
+    return any(_SET.match(lowered, offset) for mark in MARKS for offset in _occurrences(lowered, mark))
 
 
 def names_what_follows(line: str) -> bool:
-    """Whether a whole line names a secret that stands on the next one."""
+    """Return whether a complete line ends with the name of a secret whose value is on the next line."""
     lowered = lower_case(line)
-    ends = (_NAME_END.match(lowered, at) for mark in MARKS for at in _places(lowered, mark))
+    ends = (_NAME_END.match(lowered, at) for mark in MARKS for at in _occurrences(lowered, mark))
     return any(end is not None and _OPEN.match(lowered, end.end()) for end in ends)
 
 
-def _places(text: str, mark: str) -> Iterator[int]:
-    place = text.find(mark)
-    while place >= 0:
-        yield place
-        place = text.find(mark, place + 1)
+def _occurrences(text: str, mark: str) -> Iterator[int]:
+    offset = text.find(mark)
+    while offset >= 0:
+        yield offset
+        offset = text.find(mark, offset + 1)
 
 
-def _setting_at(text: str, place: int) -> Assignment | None:
-    """The setting in whose name the mark at this place stands."""
-    name_end = _ended(_NAME_END, text, place)
-    place -= len(_HEAD.findall(text[max(0, place - _LONGEST_NAME) : place])[0])
-    name = text[place:name_end]
-    word = _secret_word(name) or _word_of_two(text, place, name)
+def _setting_at(text: str, offset: int) -> Assignment | None:
+    """Return the assignment whose name contains the mark at this offset; None if there is none."""
+    name_end = _ended(_NAME_END, text, offset)
+    offset -= len(_HEAD.findall(text[max(0, offset - _LONGEST_NAME) : offset])[0])
+    name = text[offset:name_end]
+    word = _secret_word(name) or _word_of_two(text, offset, name)
     if not word:
         return None
     sign = _SIGN.match(text, name_end)
     value = _VALUE.match(text, sign.end()) if sign else None
     if sign is None or value is None:
-        return _spaced(text, place, name_end, word)
+        return _spaced(text, offset, name_end, word)
     kind = value.lastgroup or ""
-    found = value.group(kind)
-    if kind == "bare" and text[place - 1 : place] in ("?", "&", "#"):
-        found = found.partition("&")[0]
+    secret = value.group(kind)
+    if kind == "bare" and text[offset - 1 : offset] in ("?", "&", "#"):
+        secret = secret.partition("&")[0]
     is_variable = name.isupper() and sign["sign"] == "=" and sign.group() == "="
-    if not _stands(text, place, sign, value, is_variable=is_variable):
-        return _in_a_sentence(text, place, name, sign, value)
-    if not _looks_secret(found, word, is_quoted=kind != "bare", is_variable=is_variable):
+    if not _stands(text, offset, sign, value, is_variable=is_variable):
+        return _in_a_sentence(text, offset, name, sign, value)
+    if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
-    return Assignment(value.start(kind), value.start(kind) + len(found), _label(name))
+    return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
 
 
 def _label(name: str) -> str:
@@ -175,7 +174,7 @@ def _label(name: str) -> str:
 
 
 def _word_of_two(text: str, start: int, name: str) -> str:
-    """`key` of `API key`, which is written with a space."""
+    """Return "key" for names such as `API key`, which are written with a space; else an empty string."""
     if name.lower() != "key":
         return ""
     before = text[max(0, start - 20) : start].split()
@@ -183,7 +182,7 @@ def _word_of_two(text: str, start: int, name: str) -> str:
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """A value after a space: of an option, of a command that sets one, or in a sentence."""
+    """Return a value after a space: of an option, of a command that sets one, or in a sentence."""
     gap = _GAP.match(text, name_end)
     value = _VALUE.match(text, gap.end()) if gap else None
     if gap is None or value is None:
@@ -202,7 +201,7 @@ def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | Non
 
 
 def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value: re.Match[str]) -> Assignment | None:
-    """`Generated password: …` at the end of a line."""
+    """Return a value after a colon at the end of a sentence, as in `Generated password: …`."""
     before = text[max(0, start - _LONGEST_HEAD) : start]
     if sign["sign"] != ":" or value.lastgroup != "bare" or not _SENTENCE.search(before):
         return None
@@ -212,15 +211,15 @@ def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value:
 
 
 def _is_random(value: str) -> bool:
-    """Whether it is nothing that stands in a sentence: letters and digits in turn, or with other signs."""
+    """Return whether the value is no ordinary word: letters and digits alternate, or there are special characters."""
     if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _reads_like_code(value, is_quoted=False):
         return False
     return len(_TURNS.findall(value)) >= 2
 
 
-def _ended(pattern: re.Pattern[str], text: str, place: int) -> int:
-    found = pattern.match(text, place)
-    return found.end() if found else place
+def _ended(pattern: re.Pattern[str], text: str, offset: int) -> int:
+    match = pattern.match(text, offset)
+    return match.end() if match else offset
 
 
 def _stands(text: str, start: int, sign: re.Match[str], value: re.Match[str], *, is_variable: bool) -> bool:
@@ -231,15 +230,15 @@ def _stands(text: str, start: int, sign: re.Match[str], value: re.Match[str], *,
     return _stands_in_a_setting(text, start, value, sign["sign"], is_variable=is_variable)
 
 
-def _stands_in_a_setting(text: str, place: int, value: re.Match[str], sign: str, *, is_variable: bool) -> bool:
-    """Whether what stands around name and value is a line of configuration, or a part of one that is known."""
-    first = max(0, place - _LONGEST_HEAD)
-    line = max(text.rfind("\n", first, place), text.rfind("\r", first, place), first - 1) + 1
-    before, after = text[line:place], value.end()
+def _stands_in_a_setting(text: str, offset: int, value: re.Match[str], sign: str, *, is_variable: bool) -> bool:
+    """Return whether the text around name and value is a line of configuration, or a known part of one."""
+    first = max(0, offset - _LONGEST_HEAD)
+    line = max(text.rfind("\n", first, offset), text.rfind("\r", first, offset), first - 1) + 1
+    before, after = text[line:offset], value.end()
     is_bare = value.lastgroup == "bare"
     if before.endswith(('"', "'")) and not is_bare and sign == ":":
         return True
-    if sign == "=" and ((text.startswith("-", place) and before[-1:] in "\t ") or _INLINE.search(before)):
+    if sign == "=" and ((text.startswith("-", offset) and before[-1:] in "\t ") or _INLINE.search(before)):
         return True
     if is_bare and _is_a_word(text, before, after, sign):
         return True
@@ -251,7 +250,7 @@ def _stands_in_a_setting(text: str, place: int, value: re.Match[str], sign: str,
 
 
 def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
-    """Whether name and value are one word of a command, or all that stands in quotes: a header, for example."""
+    """Return whether name and value are one argument of a command, or the whole content of quotes (a header)."""
     end, quote = text[after : after + 1], before[-1:]
     if quote and quote in "\"'`" and (end == quote or (sign == "=" and end == " ")):
         return True
@@ -259,7 +258,7 @@ def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
 
 
 def _secret_word(name: str) -> str:
-    """What says that the name is that of a secret: its last word, or `key` behind one that makes it one."""
+    """Return the word that makes the name one of a secret: its last word, or "key" after certain words; else ""."""
     parts: list[str] = [part.lower() for part in _PARTS.findall(name)]
     while parts and (parts[-1].isdigit() or (len(parts) > 1 and parts[-1] in ("data", "base", "hash"))):
         parts.pop()
@@ -276,7 +275,7 @@ def _secret_word(name: str) -> str:
 
 
 def _looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Whether the value reads like a secret and not like a word, a path, a placeholder or a part of a program."""
+    """Return whether the value looks like a secret and not like a word, path, placeholder or source code."""
     lower, upper, digit, other = (bool(each.search(value)) for each in _CLASSES)
     has_letters, is_human = lower or upper, word in _HUMAN
     if len(value) < (6 if is_human else 8) or _PLACEHOLDER.match(value) or "://" in value:
@@ -295,12 +294,12 @@ def _looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) 
 
 
 def _reads_like_code(value: str, *, is_quoted: bool) -> bool:
-    """Whether it is a path, or bare and a name of a program."""
+    """Return whether the value is a path, or an unquoted identifier."""
     return bool(_PATH.match(value) or (not is_quoted and not value.isdigit() and _CODE.match(value)))
 
 
 def _is_a_login(value: str) -> bool:
-    """Whether it is `user:password` in base64, as Docker and npm keep it."""
+    """Return whether the value is `user:password` in base64, as Docker and npm store it."""
     try:
         return b":" in base64.b64decode(value, validate=True)
     except ValueError:

@@ -1,6 +1,6 @@
-"""The masker of secrets: known values, and whatever looks like a key.
+"""The masker of secrets: known values, and everything that looks like a key.
 
-A mask reads `‹secret NAME›`. Hashes and ids are left alone: a shape needs the beginning that its issuer gives it.
+A mask is `‹secret NAME›`. Hashes and ids are not masked: a shape requires the prefix of its issuer.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, nam
 _SHORTEST = 8
 _SHORTEST_FORM = 12
 _LONGEST_WRAPPED = 40_000
-"""Longest text that is searched for multi-line values; outputs are cut below that."""
+"""Limit of a text that is searched for values split over lines; outputs are shorter."""
 _SIGN = re.compile(r"[^\n]")
 Cover = Callable[[str, str], str]
 """Returns the replacement for a secret of this name and text."""
 _MASK = re.compile(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
-"""Fields without text: their values are no secrets, and images are not searched."""
+"""Fields that are not masked: their values are no secrets, and images are not searched."""
 
 
 class SecretMasker:
@@ -34,10 +34,10 @@ class SecretMasker:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._known: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | None = None
         self._forms: dict[str, str] = {}
         self._gates: tuple[tuple[str, Words], ...] = ()
-        """Each value as it stands in an outline, and the part of a text that has it."""
+        """Each value in the form of an outline, with the part of a text that contains it."""
 
     @property
     def longest(self) -> int:
@@ -46,19 +46,19 @@ class SecretMasker:
 
     @property
     def have_blanks(self) -> bool:
-        """Whether a value consists of several words."""
+        """Whether a value contains spaces."""
         return any(" " in value for value in self._names)
 
     def add(self, name: str, value: str | None) -> None:
-        """Add a value; one that is too short, or a plain word, is ignored: it could occur anywhere."""
+        """Add a value; short values and plain words are ignored, as they could occur anywhere."""
         value = (value or "").strip()
         if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
             return
         names = {**self._names, value: name, quote(value, safe=""): name}
-        known = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
+        pattern = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
         self._forms = {**dict.fromkeys(_forms(value), name), **self._forms}
         self._gates = tuple((in_outline(max(text.splitlines(), key=len)), _part_for(text)) for text in names)
-        self._names, self._known = names, known
+        self._names, self._pattern = names, pattern
 
     def add_all(self, env: Mapping[str, str]) -> None:
         """Add the variables whose names look like secrets."""
@@ -75,7 +75,7 @@ class SecretMasker:
         return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether a text may contain a secret; if not, no part of it does. Fast for a long text."""
+        """Return whether a text may contain a secret; if not, no part of it does. Fast for long texts."""
         if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
             return True
         return bool(settings_in(text, lower_case(text)))
@@ -86,8 +86,8 @@ class SecretMasker:
         short = outline(text)
         every = frozenset(short.split())
         parts, names = parts_of(short, every), names_in(every)
-        if self._known and any(value in parts[part] for value, part in self._gates):
-            text = self._known.sub(lambda match: cover(self._names[match.group()], match.group()), text)
+        if self._pattern and any(value in parts[part] for value, part in self._gates):
+            text = self._pattern.sub(lambda match: cover(self._names[match.group()], match.group()), text)
         text = self._without_forms(text, parts["encoded"], cover)
         marks = marks_in(parts["every"].lower())
         for shape in SHAPES:
@@ -111,7 +111,7 @@ class SecretMasker:
         return text
 
     def masked_data(self, value: Any) -> Any:
-        """Mask every string in plain data; return the same object where there is nothing to mask."""
+        """Return plain data with every string masked, except in the fields `_UNSHOWN`; tuples become lists."""
         if isinstance(value, str):
             return self.masked(value)
         if isinstance(value, Mapping):
@@ -120,22 +120,22 @@ class SecretMasker:
 
 
 _MARKS = tuple(dict.fromkeys(mark for shape in SHAPES for mark in shape.marks))
-KNOWN = SecretMasker()
-"""The secrets of this process, shared by all sessions and logs."""
+MASKER = SecretMasker()
+"""The masker of this process, shared by all sessions and logs."""
 
 
 def mask(name: str) -> str:
-    """What stands in the place of a secret."""
+    """Return the mask of a secret."""
     return f"‹secret {name}›"
 
 
 def masks_in(values: Iterable[Any]) -> str | None:
-    """Return the first mask in plain data, such as a call's arguments."""
+    """Return the first mask in plain data, such as a call's arguments; None if there is none."""
     for value in values:
         if isinstance(value, str):
-            found = _MASK.search(value)
-            if found:
-                return found.group()
+            match = _MASK.search(value)
+            if match:
+                return match.group()
         elif isinstance(value, Mapping | list | tuple):
             inner = masks_in(value.values() if isinstance(value, Mapping) else value)
             if inner:
@@ -145,24 +145,24 @@ def masks_in(values: Iterable[Any]) -> str | None:
 
 def _hidden(text: str, shape: Shape, cover: Cover) -> str:
     pieces, end = [], 0
-    for found in shape.matches(text):
-        pieces += [text[end : found.start()], _in_mask(found, shape.name, cover)]
-        end = found.end()
+    for match in shape.matches(text):
+        pieces += [text[end : match.start()], _in_mask(match, shape.name, cover)]
+        end = match.end()
     return "".join([*pieces, text[end:]]) if pieces else text
 
 
-def _in_mask(found: re.Match[str], name: str, cover: Cover) -> str:
-    """Cover the group `secret` of a match, or all of it where it has none."""
-    if "secret" not in found.re.groupindex:
-        return cover(name, found.group())
-    whole, start = found.group(), found.start()
-    shown = found.groupdict().get("name") or name
-    covered = cover(shown, found.group("secret"))
-    return whole[: found.start("secret") - start] + covered + whole[found.end("secret") - start :]
+def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
+    """Return a match with its group `secret` covered, or all of it if it has no such group."""
+    if "secret" not in match.re.groupindex:
+        return cover(name, match.group())
+    whole, start = match.group(), match.start()
+    label = match.groupdict().get("name") or name
+    covered = cover(label, match.group("secret"))
+    return whole[: match.start("secret") - start] + covered + whole[match.end("secret") - start :]
 
 
 def _part_for(value: str) -> Words:
-    """The part of a text that has the value where the text has it."""
+    """Return the part of a text in which the value occurs if the text contains it."""
     return "long" if len(value) >= LONG and value.isascii() and not any(map(str.isspace, value)) else ""
 
 
@@ -171,7 +171,7 @@ def _forms(value: str) -> set[str]:
     raw = value.encode(errors="surrogatepass")
     forms = {raw.hex(), json.dumps(value)[1:-1]}
     for offset in range(3):
-        # the first characters depend on what stands before, the last on what stands behind
+        # The first characters depend on the text before, the last on the text after.
         encoded = base64.b64encode(b"\0" * offset + raw).decode()
         core = encoded[(0, 2, 3)[offset] : (offset + len(raw)) // 3 * 4]
         forms |= {core, core.replace("+", "-").replace("/", "_")}

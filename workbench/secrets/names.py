@@ -1,6 +1,6 @@
-"""Variables that hold secrets, by their names, and the environment of child processes without them.
+"""Detection of environment variables with secrets by their names, and the environment of child processes.
 
-Used wherever a process is started, and by `secrets` for what is masked. Light: nothing else is imported.
+Used wherever a process is started, so it imports nothing else of the package.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _NO_SECRETS = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
-"""Not secrets in spite of their names: the working directories, and the socket of the SSH agent."""
+"""Names that look like secrets but are none: the working directories, and the socket of the SSH agent."""
 
 
 def holds_secret(variable: str) -> bool:
-    """Whether the name of a variable looks like a secret."""
+    """Return whether the name of a variable looks like that of a secret."""
     return variable.upper() not in _NO_SECRETS and bool(_NAME.search(variable))
 
 
 class PassedOn:
-    """The variables that child processes get although their names look like secrets."""
+    """The names of variables that child processes get although they look like secrets."""
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()
 
     def set(self, names: Iterable[str]) -> None:
-        """Pass on exactly these from now on."""
+        """Replace the names."""
         self._names = frozenset(names)
 
     def __contains__(self, name: object) -> bool:

@@ -1,4 +1,4 @@
-"""What keys look like: each shape with the marks a text must hold before it is searched; used by `secrets`."""
+"""The shapes of keys, each with marks that a text must contain before it is searched."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
-"""A part of a text: all of it, its words of LONG characters, those with a hyphen or underscore, those that are no URL.
-"""
+"""A part of a text: all of it, its words of at least LONG characters, those of them with a hyphen or underscore, those
+of them that are no URL, or every word."""
 
 
 class Shape(NamedTuple):
-    """A kind of secret; only the group `secret` of a match is hidden where there is one."""
+    """A kind of secret; only the group `secret` of a match is masked if it has one."""
 
     name: str
     marks: tuple[str, ...]
-    """One of them stands in each match."""
+    """Each match contains one of them."""
     pattern: re.Pattern[str]
     words: Words = ""
-    """A match contains no space, so its mark is in one of these words."""
+    """The words in which the mark of a match occurs, because a match contains no space; "" for the whole text."""
     sign: str = ""
-    """A text that stands in each match, and seldom elsewhere: it is looked for first."""
+    """A string in each match that is rare elsewhere, so it is searched for first."""
     of_setting: str = ""
-    """Which of the marks of settings stands in each match, in any case: those are looked for anyway."""
+    """The mark of assignments that each match contains in any case; those are searched for anyway."""
     begins: bool = False
-    """A match starts with its mark."""
+    """Whether a match starts with its mark."""
     names: frozenset[str] = frozenset()
-    """One of them is a word of each text with a match; empty where that is not known."""
+    """One of them is a word of each text with a match; empty if that is unknown."""
     gates: tuple[str, ...] = ()
-    """The marks as they stand in an outline."""
+    """The marks in the form of an outline."""
     name_gates: frozenset[str] = frozenset()
-    """The same for the names."""
+    """The names in the form of an outline."""
     word: str = ""
-    """A text that stands in a word of each match: few words of a text are not among those before."""
+    """A string in a word of each match."""
     holds: bool = True
-    """Whether a line with a mark is shown only when it is whole; not where the last word of a match is the secret."""
+    """Whether a line with a mark is held until complete; False if the last word of a match is the secret."""
 
     def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
-        """Whether there can be a match at all in a text whose outline has these parts and names."""
+        """Return whether a text whose outline has these parts and names may contain a match."""
         if self.name_gates and self.name_gates.isdisjoint(names):
             return False
         if self.of_setting and self.of_setting not in setting_marks:
@@ -50,38 +50,38 @@ class Shape(NamedTuple):
         return self.sign in text and any(gate in text for gate in self.gates)
 
     def matches(self, text: str) -> list[re.Match[str]]:
-        """All there are, none in another, in order."""
+        """Return all matches in order and without overlaps."""
         if not self.begins:
             return list(self.pattern.finditer(text))
-        found: list[re.Match[str]] = []
-        for place in sorted(place for mark in self.marks for place in _places(text, mark)):
-            if (match := self.pattern.match(text, place)) and (not found or place >= found[-1].end()):
-                found.append(match)
-        return found
+        matches: list[re.Match[str]] = []
+        for offset in sorted(offset for mark in self.marks for offset in _occurrences(text, mark)):
+            if (match := self.pattern.match(text, offset)) and (not matches or offset >= matches[-1].end()):
+                matches.append(match)
+        return matches
 
 
 LONG = 14
-"""Characters of the shortest word in which a secret is looked for."""
+"""Minimum length of a word that is searched for secrets."""
 
 
 _ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 
 
 def in_outline(text: str) -> str:
-    """Return the bytes of the text as characters, with a zero for each digit: as it stands in an outline of it."""
+    """Return the bytes of the text as characters, with every digit replaced by zero, as in an outline."""
     return text.encode(errors="surrogatepass").translate(_ZEROS).decode("latin-1")
 
 
 def outline(text: str) -> str:
-    """Return each line of the text once, in no order, where lines are alike that differ only in their digits.
+    """Return the distinct lines of the text with digits replaced by zeros, in any order; this shortens logs.
 
-    What holds no digit stands in the outline if and only if it stands in the text. Logs become short.
+    A string without digits and newlines is in the outline if and only if it is in the text.
     """
     return "\n".join(set(in_outline(text).split("\n")))
 
 
 def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
-    """The outline of a text and those of its words that may hold a secret, each once."""
+    """Return the parts of an outline; `every` are its words."""
     words = [word for word in every if len(word) >= LONG]
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]
@@ -95,7 +95,7 @@ def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
 
 
 def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
-    """Return which of the words of the text are names of shapes."""
+    """Return the words that are names of shapes."""
     return _NAMES.intersection(every)
 
 
@@ -110,29 +110,29 @@ def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
 
 
 def _shortest(marks: list[str]) -> tuple[str, ...]:
-    """The marks that start with no other mark: where a longer one is, the shorter one is found."""
+    """Return the marks that do not start with another one, which would be found first."""
     return tuple(mark for mark in marks if not any(mark != other and mark.startswith(other) for other in marks))
 
 
-def _places(text: str, mark: str) -> Iterator[int]:
-    place = text.find(mark)
-    while place >= 0:
-        yield place
-        place = text.find(mark, place + 1)
+def _occurrences(text: str, mark: str) -> Iterator[int]:
+    offset = text.find(mark)
+    while offset >= 0:
+        yield offset
+        offset = text.find(mark, offset + 1)
 
 
 _BEFORE = ("", '"', "'", "`", "(", "$(", ">", "+")
 _IN = ("", "/usr/bin/", "/bin/", "/usr/sbin/", "/usr/local/bin/")
 _CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`]{6,200}"
-"""A password that somebody chose, with more than letters in it."""
+"""A password chosen by a person, not only letters."""
 
 
 _TOKEN = r"(?=[^\s\"']{0,200}\d)(?=[^\s\"']{0,200}[A-Za-z])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`:/\\]{10,200}(?![^\s\"'`;|)])"
-"""A word with letters and digits that is no path or address, as of a token."""
+"""A word with letters and digits that is neither path nor URL, such as a token."""
 
 
 def _of_commands(programs: str, option: str) -> Shape:
-    """The value of an option that is a password with these programs; others mean something else by it."""
+    """Return the shape of an option's value that is a password for these programs."""
     names = programs.split(",")
     either = "|".join(map(re.escape, names))
     pattern = rf"(?<![\w.-])(?:{either})\b[^\n|;&]{{0,300}}?(?<=\s){option}[\"']?(?P<secret>{_CHOSEN})"
@@ -141,7 +141,7 @@ def _of_commands(programs: str, option: str) -> Shape:
 
 
 def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
-    """The word that follows a command directly, or behind options and what stands `between`."""
+    """Return the shape of the word after a command, its options and the text `between`."""
     names = commands.split(",")
     either = "|".join(map(re.escape, names))
     pattern = rf"(?<![\w.-])(?:{either}) +(?:--?[a-z][\w-]*(?:=\S+)? +)*{between}[\"']?(?P<secret>{secret or _TOKEN})"
@@ -150,7 +150,7 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
 
 
 def _as_words(names: Iterable[str]) -> frozenset[str]:
-    """The names as words of a text: also after a quote or bracket, and in a usual path."""
+    """Return the names as words of a text, also after a quote or bracket and with a usual path."""
     return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 

@@ -1,4 +1,4 @@
-"""Masks secrets in streamed text, wherever it is cut."""
+"""Masks secrets in streamed text, also those that are split between two chunks."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ _NETRC = re.compile(
 )
 _BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?!.*-----END)|-----BEGIN[A-Z -]*\Z", re.DOTALL)
 _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "echo ", "printf ")
-"""Marks of a line that is shown only when it is whole; what is echoed may be piped into a program as a password."""
+"""Marks of lines that are held until complete; echoed text may be piped into a program as a password."""
 
 
 class SecretStream:
-    """Passes on text that can no longer be part of a secret; the last word, or the line it depends on, waits."""
+    """Passes on text that can no longer be part of a secret; holds the last word, or the line on which it depends."""
 
     def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets
         self._held = ""
-        self._shown = ""
-        """What was passed on of the current line: it may name what follows."""
+        self._passed = ""
+        """The part of the current line that was passed on; it may name a secret that follows."""
 
     def feed(self, text: str) -> str:
-        """Add text; return what can be passed on now."""
+        """Add text; return the masked text that can be passed on now."""
         held = self._held + text
         cut = self._cut(held)
         self._held = held[cut:]
         return self._masked(held[:cut])
 
     def rest(self) -> str:
-        """Return the rest at the end of the stream."""
+        """Return the held text, masked, at the end of the stream."""
         held, self._held = self._held, ""
         return self._masked(held)
 
     def _masked(self, text: str) -> str:
-        """Mask the text as part of its line, of which the start was passed on before."""
+        """Mask the text as the continuation of a line whose start was passed on before."""
         if not text:
             return ""
-        before, whole = self._secrets.masked(self._shown), self._shown + text
+        before, whole = self._secrets.masked(self._passed), self._passed + text
         masked = self._secrets.masked(whole)
         line = max(whole.rfind("\n"), whole.rfind("\r")) + 1
         opened = _NETRC.search(whole, max(0, len(whole) - _LONGEST_NETRC))
         start = min(line, opened.start()) if opened else line
-        self._shown = whole[max(start, len(whole) - _LONGEST_WORD) :]
+        self._passed = whole[max(start, len(whole) - _LONGEST_WORD) :]
         return masked[len(before) :] if masked.startswith(before) else self._secrets.masked(text)
 
     def _cut(self, held: str) -> int:
-        """Return an offset that no secret spans."""
+        """Return the length of the text that can be passed on: no secret extends across that offset."""
         block = _BLOCK.search(held)
         if block and len(held) - block.start() < _LONGEST_BLOCK:
             return block.start()
         start = max(held.rfind("\n"), held.rfind("\r")) + 1
         before = held.rfind("\n", 0, start - 1) + 1 if start else 0
-        last = (self._shown if before == 0 else "") + held[before : start - 1] if start else ""
+        last = (self._passed if before == 0 else "") + held[before : start - 1] if start else ""
         if 0 < len(last) < _LONGEST_WORD and names_what_follows(last):
             return before
         line = held[start:]
-        blank = start + max(line.rfind(" "), line.rfind("\t")) + 1
+        space = start + max(line.rfind(" "), line.rfind("\t")) + 1
         if len(line) > max(_LONGEST_WORD, 2 * self._secrets.longest):
-            return blank if blank > start else len(held)
-        is_waiting = any(mark in line for mark in _MARKS) or begins_a_setting(self._shown + line)
-        return start if is_waiting or self._secrets.have_blanks else blank
+            return space if space > start else len(held)
+        is_waiting = any(mark in line for mark in _MARKS) or begins_a_setting(self._passed + line)
+        return start if is_waiting or self._secrets.have_blanks else space

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from workbench.protocol.events import ActionObserved, Event, UserMessage
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError
 
@@ -108,7 +108,7 @@ class Log:
         turn = self.state.turn + isinstance(event, UserMessage)
         changes: dict[str, Any] = {"turn": turn}
         if isinstance(event, ActionObserved):  # here, because every result passes through it
-            changes["observation"] = KNOWN.masked_data(event.observation)
+            changes["observation"] = MASKER.masked_data(event.observation)
         return replace(event, **changes)
 
     def _apply(self, event: Event) -> None:

@@ -15,7 +15,7 @@ from workbench.llm.errors import key_variable
 from workbench.llm.factory import open_profile
 from workbench.llm.model import Model, ModelError
 from workbench.processes.start import find_program, run
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.secrets.names import PASSED_ON
 
 _LONGEST_KEY = 10_000
@@ -90,21 +90,21 @@ class SessionModels:
         self._addresses: dict[str, str | None] = {}
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
-        KNOWN.add("OHW_API_KEY", settings.api_key)
-        KNOWN.add_all(env)
+        MASKER.add("OHW_API_KEY", settings.api_key)
+        MASKER.add_all(env)
         self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
         for name, key in self._keys.items():
-            KNOWN.add(name, key)
+            MASKER.add(name, key)
         for name, table in settings.models.items():
             if table.get("api_key_file"):
                 with suppress(ModelError):  # reported when the model is used
-                    KNOWN.add(f"key of {name}", key_in_file(table["api_key_file"], name))
+                    MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def open(self, name: str | None) -> Model:
         """Return the model of that name, to be closed by the caller; raises ModelError that says what to set."""
         profile = self.profile(name or "")
         key = self._key(profile)
-        KNOWN.add(f"key of {profile.name}", key)
+        MASKER.add(f"key of {profile.name}", key)
         return open_profile(profile, key)
 
     def remember(self, name: str, api_base: str | None) -> None:

@@ -15,7 +15,7 @@ from workbench.config.settings import Settings
 from workbench.llm.model import Model
 from workbench.processes.start import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.session.actions.integrity import IntegrityGuard
 from workbench.session.actions.run import record_model_call
 from workbench.session.names import state_folder
@@ -98,7 +98,7 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     selection = select_tools(replace(settings, tools=own), locations.settings_file, context)
     resources.callback(selection.close)
     for name, key in selection.secrets.items():
-        KNOWN.add(name, key)
+        MASKER.add(name, key)
     tools, servers, questions = dict(selection.tools), None, None
     if configured:
         # nothing of MCP is loaded if no server is configured

@@ -28,7 +28,7 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.live import LiveEvent, ToolOutput
 from workbench.risk import Assessment
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.secrets.stream import SecretStream
 from workbench.session.actions.partial_approval import FilePart, partial_result, parts_of
 from workbench.session.actions.stale_files import stale_note
@@ -199,7 +199,7 @@ class Runner:
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:
-                self._hiding[run.proposed.action_id] = SecretStream(KNOWN)
+                self._hiding[run.proposed.action_id] = SecretStream(MASKER)
                 executor.on_output = partial(self._show, run.proposed.action_id)
 
     def _called(self, run: RunningAction, cancel: Cancel) -> _Seen:
@@ -223,7 +223,7 @@ class Runner:
     def _show(self, action_id: str, text: str) -> None:
         """Pass on text with secrets masked; the last word waits for what follows it."""
         hiding = self._hiding.get(action_id)
-        self._give(action_id, hiding.feed(text) if hiding else KNOWN.masked(text))
+        self._give(action_id, hiding.feed(text) if hiding else MASKER.masked(text))
 
     def _show_rest(self, action_id: str) -> None:
         hiding = self._hiding.pop(action_id, None)

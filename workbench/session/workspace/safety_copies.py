@@ -16,7 +16,7 @@ import msgspec
 
 from workbench.errors import WorkbenchError
 from workbench.files.git import OwnRepository
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, listed, put_file
 from workbench.session.workspace.restore import RestoredCount, bring_back, set_permissions
@@ -72,7 +72,7 @@ class SafetyCopies:
     def _note(self, version: str, count: int, what: CopyDetails, copied: int = 0) -> SafetyCopy:
         self._hold(version)
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        command = KNOWN.masked(what.command)[:500]
+        command = MASKER.masked(what.command)[:500]
         copy = SafetyCopy(version[:_ID], at, what.session, command, version, count, what.size, copied=copied)
         try:
             with self._opened(os.O_WRONLY | os.O_APPEND | os.O_CREAT) as file:

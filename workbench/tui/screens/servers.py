@@ -19,7 +19,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, CatalogEntry, changed_lines
 from workbench.mcp.config import ServerConfig, ServerConfigs, known_secrets
-from workbench.secrets.masker import KNOWN
+from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
@@ -221,7 +221,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
     """Yield lines that say how a server is started, which file names it, and what is wrong with it."""
     known_secrets(server)
-    yield Content.styled(visible(KNOWN.masked(server.target), lines=False), "$dim")
+    yield Content.styled(visible(MASKER.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
     if entry.failure:
         yield Content.styled(visible(entry.failure, lines=False), "$error")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, get_character_cell_size
 
 from workbench.diff.hunks import FileDiff, split_lines
-from workbench.secrets.masker import KNOWN, SecretMasker
+from workbench.secrets.masker import MASKER, SecretMasker
 from workbench.text import visible
 from workbench.view.diff.rows import LineId, Side
 
@@ -279,5 +279,5 @@ def dotted(text: str) -> str:
 
 @cache
 def _secrets() -> SecretMasker:
-    KNOWN.add_all(os.environ)
-    return KNOWN
+    MASKER.add_all(os.environ)
+    return MASKER
