@@ -44,19 +44,19 @@ def path_by_trying_everything(pattern: str, *, below: bool) -> re.Pattern[str]:
 @settings(max_examples=600, deadline=None)
 @given(st.text("ab*?/", min_size=1, max_size=9), st.text("ab/", max_size=10), st.booleans())
 def test_a_pattern_for_paths_fits_what_trying_everything_fits(pattern: str, path: str, below: bool):
-    found = path_pattern(pattern, "/w", "/h", below=below, folded=False)
+    found = path_pattern(pattern, "/w", "/h", descendants=below, folded=False)
     expected = path_by_trying_everything(pattern, below=below)
     for each in (path, f"/w/{path}"):
         assert found.fullmatch(each) == bool(expected.fullmatch(each)), each
 
 
 def test_no_path_takes_long_to_compare():
-    slow = path_pattern("**/*a*a*a*a*a*a**/**/**b", "/w", "/h", below=True, folded=True)
+    slow = path_pattern("**/*a*a*a*a*a*a**/**/**b", "/w", "/h", descendants=True, folded=True)
     assert not slow.fullmatch("/" + "a" * 4_000)
     assert not slow.fullmatch("/a" * 2_000)
     assert slow.fullmatch("/" + "a" * 4_000 + "b")
 
 
 def test_letter_case_counts_only_where_a_rule_allows():
-    assert path_pattern("Src/*.PY", "/w", "/h", below=True, folded=True).fullmatch("/w/src/A.py")
-    assert not path_pattern("Src/*.PY", "/w", "/h", below=False, folded=False).fullmatch("/w/src/A.py")
+    assert path_pattern("Src/*.PY", "/w", "/h", descendants=True, folded=True).fullmatch("/w/src/A.py")
+    assert not path_pattern("Src/*.PY", "/w", "/h", descendants=False, folded=False).fullmatch("/w/src/A.py")

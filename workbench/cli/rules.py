@@ -16,9 +16,9 @@ from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
 from workbench.risk import Assessment, RatingContext, assess
 from workbench.risk.assessment import summed
-from workbench.rules.book import BROKEN, FOLDER_FILE, RuleBook, deciding, guarded_by
+from workbench.rules.book import BROKEN, WORKSPACE_FILE, RuleBook, deciding, guarded_by
 from workbench.rules.files import command_subject
-from workbench.rules.patterns import is_address
+from workbench.rules.patterns import is_url
 from workbench.rules.policy import rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import Rule, near
@@ -64,7 +64,7 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
     """Return the list of the rules with their sources, and a line about each problem in the files."""
     book = book_of(where, settings, workspace)
     rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
-    own = workspace / FOLDER_FILE
+    own = workspace / WORKSPACE_FILE
     is_ignored = own.exists() and not is_trusted(workspace, settings.trusted)
     end = [visible(f"The rules in {own} are ignored: the directory is not trusted.", lines=False)] if is_ignored else []
     if not rules:
@@ -122,7 +122,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
 
 def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
     """Return the absolute path, or the URL, that a call would be about, and the arguments of that call."""
-    if is_address(path):
+    if is_url(path):
         return path, {"url": path}
     whole = os.path.join(workspace, os.path.expanduser(path)) if path else ""  # noqa: PTH111, PTH118
     return whole, {"path": os.path.normpath(whole)} if whole else {}

@@ -1,4 +1,4 @@
-"""All rules in force in a session, and the one that decides an action: `deny` before `ask` before `allow`."""
+"""The rules of a session, and the choice of the rule that decides an action: `deny`, then `ask`, then `allow`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
 
 
 def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    """Return an `ask` rule with its reason when a script that the action runs holds what a rule denies or asks about.
+    """Return an `ask` rule with a reason if the action runs a script with a command or path that a rule asks or denies.
 
-    What a script does is never certain before it runs, so a `deny` asks here too.
+    A `deny` rule only asks here, because what a script does is not certain before it runs. None if no rule applies.
     """
     rules = [rule for rule in rules if _may_count(rule, subject)]
     if not rules or not (subject.commands or subject.tool in _CODE):
@@ -49,7 +49,7 @@ def _may_count(rule: Rule, subject: Subject) -> bool:
 def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
     parts = _parts(script.text, subject.workspace, subject.home) if script.is_shell else ()
     if rule.command:
-        # what is too long for the analysis is searched as text, like programs in other languages
+        # Scripts that are too long for the analysis are searched as text, like programs in other languages.
         is_read = parts and all(part.words or part.risk != "HIGH" for part in parts)
         literal = None if is_read else _literal_command(rule.command).search(script.text)
         return literal is not None or any(runs(rule, part) for part in parts)
@@ -66,12 +66,12 @@ def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
 
 @lru_cache(64)
 def _literal_command(pattern: str) -> re.Pattern[str]:
-    """The words of a rule's pattern up to its first star, as they may stand in a program: in a list or a text."""
+    """Return an expression for the words of a command pattern before its first star, also as a list or in quotes."""
     words = pattern.split("*", 1)[0].split()
     return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
 
 
-FOLDER_FILE: Final = ".ohw/rules.toml"
+WORKSPACE_FILE: Final = ".ohw/rules.toml"
 BROKEN: Final = "a rule file has errors, so every action that changes something needs approval"
 REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
 LINKED: Final = "opens another name (a hard link) of a file that `{rule}` names"
@@ -79,43 +79,43 @@ UNSURE: Final = "the name of a command is not known, so no rule can be held agai
 
 
 class RuleBook:
-    """Reads the files again when they have changed. Without files only the rules of the session count."""
+    """The rules of the user's file and the workspace's; reads a file again when it has changed."""
 
     def __init__(
         self,
-        person: Path | None = None,
+        user_file: Path | None = None,
         workspace: Path | None = None,
         *,
         trusted: bool = False,
         confirm_unknown: bool = True,
     ) -> None:
         self.confirm_unknown = confirm_unknown
-        """Whether modes that ask by risk ask about actions of unknown risk."""
+        """Whether modes that ask by risk also ask about actions of unknown risk."""
         self.workspace = str(workspace or "")
         self._files: dict[Source, Path] = {}
-        if person is not None:
-            self._files["person"] = person
+        if user_file is not None:
+            self._files["person"] = user_file
         if workspace is not None and trusted:
-            self._files["folder"] = workspace / FOLDER_FILE
+            self._files["folder"] = workspace / WORKSPACE_FILE
         self._read: dict[Source, tuple[object, RuleFile]] = {}
 
     @property
-    def person_file(self) -> Path | None:
+    def user_file(self) -> Path | None:
         """The file with the user's own rules."""
         return self._files.get("person")
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What is wrong in the files, a line each."""
+        """The errors in the files, one line each."""
         return tuple(line for source in self._files for line in self._file(source).faults)
 
     @property
     def is_broken(self) -> bool:
-        """Whether an `ask` or `deny` may be lost in what cannot be read."""
+        """Whether an `ask` or `deny` rule may be among the unreadable ones."""
         return any(self._file(source).loses for source in self._files)
 
     def strangers(self, tools: Iterable[str]) -> tuple[str, ...]:
-        """A line for each rule of the files that names a tool which is none of these."""
+        """Return one line for each rule in the files whose tool is not among `tools`."""
         tool_names = sorted(tools)
         return tuple(
             f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): there is no tool named {rule.tool!r}"
@@ -125,7 +125,7 @@ class RuleBook:
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
-        """All rules that are there now, with those of the session (a line each)."""
+        """Return the current rules of the files and those of the session, which are given as lines."""
         selected = [rule for source in self._files for rule in self._file(source).rules]
         return (*selected, *session_rules(session))
 
@@ -139,13 +139,13 @@ class RuleBook:
 
 
 def _names_of(tool: str) -> tuple[str, ...]:
-    """What models may call the tool of a rule: one of a server also with the server's name before its own."""
+    """Return the names that a model may use for the tool of a rule, such as `SERVER_TOOL` for a server's tool."""
     server, _, name = tool.rpartition("/")
     return (name, f"{server}_{name}") if server else (tool,)
 
 
 def session_rules(lines: Iterable[str]) -> list[Rule]:
-    """The rules of a log; one that cannot be read any more is left out, as all of them only allow or were shown."""
+    """Parse the rules of a session's log; unreadable ones are skipped: they only allow, or were shown."""
     result: list[Rule] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -156,9 +156,9 @@ def session_rules(lines: Iterable[str]) -> list[Rule]:
 
 
 def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    """The rule that decides the action: the first `deny` that touches it, else the first `ask`, else what allows it.
+    """Return the rule that decides the action: the first matching `deny`, else `ask`, else an `allow` that covers it.
 
-    What only may touch what a `deny` or `ask` names, from a folder above, is asked about.
+    An action that only may reach what a `deny` or `ask` rule names becomes an `ask`. None if no rule applies.
     """
     for verdict in ("deny", "ask"):
         result = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
@@ -179,15 +179,17 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
-    """A protected path that it changes and no `allow` rule of the user names: with no character before what protects
-    it, so that a rule for a whole project lifts nothing. Empty when there is none.
+    """Return the first protected path that the action changes without an `allow` rule of the user; empty if none.
+
+    The literal part of the rule's path must itself be protected, or a file with several hard links, so a rule for a
+    whole project does not count.
     """
-    places = Places(subject.workspace, subject.home)
+    roots = Places(subject.workspace, subject.home)
     lifting = [
         rule
         for rule in rules
         if rule.verdict == "allow" and rule.path and not rule.command and rule.source != "folder"
-        if places.protects(base := base_of(rule.path, subject)) or places.shares(base)
+        if roots.protects(base := base_of(rule.path, subject)) or roots.shares(base)
     ]
     lifting = [rule for rule in lifting if subject.is_allowed_tool(rule.tool)]
     return next((path for path in subject.protected if not any(names(rule, path, subject) for rule in lifting)), "")

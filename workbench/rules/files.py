@@ -1,4 +1,4 @@
-"""Rule files (TOML): read them with one report of all faults, add a rule, remove a rule; never half written."""
+"""Rule files (TOML): reading with a report of all errors, adding and removing rules; files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.risk.actions import assess_address, assess_file, assess_reading
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import Places, words
 from workbench.rules.matching import fits
-from workbench.rules.patterns import command_pattern, is_address
+from workbench.rules.patterns import command_pattern, is_url
 from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
 from workbench.rules.subject import Subject, subject_of
 from workbench.tools.execute_bash import NAME as SHELL
@@ -30,13 +30,13 @@ RUNS_ANY = words(
     "command builtin env sudo doas su xargs parallel watch timeout nohup nice setsid time ssh trap find busybox "
     "script uvx npx"
 )
-"""Programs that run a command or code given in their words."""
+"""Programs that run a command or code from their arguments."""
 _PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
 _RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent"})
 
 
 def too_wide(rule: Rule) -> str:
-    """Why an `allow` rule is refused; empty for one that may be. `ask` and `deny` may be as wide as they like."""
+    """Return why an `allow` rule is too wide; empty if it is not. `ask` and `deny` may be arbitrarily wide."""
     if rule.verdict != "allow":
         return ""
     if kind_of(rule.tool) in _RUNS_CODE:
@@ -64,7 +64,7 @@ def _wide_command(command: str) -> str:
 
 
 def _wide_path(path: str) -> str:
-    if is_address(path):
+    if is_url(path):
         host = path.partition("://")[2].partition("/")[0]
         return "it would allow any address; write out the host" if "*" in host or "?" in host or not host else ""
     bare = path.rstrip("/")
@@ -78,7 +78,7 @@ _MOST = 50
 
 
 def wrong_example(rule: Rule) -> str:
-    """What is wrong with the examples of a rule; empty when they say what it does."""
+    """Return the first error in a rule's examples; empty if all agree with the rule."""
     if len(rule.match) + len(rule.not_match) > _MOST:
         return f"it has more than {_MOST} examples"
     anywhere = replace(rule, folder="")
@@ -90,11 +90,11 @@ def wrong_example(rule: Rule) -> str:
 
 
 def _example(rule: Rule, example: str) -> Subject:
-    """An example of a rule for commands is a command, of one for paths a path, and else the name of a tool."""
+    """Return the subject for an example: a command, path, URL or tool name, depending on the rule."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if rule.command:
         return command_subject(example, _WORKSPACE, home)
-    if is_address(rule.path):
+    if is_url(rule.path):
         return subject_of(rule.tool or WEB_READ, {"url": example}, assess_address(example), _WORKSPACE, home)
     if rule.path:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
@@ -104,22 +104,22 @@ def _example(rule: Rule, example: str) -> Subject:
     return subject_of(example, {}, Assessment("UNKNOWN", server_tool=server_tool), _WORKSPACE, home)
 
 
-def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, folder: str = "") -> Subject:
-    """An action of the log as the rules see it now; `folder` is where it would run."""
+def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, directory: str = "") -> Subject:
+    """Return the subject of an action from the log, assessed now; `directory` is its working directory."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
-        return command_subject(str(arguments.get("command", "")), workspace, home, folder or workspace)
+        return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)
     url = arguments.get("url")
     is_web = kind_of(tool) == "fetch" and isinstance(url, str)
     result = assess_address(str(url)) if is_web else assess_reading(arguments, Places(workspace, home))
     return subject_of(tool, arguments, result, workspace, home)
 
 
-def command_subject(command: str, workspace: str, home: str, folder: str | None = None) -> Subject:
-    """A command line as the rules see it."""
+def command_subject(command: str, workspace: str, home: str, directory: str | None = None) -> Subject:
+    """Return the subject of a command line."""
     from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
 
-    result = assess_command(command, Places(workspace, home), folder)
+    result = assess_command(command, Places(workspace, home), directory)
     return subject_of(SHELL, {"command": command}, result, workspace, home)
 
 
@@ -131,7 +131,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The content of a rule file; `faults` are lines for the user; `loses` says that an `ask` or `deny` may be lost."""
+    """The content of a file; `faults` are lines for the user, `loses` means that an `ask` or `deny` may be lost."""
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class RuleFile:
 
 
 def read_rules(path: Path, source: Source) -> RuleFile:
-    """The rules of a file; none when it is not there. What is wrong in it allows nothing."""
+    """Read the rules of a file, none if it does not exist; invalid rules are left out and reported."""
     try:
         tables = _tables(path)
     except FileNotFoundError:
@@ -161,7 +161,7 @@ def read_rules(path: Path, source: Source) -> RuleFile:
 
 
 def _tables(path: Path) -> list[tuple[str, object]]:
-    """Each rule with its verdict, in the order of the verdicts; raises OSError and ValueError."""
+    """Return each rule's verdict and table, ordered by verdict. Raises OSError and ValueError."""
     if path.stat().st_size > _LARGEST:
         raise ValueError("the file is too large to be a list of rules")
     return _parsed(path.read_bytes())
@@ -207,7 +207,7 @@ def _check(table: Mapping[str, Any]) -> None:
 
 
 def checked(rule: Rule) -> Rule:
-    """Return the rule; raise RuleError when it allows too much or contradicts its examples."""
+    """Return the rule. Raises RuleError if it allows too much or contradicts its examples."""
     if wide := too_wide(rule):
         raise RuleError(wide)
     if wrong := wrong_example(rule):
@@ -216,7 +216,7 @@ def checked(rule: Rule) -> Rule:
 
 
 def add_rule(path: Path, rule: Rule) -> None:
-    """Write the rule at the end of the file, unless it is there; raises RuleError, and then the file is as it was."""
+    """Append the rule to the file unless it is there already. Raises RuleError, leaving the file unchanged."""
     checked(rule)
     try:
         before = path.read_bytes() if path.exists() else b""
@@ -234,7 +234,7 @@ def add_rule(path: Path, rule: Rule) -> None:
 
 
 def drop_rule(path: Path, rule: Rule) -> None:
-    """Remove the rule from the file and leave the rest byte for byte; raises RuleError."""
+    """Remove the rule from the file, leaving the rest unchanged byte for byte. Raises RuleError."""
     try:
         text = path.read_bytes().decode()
         selected, is_removed = [], False
@@ -253,7 +253,7 @@ def drop_rule(path: Path, rule: Rule) -> None:
 
 
 def _blocks(text: str) -> list[str]:
-    """The text cut before each rule."""
+    """Return the text split before each rule."""
     starts = [match.start() for match in _HEADER.finditer(text)]
     return [text[at:until] for at, until in zip([0, *starts], [*starts, len(text)], strict=True) if at < until]
 

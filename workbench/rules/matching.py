@@ -1,4 +1,4 @@
-"""Match rules against an action: `ask` and `deny` fit any part of it, `allow` has to cover all of it."""
+"""Matches rules against an action: `ask` and `deny` match any part of it, `allow` must cover all of it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final
 from workbench.files.anchored import real_path
 from workbench.risk.assessment import LONGEST_TEXT, Part
 from workbench.risk.paths import within, words
-from workbench.rules.patterns import command_pattern, is_address, is_exact, path_pattern
+from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
 from workbench.rules.rule import Rule, slips_by
 from workbench.rules.subject import Subject
 
 UNKNOWN: Final = "\0"
-"""Stands in a word for what only the shell will know."""
+"""The placeholder in a word for a value that only the shell will know."""
 _BEFORE_VERB: Final[Mapping[str, frozenset[str]]] = {
     "git": words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix --attr-source"),
     **dict.fromkeys(
@@ -36,7 +36,7 @@ _BEFORE_VERB: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("uv", "poetry", "pip"), words("--directory --project -C --python --cache-dir --log")),
     **dict.fromkeys(("systemctl", "make"), words("-H --host -M --machine -C --directory -f --file -j")),
 }
-"""Programs that are told what to do by a word behind flags of their own: those flags that take a value."""
+"""Flags with a value that may precede the verb, by program."""
 
 
 _SAME: Final[Mapping[str, Mapping[str, str]]] = {
@@ -55,7 +55,7 @@ _SAME: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "cargo": {"b": "build", "c": "check", "t": "test", "r": "run", "rm": "remove", "d": "doc"},
 }
-"""Verbs that do what another verb does, by program."""
+"""The verb that means the same, by program and verb."""
 _DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
     "git": {"commit": words("merge pull cherry-pick revert am rebase stash notes subtree commit-tree fast-import")},
     "npm": {
@@ -64,17 +64,18 @@ _DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
         "install": words("ci install-test it"),
     },
 }
-"""Verbs that, among other things, do what the named verb does."""
+"""Verbs that include the effect of another verb, by program."""
 _KINDS: Final = words("container image volume network system builder")
-"""Words of docker that may stand before a verb or be left out."""
+"""Words of docker that may precede a verb."""
 _SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
 """Programs whose verbs may be abbreviated."""
 _GLOB: Final = re.compile(r"[*?\[]")
 
 
 def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[str]]:
-    """The words as they stand, without the folder of the program, without the flags before what it shall do, and as
-    other words for the same; `program` is where a link in the first word leads.
+    """Yield equivalent forms of a command: as written, without directory, without flags before the verb, with synonyms.
+
+    `program` is the target of a symbolic link in the first word.
     """
     if not command:
         return
@@ -87,7 +88,7 @@ def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[
 
 
 def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
-    """`git-push x` and `hub push x` are `git push x`, and so on."""
+    """Yield the command with a normalized program and verb: `git-push x` and `hub push x` become `git push x`."""
     if name.startswith("git-") and len(name) > 4:
         name, rest = "git", [name[4:], *rest]
         yield [name, *rest]
@@ -131,7 +132,7 @@ def _from_verb(name: str, rest: Sequence[str]) -> Sequence[str]:
 
 
 def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
-    """Whether a command may turn out to be what the pattern names once it runs."""
+    """Return whether a command may match the pattern once unknown values, aliases or globs are expanded."""
     if not command or UNKNOWN in command[0]:
         return bool(command)
     expected_program, *then = pattern.split()
@@ -139,13 +140,13 @@ def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
     if not _may_be(name, expected_program.casefold()):
         return False
     makes_name = name == "git" and any("alias." in word.casefold() for word in command[1:])
-    if makes_name or _GLOB.search(name):  # a pattern of files may become several words
+    if makes_name or _GLOB.search(name):  # a glob may expand to several words
         return True
     return _may_go_on(name, then, command)
 
 
 def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
-    """Whether the words behind the program's name may be the pattern's; the first that differs tells."""
+    """Return whether the words after the program's name may be those of the pattern; the first difference decides."""
     for expected, word in zip(then, _from_verb(name, command[1:]), strict=False):
         if expected != word and word in _DOES_TOO.get(name, {}).get(expected, ()):
             return True
@@ -155,32 +156,32 @@ def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
     return False
 
 
-def _may_be(word: str, wanted: str) -> bool:
-    """Whether a word, which may hold what is not known or a pattern of files, may become the one that is wanted."""
-    if word == wanted or UNKNOWN in word or ("{" in word and "," in word):
+def _may_be(word: str, expected: str) -> bool:
+    """Return whether a word, which may contain unknown values or globs, may expand to the expected one."""
+    if word == expected or UNKNOWN in word or ("{" in word and "," in word):
         return True
-    return bool(_GLOB.search(word)) and fnmatchcase(wanted, word)
+    return bool(_GLOB.search(word)) and fnmatchcase(expected, word)
 
 
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
-"""Builtins after which the same words may run something else: in another folder, or with other variables."""
+"""Builtins that change the directory or variables, and so the meaning of later commands."""
 _RUNS_ANYTHING: Final = re.compile(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
     r".* or runs a command|loads |starts a shell|the analysis failed|"
     r"changes what |sets \w+, which changes|acts with the rights of another"
 )
-"""How the reasons begin of what is HIGH because it runs what is not seen in its words."""
+"""The beginnings of the reasons for HIGH parts that run code which their words do not show."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
-    """Whether the rule alone decides this action (or, for `allow`, would let it run)."""
+    """Return whether the rule matches the action; an `allow` rule must cover all of it."""
     return covers([rule], subject) is not None if rule.verdict == "allow" else touches(rule, subject)
 
 
 def touches(rule: Rule, subject: Subject) -> bool:
-    """Whether any part of the action fits the rule."""
+    """Return whether the rule matches any part of the action."""
     if not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
     if not rule.command:
@@ -192,9 +193,9 @@ def touches(rule: Rule, subject: Subject) -> bool:
 
 
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """The rule (one of several, perhaps) that lets all of the action run; None when something in it is not covered.
+    """Return a rule if `allow` rules cover the whole action, the first of several; None if any part is not covered.
 
-    Of a command line each part must be LOW by itself or be a plain command that a rule names.
+    Each part of a command line must be LOW or be a plain command that a rule names.
     """
     usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
     usable = [rule for rule in usable if subject.is_allowed_tool(rule.tool)]
@@ -224,7 +225,7 @@ def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def _changes(part: Part, subject: Subject) -> bool:
-    """Whether the commands beside it may run elsewhere or with other variables; to go to the workspace is neither."""
+    """Return whether a part changes directory or variables for later commands; `cd` to the workspace does not count."""
     name = part.words[0].lstrip("\\") if part.words else ""
     if name == "printf":
         return any(word.startswith("-v") for word in part.words[1:])
@@ -232,12 +233,12 @@ def _changes(part: Part, subject: Subject) -> bool:
 
 
 def _is_module(outer: tuple[str, ...], inner: Part) -> bool:
-    """Whether the inner command repeats the words after `python -m`."""
+    """Return whether the inner command repeats the words after `python -m`."""
     return outer[1:2] == ("-m",) and inner.words == outer[2:]
 
 
 def _names(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Whether an `allow` rule names this plain command; with a `*` in it the paths must be those of the workspace."""
+    """Return whether an `allow` rule names this plain command; with a `*`, all paths must be in the workspace."""
     if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
         return False
     if not is_exact(rule.command) and slips_by(rule.command, part.words):
@@ -248,7 +249,7 @@ def _names(rule: Rule, part: Part, subject: Subject) -> bool:
 
 
 def _leads_out(part: Part, workspace: str) -> bool:
-    """Whether it names a path outside the workspace, also in a word that is not known to be a path."""
+    """Return whether any word may be a path outside the workspace."""
     values = [word.partition("=")[2] for word in part.words]
     if any(value.startswith(("/", "~", "..")) for value in values) or any(
         ".." in word.split("/") for word in part.words
@@ -265,7 +266,7 @@ def _plain_lines(part: Part) -> Iterator[str]:
 
 
 def runs(rule: Rule, part: Part) -> bool:
-    """Whether an `ask` or `deny` rule names the command of a part, however it is quoted or reached."""
+    """Return whether an `ask` or `deny` rule names the command of a part in any equivalent form."""
     pattern = command_pattern(rule.command)
     return any(pattern.fullmatch(text) for text in _strings(part))
 
@@ -278,7 +279,7 @@ def _strings(part: Part) -> Iterator[str]:
 
 
 def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
-    """Whether what a command is called, or what it is told to do first, is not known where a rule forbids one."""
+    """Return whether a part may run a command that an `ask` or `deny` rule names, although its words do not show it."""
     patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
     return bool(patterns) and any(_may_run(part, pattern) for part in subject.parts for pattern in patterns)
 
@@ -298,7 +299,7 @@ def _may_run(part: Part, pattern: str) -> bool:
 
 
 def _holds_command(pattern: str, command: Sequence[str]) -> bool:
-    """Whether one word of a command holds the rule's own words: many programs run what is in such a word."""
+    """Return whether one word of a command contains the literal part of the pattern: many programs run such words."""
     literal = " ".join(pattern.split("*", 1)[0].split())
     if not literal:
         return False
@@ -307,36 +308,36 @@ def _holds_command(pattern: str, command: Sequence[str]) -> bool:
 
 
 def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:
-    """Whether the words behind the program's name are a command of the rule's: the program may run it."""
+    """Return whether words after the program's name match the pattern: the program may run them as a command."""
     first, start = words_behind[0].rpartition("/")[2], pattern.partition(" ")[0]
     return first == start and bool(command_pattern(pattern).fullmatch(" ".join([first, *words_behind[1:]])))
 
 
 def is_in_force(rule: Rule, subject: Subject) -> bool:
-    """Whether the rule counts in the folder of the action."""
+    """Return whether the rule applies in the action's workspace."""
     return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
 
 
 def is_at(rule: Rule, path: str, subject: Subject) -> bool:
-    """Whether a path, by its name or where it really leads, is at or below what an `ask` or `deny` rule names."""
-    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
+    """Return whether a path or its real path is at or below the path of an `ask` or `deny` rule."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=True, folded=True)
     return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), real(path)})
 
 
 def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
-    """Whether all paths, by their names and where they really lead, fit what an `allow` rule names."""
-    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=False, folded=False)
+    """Return whether all paths, and their real paths, match the path of an `allow` rule; False without paths."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=False, folded=False)
     return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, real(path)})
 
 
 def names(rule: Rule, path: str, subject: Subject) -> bool:
-    """Whether an `allow` rule names this path, by its name and where it really leads."""
+    """Return whether an `allow` rule matches this path and its real path."""
     return is_in_force(rule, subject) and _all_at(rule, (path,), subject)
 
 
 def real(path: str) -> str:
-    """Where a path really leads; an address of the web leads where it says."""
-    if is_address(path):
+    """Return the real path; a URL, or a path that cannot be resolved, is returned unchanged."""
+    if is_url(path):
         return path
     try:
         return real_path(path)

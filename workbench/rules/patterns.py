@@ -1,4 +1,4 @@
-"""Patterns of rules for commands and for paths."""
+"""Patterns for commands and paths in rules."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-Below: TypeAlias = Literal["no", "may", "must"]
+Descendants: TypeAlias = Literal["no", "may", "must"]
 _PIECES = re.compile(r"\*\*/|\*\*|\*|.", re.DOTALL)
 _SIGN = re.compile(r"[*?]")
 
 
 class PathPattern:
-    """`*` is anything within a name, `**` also across folders, `?` one sign; `below` says whether what lies below what
-    it names fits too, or it alone.
+    """A pattern for paths: `*` matches within a name, `**` also across directories, `?` one character.
 
-    Each bit of a number is a place in the pattern that the signs so far may have led to.
+    `descendants` says whether paths below a match match too ("may"), match instead of it ("must"), or not ("no").
+    The pattern is a nondeterministic automaton whose states are the bits of an integer, so matching never backtracks.
     """
 
-    def __init__(self, pattern: str, below: Below, *, folded: bool) -> None:
+    def __init__(self, pattern: str, descendants: Descendants, *, folded: bool) -> None:
         self._pattern = pattern.casefold() if folded else pattern
         self._folded = folded
-        self._below = below
+        self._descendants = descendants
         sign = _SIGN.search(self._pattern)
         self._start = self._pattern[: sign.start()] if sign else self._pattern
         self._is_plain = sign is None
@@ -53,59 +53,59 @@ class PathPattern:
         self._last = 1 << position
 
     def fullmatch(self, path: str) -> bool:
-        """Whether it fits the whole path."""
+        """Return whether the pattern matches the whole path."""
         candidate = path.casefold() if self._folded else path
         if not candidate.startswith(self._start):
             return False
         rest = candidate[len(self._start) :]
         if self._is_plain:
-            return (not rest and self._below != "must") or (rest.startswith("/") and self._below != "no")
+            return (not rest and self._descendants != "must") or (rest.startswith("/") and self._descendants != "no")
         return self._fits(rest)
 
     def _fits(self, rest: str) -> bool:
-        places = self._without_skipped(1)
-        for sign in rest:
-            if sign == "/" and places & self._last and self._below != "no":
+        states = self._without_skipped(1)
+        for character in rest:
+            if character == "/" and states & self._last and self._descendants != "no":
                 return True
-            if not places:
+            if not states:
                 return False
-            moves = self._takes.get(sign, 0) | (self._any_sign if sign != "/" else 0)
-            stays = self._stays | (self._stays_in_name if sign != "/" else 0)
-            places = self._without_skipped((places & moves) << 1 | places & stays)
-        return bool(places & self._last) and self._below != "must"
+            moves = self._takes.get(character, 0) | (self._any_sign if character != "/" else 0)
+            stays = self._stays | (self._stays_in_name if character != "/" else 0)
+            states = self._without_skipped((states & moves) << 1 | states & stays)
+        return bool(states & self._last) and self._descendants != "must"
 
-    def _without_skipped(self, places: int) -> int:
-        while more := (places & self._skips) << 1 | (places & self._skips) << 2:
-            if more | places == places:
+    def _without_skipped(self, states: int) -> int:
+        while more := (states & self._skips) << 1 | (states & self._skips) << 2:
+            if more | states == states:
                 break
-            places |= more
-        return places
+            states |= more
+        return states
 
 
 def is_exact(pattern: str) -> bool:
-    """Whether a command pattern matches only itself."""
+    """Return whether a command pattern has no wildcard."""
     return "*" not in re.sub(r"\\.", "", pattern)
 
 
 def escaped(command: str) -> str:
-    """The pattern that fits this command alone."""
+    """Return the pattern that matches only this command."""
     return command.replace("\\", "\\\\").replace("*", "\\*")
 
 
 @lru_cache(512)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` is anything, `\\*` a star; ` *` at the end also fits no more words at all."""
+    """Return a regular expression: `*` matches anything, `\\*` a star, ` *` at the end also the empty string."""
     body, rest = (pattern[:-2], r"(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\\.|\*+|\s+|[^\\*\s]+|\\", body, re.DOTALL)
     first, *later = [_command_text(text) for text in _between_stars(pieces)]
-    # The first place that fits a text is as good as any later one: no going back, so no command takes long.
+    # The first match of each part is as good as any later one, so there is no backtracking.
     inner = "".join(f"(?>.*?{text})" for text in later[:-1])
     last = f".*{later[-1]}" if later else ""
     return re.compile(first + inner + last + rest, re.DOTALL)
 
 
 def _between_stars(pieces: list[str]) -> list[list[str]]:
-    """The pieces before, between and after the stars; a space beside a star is one, the star takes the others."""
+    """Split the pieces at stars; whitespace next to a star becomes one space, as the star matches the rest."""
     strings: list[list[str]] = [[]]
     for index, piece in enumerate(pieces):
         beside = [*pieces[max(index - 1, 0) : index], *pieces[index + 1 : index + 2]]
@@ -128,23 +128,22 @@ def _command_piece(piece: str) -> str:
     return re.escape(piece[1:] if len(piece) > 1 and piece[0] == "\\" else piece)
 
 
-def is_address(text: str) -> bool:
-    """Whether it is an address of the web, or a pattern for such."""
+def is_url(text: str) -> bool:
+    """Return whether the text is a URL with http or https, or a pattern for one."""
     return text.lower().startswith(("https://", "http://"))
 
 
 @lru_cache(512)
-def path_pattern(pattern: str, workspace: str, home: str, *, below: bool, folded: bool) -> PathPattern:
-    """`*` is anything within a name, `**` also across folders, `/` at the end all that is below the folder.
+def path_pattern(pattern: str, workspace: str, home: str, *, descendants: bool, folded: bool) -> PathPattern:
+    """Return a pattern for absolute paths or URLs: `*` within a name, `**` across directories, `/` at the end for
+    everything below a directory.
 
-    Addresses of the web are patterns too: `https://example.org/**`.
-
-    With `below` a pattern fits what is below what it names; with `folded` upper and lower case are the same.
+    With `descendants` it also matches paths below a match; with `folded` it ignores case.
     """
     whole = f"{home}{pattern[1:]}" if pattern.startswith("~/") or pattern == "~" else pattern
-    is_web = is_address(pattern)
+    is_web = is_url(pattern)
     whole = whole if is_web or whole.startswith(("/", "**/")) else f"{workspace}/{whole}"
-    is_folder = whole.endswith("/")
+    is_directory = whole.endswith("/")
     whole = whole if is_web or "**" in whole else os.path.normpath(whole)
-    end: Below = "may" if below else "must" if is_folder else "no"
+    end: Descendants = "may" if descendants else "must" if is_directory else "no"
     return PathPattern(whole.rstrip("/"), end, folded=folded)

@@ -13,7 +13,7 @@ from workbench.files.anchored import real_path
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.paths import within
 from workbench.rules.files import RUNS_ANY
-from workbench.rules.patterns import escaped, is_address
+from workbench.rules.patterns import escaped, is_url
 from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
 from workbench.text import visible
@@ -34,7 +34,7 @@ PROTECTED: Final = "protected paths, which every mode asks about"
 
 @dataclass(frozen=True)
 class Ruling:
-    """What happens to an action, and the rule (or mode) that says so; `reason` tells the model why it was denied."""
+    """The verdict on an action, and the rule or mode behind it; `reason` is the reason that the model gets."""
 
     verdict: Literal["ask", "allow", "deny"]
     rule: str
@@ -55,15 +55,13 @@ def rule_on(
     unplaced: str = "",
     confirm_unknown: bool = True,
 ) -> Ruling:
-    """The ruling on an action of this effective risk; `rule` is the one that fits it.
+    """Return the ruling on an action of this effective risk, with the rule that matches it, if any.
 
-    `reads` says that it changes nothing although its tool may.
-
-    A rule denies or asks in every mode. It allows nothing that is HIGH (all that is protected is), nothing in the mode
-    that always asks, and nothing that writes in plan mode. With `caution`, a reason, what is not LOW is asked about,
-    whatever a rule allows: one that was lost might have denied it. What changes a `protected` path is asked about in
-    every mode, and what may change one for an `unplaced` reason. Without `confirm_unknown` the modes that ask by risk
-    let through what nobody can rate.
+    `reads` means that this call changes nothing although its tool may. A rule denies or asks in every mode. It never
+    allows a HIGH action (as all changes of protected paths are), anything in the mode that always asks, or writing in
+    plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked about in spite
+    of `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every mode.
+    Without `confirm_unknown`, modes that ask by risk allow actions of unknown risk.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -82,7 +80,7 @@ def rule_on(
 
 
 def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:
-    """What goes without a question whatever the mode asks about, as far as it leaves that open."""
+    """Return the ruling that allows an action regardless of the mode's levels of risk; None if the mode decides."""
     if read_only and risk == "LOW":
         return Ruling("allow", "read-only tool", by="rule")
     if rule is not None and mode not in ("ask", "plan") and risk != "HIGH":
@@ -114,14 +112,14 @@ def _plan_reason(tool: str) -> str:
 
 _LONGEST: Final = 400
 _NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent", "question", "final", "thought"})
-"""Kinds of tools that are asked about each time: what they do is in the arguments, or nothing is to be allowed."""
+"""Kinds of tools without a narrow rule: arguments decide what they do, or there is nothing to allow."""
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
 _PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
 
 
 def rule_for(subject: Subject, risk: Risk) -> Rule | None:
-    """The narrow `allow` rule for this very action of that effective risk; None when it has to be asked each time."""
+    """Return an `allow` rule for exactly this action; None if it must be asked about each time, as a HIGH one."""
     if risk == "HIGH" or kind_of(subject.tool) in _NEVER:
         return None
     rule = _for_command(subject) if subject.is_shell else _for_call(subject)
@@ -129,7 +127,7 @@ def rule_for(subject: Subject, risk: Risk) -> Rule | None:
 
 
 def _for_command(subject: Subject) -> Rule | None:
-    """A single plain command; `python -m NAME` may run a program that the analysis looks into."""
+    """Return a rule for a single plain command, or `python -m NAME` whose program the analysis reads; else None."""
     first, *rest = subject.parts or (None,)
     if first is None or not first.plain or first.depth or subject.arguments.get("is_input"):
         return None
@@ -137,21 +135,21 @@ def _for_command(subject: Subject) -> Rule | None:
     if rest and not (is_module and all(part.depth for part in rest)):
         return None
     if (is_module and not rest) or (not is_module and _runs_code(first.words)):
-        return None  # a module that the analysis does not look into is a script too
+        return None  # a module that the analysis does not read is a script too
     return Rule("allow", SHELL, escaped(shlex.join(first.words)))
 
 
 def _runs_code(words: Sequence[str]) -> bool:
-    """Whether it runs a script or another program, whose content may differ each time."""
+    """Return whether a command runs a script or another program, whose content may differ each time."""
     name = words[0].rpartition("/")[2]
     plain = re.sub(r"[\d.]+\Z", "", name)
     return "/" in words[0] or name in RUNS_ANY or plain in RUNS_ANY or bool(_RUNS.intersection(words[1:3]))
 
 
 def _for_call(subject: Subject) -> Rule | None:
-    """A tool on the files it names, an editor only on those of the workspace; of the web all of the one host.
+    """Return a rule for a tool with its path, for a URL with its host; None if there is no narrow one.
 
-    A tool of a server goes by the name of the server too.
+    An editor is allowed only in the workspace; a tool of a server is named with the server.
     """
     tool = subject.server_tool or subject.tool
     if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):
@@ -159,7 +157,7 @@ def _for_call(subject: Subject) -> Rule | None:
     if not subject.paths:
         return None if kind_of(subject.tool) == "edit" else Rule("allow", tool)
     (path, *more) = subject.paths
-    if is_address(path) and not more:
+    if is_url(path) and not more:
         return Rule("allow", tool, path=f"{'/'.join(path.split('/')[:3])}/**")
     if more or any(sign in path for sign in "*?'\"\\") or real_path(path) != path:
         return None

@@ -1,7 +1,7 @@
-"""Writes to paths that are not known before the command runs and may be protected; every mode asks about them.
+"""Detects writes to unknown paths that may be protected; every mode asks about them.
 
-What a program does by itself (tests, builds, scripts) is not rated here: the integrity guard compares the protected
-files around it.
+What a program itself does (tests, builds, scripts) is not rated here: the integrity guard compares the protected
+files before and after it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _PATCH: Final = "it applies a patch that cannot be read before it runs, which ma
 
 
 def unplaced_write(subject: Subject) -> str:
-    """Why a command line is asked about because it may write to a protected path; empty when it may not."""
+    """Return why a command line may write to a protected path that is unknown before it runs; empty if it cannot."""
     reasons = (_by_patch(part, subject) if _is_patch(part) else _reason(part, subject) for part in subject.commands)
     return next(filter(None, reasons), "")
 
 
 def _reason(part: Part, subject: Subject) -> str:
-    # git checks out what was committed; that is compared afterwards
+    # git checks out committed content, which is compared afterwards
     if "git" in part.words[:1] or not (part.unplaced or part.words):
         return ""
     if part.opaque == "*" and part.risk == "HIGH" and (part.changes or not part.deletes):
@@ -41,19 +41,19 @@ def _reason(part: Part, subject: Subject) -> str:
 
 
 def _may_reach(part: Part, workspace: str) -> bool:
-    """Whether what it writes may be protected: below a directory that holds protected files, or anywhere."""
+    """Return whether a part may write protected files: in a directory that contains some, or anywhere."""
     if part.unplaced and part.risk == "HIGH" and not (part.changes or part.deletes):
         return True
-    # what is deleted can be put back
+    # deleted files can be restored
     return any(path.endswith(ANY) and _holds_protected(path.removesuffix(ANY), workspace) for path in part.changes)
 
 
-def _holds_protected(folder: str, workspace: str) -> bool:
-    folder = os.path.realpath(folder)
-    if within(os.path.realpath(workspace), folder) or code_reason(folder):
+def _holds_protected(directory: str, workspace: str) -> bool:
+    directory = os.path.realpath(directory)
+    if within(os.path.realpath(workspace), directory) or code_reason(directory):
         return True
     try:
-        return any(code_reason(f"/{name}") for name in os.listdir(folder))  # noqa: PTH208 - strings come out
+        return any(code_reason(f"/{name}") for name in os.listdir(directory))  # noqa: PTH208 - strings come out
     except OSError:
         return False
 
@@ -64,7 +64,7 @@ def _is_patch(part: Part) -> bool:
 
 
 def _by_patch(part: Part, subject: Subject) -> str:
-    """Why a patch is asked about: what it names, or that it cannot be read."""
+    """Return why a patch is asked about: it names a protected path, or cannot be read; empty if neither."""
     if part.words[0] == "git" and not _WRITES_NOTHING.isdisjoint(part.words):
         return ""
     strings = list(_patch_contents(part, subject))
@@ -79,13 +79,13 @@ def _by_patch(part: Part, subject: Subject) -> str:
 
 
 def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
-    """The files that a patch may be read from, and the command line itself, where it holds one."""
+    """Yield the contents of files that the patch may be read from, and the command line if it contains one."""
     directory = part.folders[0] if part.folders else subject.workspace
     redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
     named = [os.path.join(directory, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
     written = {os.path.normpath(path) for each in subject.parts for path in each.changes if each is not part}
     for path in map(os.path.normpath, (*named, *redirects, *part.paths)):
-        # one that the line itself writes holds something else by then
+        # a file that the same line writes will have other content
         if path in written:
             yield ""
         elif os.path.isfile(path):  # noqa: PTH113 - asked for each action
@@ -95,7 +95,7 @@ def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
 
 
 def _read(path: str) -> str:
-    """The text of a patch; empty for one that cannot be read whole."""
+    """Return the text of a patch; empty if it cannot be read completely."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - asked for each action
             content = file.read(_LARGEST_PATCH + 1)

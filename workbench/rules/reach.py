@@ -1,4 +1,4 @@
-"""Match rules against what an action reaches without naming it: directories above, patterns, hard links."""
+"""Matches rules against paths that an action reaches without naming them: via parents, globs, or hard links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.rules.rule import Rule
 from workbench.rules.subject import Subject
 
 _DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
-"""Programs, and tools, that take in whole folders (`grep` as a program only where it is told to)."""
+"""Programs and tools that read whole directories (the program `grep` only with a flag)."""
 _UPLOADS: Final = words(
     "rclone restic borg kopia duplicity unison s3cmd azcopy rdiff-backup croc wormhole vercel netlify surge"
     " tarsnap shar mkisofs genisoimage mksquashfs"
@@ -33,14 +33,14 @@ _TAKES_TREE: Final = {
     **dict.fromkeys(("cargo", "vsce"), words("publish package")),
     **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
 }
-"""Programs that send or pack the directory they work in with one of these verbs."""
+"""Verbs by program that send or pack the working directory."""
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
-"""Programs that write to, or pack, the files that an archive, a patch or their input names."""
+"""Programs that write or pack files named by an archive, a patch or their input."""
 _SERVES: Final = words("http.server zipfile tarfile")
-"""Modules of Python, run with `-m`, that take in whole folders."""
+"""Python modules, run with `-m`, that read whole directories."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
 _SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
-"""Verbs of git that show what is in files, by themselves or with a flag for patches."""
+"""Verbs of git that show contents of files, always or with a flag for patches."""
 _DEEP_GIT: Final = (
     words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
     | words("read-tree fast-export rm range-diff pull merge rebase cherry-pick revert submodule update-index commit")
@@ -64,20 +64,20 @@ _LISTED_BY: Final = {
     **dict.fromkeys(("zip", "7z"), "-@"),
     **dict.fromkeys(("xargs", "gxargs", "parallel"), "-a"),
 }
-"""Flags whose value is a list of files, of any program and of single ones."""
+"""Flags whose value is a list of files, in any program and by program."""
 _COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
 _MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
 _MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
 _CONTAINERS: Final = words("docker podman nerdctl")
 _DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
-"""Programs that are told in one word what to do with which file."""
+"""Programs with one word that contains both commands and file names."""
 _TEXT_ONLY: Final = words(
     "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
     "readonly unset type which basename dirname expr date let"
 )
-"""Programs that open nothing that their words name."""
+"""Programs that open none of the files that their words name."""
 _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
-"""Programs whose first word is no path."""
+"""Programs whose first argument is a pattern, not a path."""
 _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
 _MOST_WORDS = 200
 _BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
@@ -86,9 +86,9 @@ _CHARACTERS = re.compile(r"[*?\[]")
 
 
 def reaches(rule: Rule, subject: Subject) -> bool:
-    """Whether it may touch what an `ask` or `deny` rule for a path names, without naming that itself.
+    """Return whether the action may touch paths of an `ask` or `deny` rule without naming them.
 
-    A rule that starts with `**` names nothing in a certain directory; only paths that are named match it.
+    A rule that begins with `**` has no fixed directory, so only paths that the action may name count for it.
     """
     if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
         return False
@@ -105,7 +105,7 @@ def reaches(rule: Rule, subject: Subject) -> bool:
 
 
 def base_of(pattern: str, subject: Subject) -> str:
-    """What the pattern names, up to the first part with a sign in it; empty where that is no certain place."""
+    """Return the directory or file of a pattern before its first wildcard; empty if that is not a definite path."""
     if not pattern or pattern.startswith("**"):
         return ""
     whole = f"{subject.home}{pattern[1:]}" if pattern.startswith("~") else pattern
@@ -120,7 +120,7 @@ def base_of(pattern: str, subject: Subject) -> str:
 
 
 def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
-    """The paths of an action, and whether it takes in all that is below."""
+    """Yield the paths of an action, each with whether it reads everything below."""
     if not subject.is_shell and not rule.command:
         is_deep = subject.tool in _DEEP
         named = subject.paths or ((subject.workspace,) if is_deep else ())
@@ -137,12 +137,12 @@ def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
 
 
 def is_recursive(subject: Subject) -> bool:
-    """Whether it opens all files below the folders that it names."""
+    """Return whether the action opens all files below the directories that it names."""
     return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
 
 
 def _is_directory_of_code(part: Part) -> bool:
-    """Whether it is a call in code, and not a command, that is given a directory: it may take in all below."""
+    """Return whether the part is a call in code with a directory, which may read everything below."""
     return not part.words and any(map(os.path.isdir, part.paths))
 
 
@@ -169,9 +169,7 @@ def _is_deep(part: Part) -> bool:
 
 
 def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
-    """What git shows or writes with all that is below: the directories in its words, or the workspace where it names
-    no file.
-    """
+    """Return the directories that git shows or writes completely: those in its words, or the workspace without any."""
     name, *rest = part.words or ("",)
     verb = next((word for word in rest if word in _DEEP_GIT), "") if name.rpartition("/")[2] == "git" else ""
     behind = rest[rest.index(verb) + 1 :] if verb else []
@@ -193,19 +191,19 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
 
 
 def _without_messages(behind: Sequence[str]) -> list[str]:
-    """The words of `git commit` without texts, which name no file."""
+    """Return the words of `git commit` without values of message options, which name no file."""
     return [word for before, word in zip(["", *behind], behind, strict=False) if not _MESSAGE.fullmatch(before)]
 
 
 def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
-    """The words of a git command that may be paths: those of `git grep` begin behind `--`, before them are patterns."""
+    """Return the words of a git command that may be paths; for `git grep` only those after `--`."""
     if verb != "grep":
         return behind
     return behind[behind.index("--") :] if "--" in behind else ()
 
 
 def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
-    """Whether a verb of git shows or writes what is in files, and not only what they are called."""
+    """Return whether a verb of git shows or writes contents of files, and not only names."""
     is_patch = any(_PATCH.fullmatch(word) for word in behind)
     if verb in _SHOWS_WITH_FLAG:
         return is_patch
@@ -220,14 +218,14 @@ def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
 
 
 def _patterns(part: Part) -> list[str]:
-    """The words that are patterns of files, as paths; the ratings may know them by one file that fits."""
+    """Return the words that are globs, as paths; the assessment may contain only one file that matches."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
         return []
     return [path for path in candidates(part, part.words[1:]) if _CHARACTERS.search(path)]
 
 
 def _is_unplaced(part: Part) -> bool:
-    """Whether a path that it opens will only be known when it runs."""
+    """Return whether the part opens a path that is unknown before it runs."""
     name = part.words[0].rpartition("/")[2] if part.words else ""
     if name in _TEXT_ONLY:
         return False
@@ -240,7 +238,7 @@ def _is_unplaced(part: Part) -> bool:
 
 
 def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Whether a word of it that no rule of its program took for a path is one that the rule names."""
+    """Return whether a word that the risk analysis did not take for a path may be a path of the rule."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
         return False
     operands = list(part.words[1:])
@@ -253,13 +251,13 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
 
 
 def _whole_directory(rule: Rule, subject: Subject) -> str:
-    """The directory of which the rule names all that lies below; empty where it names something else."""
+    """Return the directory if the rule names everything below one; else empty."""
     directory = rule.path.removesuffix("**").rstrip("/")
     return real(base_of(directory, subject)) if directory != rule.path and not _CHARACTERS.search(directory) else ""
 
 
 def candidates(part: Part, operands: Sequence[str]) -> list[str]:
-    """All that may be a path in the words: as they are, behind a flag's letter, `=`, `:` or `@`."""
+    """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`."""
     names: dict[str, None] = {}
     for word in operands[:_MOST_WORDS]:
         pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
@@ -276,12 +274,12 @@ _LONGEST: Final = 300
 
 
 def _wide(pattern: str) -> str:
-    """A pattern of the shell that fits at least as much, without the sets of signs that are written otherwise here."""
+    """Return a wider glob in which bracket expressions, whose syntax differs in the shell, are replaced by `*`."""
     return re.sub(r"\[.*\]", "*", pattern)
 
 
 def _meets(path: str, base: str, is_deep: bool) -> bool:
-    """Whether a path, which may be a pattern of the shell, may be at or below the base, or (`is_deep`) above it."""
+    """Return whether a path or glob may be at or below the base, or above it if `is_deep`."""
     mine, its = PurePosixPath(path).parts, PurePosixPath(base).parts
     if not all(one == other or fnmatchcase(other, _wide(one)) for one, other in zip(mine, its, strict=False)):
         return False
@@ -289,18 +287,18 @@ def _meets(path: str, base: str, is_deep: bool) -> bool:
 
 
 _MOST_ENTRIES: Final = 4_000
-"""Directory entries that one search looks at; beyond it any named hard link counts."""
+"""Limit of the directory entries of one search; beyond it any named hard link counts."""
 _MOST_PATHS: Final = 200
 _PASSED_OVER: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-"""Directories whose files are linked by package managers and git themselves."""
+"""Directories in which package managers and git create hard links themselves."""
 
 Inode = tuple[int, int]
 
 
 def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the first `ask` or `deny` rule that names a file of which the action opens another hard link.
+    """Return the first `ask` or `deny` rule that names a file of which the action opens another hard link, or None.
 
-    Where the files of a rule are too many to look at, each hard link that is named by itself counts.
+    If a rule has too many files to check, every hard link that the action names counts.
     """
     rules = [rule for rule in rules if rule.path and not rule.command and is_in_force(rule, subject)]
     if not rules:
@@ -314,28 +312,28 @@ def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
 
 
 def _named(subject: Subject) -> Iterator[str]:
-    """The paths that an action names, or may name by its words, patterns filled in."""
+    """Yield the paths that an action names or may name, with globs expanded."""
     words = (path for part in subject.parts for path in (*candidates(part, part.words[1:]), *mentioned(part)))
     for path in islice(dict.fromkeys((*subject.paths, *words)), _MOST_PATHS):
         is_pattern = any(sign in path for sign in "*?[")
         yield from islice(glob.iglob(path), _MOST_PATHS) if is_pattern else (path,)  # noqa: PTH207 - strings
 
 
-def _opens_one_of(rule: Rule, opened: set[Inode], folders: list[str], subject: Subject) -> bool:
-    """Whether a file of the rule has another name among the opened ones, or below the folders."""
-    pattern = path_pattern(rule.path, subject.workspace, subject.home, below=True, folded=True)
+def _opens_one_of(rule: Rule, opened: set[Inode], directories: list[str], subject: Subject) -> bool:
+    """Return whether a file of the rule has another hard link among the opened files or below the directories."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=True, folded=True)
     budget = iter(range(_MOST_ENTRIES))
     base = base_of(rule.path, subject) or subject.workspace
     files = [base] if os.path.isfile(base) else _files_under(base, budget)  # noqa: PTH113 - a string
     linked = {inode for path in files if pattern.fullmatch(path) and (inode := _linked(path))}
     if next(budget, None) is None or opened & linked:
         return bool(opened)
-    under = (path for directory in folders for path in _files_under(directory, budget)) if linked else ()
+    under = (path for each in directories for path in _files_under(each, budget)) if linked else ()
     return any(not pattern.fullmatch(path) and _linked(path) in linked for path in under)
 
 
 def _linked(path: str) -> Inode | None:
-    """The file at a path if it has more than one name."""
+    """Return device and inode of a regular file with more than one hard link, else None."""
     try:
         info = os.stat(path)  # noqa: PTH116 - asked for each path
     except (OSError, ValueError):
@@ -343,9 +341,9 @@ def _linked(path: str) -> Inode | None:
     return (info.st_dev, info.st_ino) if info.st_nlink > 1 and S_ISREG(info.st_mode) else None
 
 
-def _files_under(folder: str, budget: Iterator[int]) -> Iterator[str]:
-    """The paths of files below a directory, as far as the budget of entries reaches."""
-    directories = [folder]
+def _files_under(directory: str, budget: Iterator[int]) -> Iterator[str]:
+    """Yield the paths of files below a directory until the budget of entries is used up."""
+    directories = [directory]
     while directories:
         try:
             with os.scandir(directories.pop()) as entries:

@@ -1,4 +1,4 @@
-"""One rule: its fields, and the line it is written as in logs, questions and on screen."""
+"""A rule, and its one-line notation in logs, questions and on screen."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _HOW = "write VERDICT [TOOL] [in PATH] [$ COMMAND], for example: allow $ pytest 
 
 
 class RuleError(UsageError):
-    """A rule that cannot be: one line that says what is wrong and what would be right."""
+    """The rule is invalid; the message says what is wrong and how to write it."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What happens to the actions that fit; an empty field fits all. `number` counts in its file, from 1."""
+    """A verdict for matching actions; an empty field matches all. `number` is the position in its file, from 1."""
 
     verdict: Verdict
     tool: str = ""
@@ -34,11 +34,11 @@ class Rule:
     command: str = ""
     """A pattern for one command of a command line: `*` matches anything, `\\*` a star."""
     path: str = ""
-    """A pattern for a path: `*` within a name, `**` across folders; relative ones begin at the workspace."""
+    """A pattern for a path: `*` within a name, `**` across directories; relative ones start at the workspace."""
     folder: str = ""
-    """The folder in which it counts; everywhere when empty."""
+    """The directory in which the rule applies; empty means everywhere."""
     reason: str = ""
-    """The reason given to the model when it denies."""
+    """The reason that the model gets for a denial."""
     match: tuple[str, ...] = ()
     not_match: tuple[str, ...] = ()
     source: Source = field(default="session", compare=False)
@@ -46,7 +46,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule in one line, as `parse_rule` reads it (where it counts is not in it)."""
+        """The rule in the notation of `parse_rule`, without `folder`."""
         tool = "" if self.command and self.tool == SHELL else self.tool
         path = f"in {shlex.quote(self.path) if ' ' in self.path else self.path}" if self.path else ""
         command = f"$ {self.command}" if self.command else ""
@@ -54,7 +54,7 @@ class Rule:
 
 
 def parse_rule(text: str, source: Source = "session") -> Rule:
-    """The rule of one line, `VERDICT [TOOL] [in PATH] [$ COMMAND]`; raises RuleError."""
+    """Parse a rule in one line, `VERDICT [TOOL] [in PATH] [$ COMMAND]`. Raises RuleError."""
     front, dollar, command = f"{text.strip()} ".partition(" $ ")
     if dollar and not command.strip():
         raise RuleError(f"there is no command after the $; {_HOW}")
@@ -74,9 +74,9 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
     return Rule(cast(Verdict, verdict), tool or (SHELL if dollar else ""), command.strip(), path, source=source)
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """A hint at the nearest known name; empty when none is near."""
-    result = nearest(name, known, 0.5)
+def near(name: str, names: Iterable[str]) -> str:
+    """Return a hint with the most similar name; empty if none is similar."""
+    result = nearest(name, names, 0.5)
     return f" (did you mean {result!r}?)" if result else ""
 
 
@@ -127,17 +127,18 @@ _OF_PROGRAM: Final[Mapping[str, frozenset[str]]] = {
     "uv": words("p"),
     "pylint": words("init-hook"),
 }
-"""Options of single programs: letters, and names that are harmless elsewhere."""
+"""Options of particular programs: letters, and names that are harmless in other programs."""
 _ONE_DASH: Final = words("go terraform tofu packer java javac find gcc g++ cc clang clang++")
-"""Programs whose long options have one dash."""
+"""Programs whose long options start with one dash."""
 _AT_IS_A_NAME: Final = words("npm pnpm yarn bun npx git gh glab hg jj")
 _SHORTEST = 3
 _SETTING: Final = re.compile(r"\w+[?:+]?=")
 
 
 def slips_by(pattern: str, command: Sequence[str]) -> str:
-    """Return the first word of a command that no literal word of the rule's pattern spells, and that writes, runs or
-    loads something; empty when there is none.
+    """Return the first word of a command that writes, runs or loads something and is not spelled out in the pattern.
+
+    Empty if there is none.
     """
     name = command[0].rpartition("/")[2]
     spelled = Counter(word.partition("=")[0] for word in pattern.split())
@@ -160,7 +161,7 @@ def _reaches_further(name: str, word: str, flag: str) -> bool:
 
 
 def _options(name: str, flag: str) -> Iterator[str]:
-    """The names of a flag: one long one, or each letter."""
+    """Yield the options in a flag: one long name, or each letter."""
     if flag.startswith("--") or name in _ONE_DASH:
         yield flag.lstrip("-")
     if not flag.startswith("--"):
@@ -168,7 +169,7 @@ def _options(name: str, flag: str) -> Iterator[str]:
 
 
 def _is_listed(option: str, own: frozenset[str]) -> bool:
-    """Whether it is listed, also cut short or in camel case (`--outDir`, `--outp`)."""
+    """Return whether an option is listed, also abbreviated or in camel case (`--outp`, `--outDir`)."""
     if option in own:
         return True
     plain = re.sub(r"(?<=[a-z])([A-Z])", r"-\1", option).casefold()

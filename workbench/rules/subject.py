@@ -1,4 +1,4 @@
-"""What rules are matched against: an action with its commands and paths."""
+"""The subject of rules: an action with its commands and paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.tools.execute_bash import NAME as SHELL
 
 @dataclass(frozen=True)
 class Subject:
-    """One action: its tool, what the analysis found in it, and the absolute paths it names."""
+    """One action: its tool, the parts that the risk analysis found, and the absolute paths it names."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -24,23 +24,23 @@ class Subject:
     workspace: str
     home: str
     server_tool: str = ""
-    """For a tool of a server, `SERVER/TOOL` as the server names it."""
+    """`SERVER/TOOL` for a tool of an MCP server, with the server's own name of the tool; else empty."""
 
     def is_tool(self, pattern: str) -> bool:
-        """Whether an `ask` or `deny` rule for tools of this pattern means its tool; an empty pattern means all."""
+        """Return whether a tool pattern of an `ask` or `deny` rule matches; an empty pattern matches all tools."""
         return not pattern or any(fnmatchcase(name, pattern) for name in (self.tool, self.server_tool) if name)
 
     def is_ruled_tool(self, pattern: str, command: str) -> bool:
-        """Whether an `ask` or `deny` rule for this tool and command means its tool.
+        """Return whether tool and command pattern of an `ask` or `deny` rule select this tool.
 
-        A rule for commands of the shell means every tool that runs commands.
+        A rule for shell commands selects every tool that runs commands.
         """
         return self.is_tool(pattern) or bool(command and pattern == SHELL and self.commands)
 
     def is_allowed_tool(self, name: str) -> bool:
-        """Whether an `allow` rule for this tool means its tool: one of a server only with the name of the server.
+        """Return whether the tool of an `allow` rule is this tool; a server's tool needs the server's name too.
 
-        Another server may offer a tool of the same name tomorrow.
+        Otherwise a tool of the same name of another server would be allowed.
         """
         if not self.server_tool:
             return not name or fnmatchcase(self.tool, name)
@@ -49,22 +49,22 @@ class Subject:
 
     @property
     def is_shell(self) -> bool:
-        """Whether it is a command line."""
+        """Whether the action is a command line."""
         return self.tool == SHELL
 
     @property
     def commands(self) -> tuple[Part, ...]:
-        """The commands that it runs; for a command line with its redirects and all else in it."""
+        """The parts that are commands; for a command line all parts, including redirects."""
         return self.parts if self.is_shell else tuple(part for part in self.parts if part.words)
 
     @property
     def protected(self) -> tuple[str, ...]:
-        """Protected paths that it changes or deletes."""
+        """The protected paths that the action changes or deletes."""
         return tuple(dict.fromkeys(path for part in self.parts for path in part.protected))
 
     @property
     def command(self) -> str:
-        """The whole command line; of another tool that runs commands a line for each."""
+        """The whole command line; for another tool that runs commands, one line for each."""
         if self.is_shell:
             return str(self.arguments.get("command", ""))
         return "\n".join(part.text for part in self.commands)
@@ -73,7 +73,7 @@ class Subject:
 def subject_of(
     tool: str, arguments: Mapping[str, Any], assessment: Assessment, workspace: str, home: str = ""
 ) -> Subject:
-    """The action for the rules, from what the analysis says of it."""
+    """Return the subject for an action with this assessment; `home` defaults to the user's home directory."""
     named = named_paths(arguments, workspace) if tool != SHELL else []
     result = (path for part in assessment.parts for path in part.paths)
     paths = tuple(dict.fromkeys((*result, *named)))

@@ -58,7 +58,7 @@ _LINE_START = re.compile(
     re.IGNORECASE,
 )
 _INLINE = re.compile(r"(?:[?&;#]|/:|[;\"'][ \t]*|(?<![^\s\"'])[-/][dp]:)\Z")
-"""The text before an assignment within a line: in a query, a connection string, an npm registry, or an MSBuild option."""
+"""The text before an assignment within a line: in a query, connection string, npm registry, or MSBuild option."""
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORDS = frozenset({
     *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "secret", "token", "bearer", "cookie", "dsn"),

@@ -205,11 +205,11 @@ def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, d
     ]
     if always.scope == "session":
         return [*events, SettingsChanged(rule=rule_text)]
-    if book.person_file is None:
+    if book.user_file is None:
         raise CommandError("there is no file to keep rules in; choose the session")
     try:
         rule = parse_rule(rule_text, "person")
-        add_rule(book.person_file, replace(rule, folder=book.workspace if always.scope == "folder" else ""))
+        add_rule(book.user_file, replace(rule, folder=book.workspace if always.scope == "folder" else ""))
     except RuleError as error:
         raise CommandError(str(error)) from error
     return events

@@ -185,7 +185,7 @@ class RulesScreen(ModalScreen[None]):
         await self._load()
 
     async def _written(self, change: Callable[[Path, Rule], None], rule: Rule) -> bool:
-        path = self._book.person_file
+        path = self._book.user_file
         try:
             if path is not None:
                 await in_daemon(lambda: change(path, rule))
