@@ -6,12 +6,14 @@ import re
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.tools.shells import Bash, eventually, processes, until_printed
+from workbench.tools.execute_bash.prompt import PromptDetector
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,28 @@ def test_2000_commands_each_keep_their_output_and_exit_code(bash: Bash) -> None:
         seen = bash(f"echo {number}; (exit {number % 100})" if number % 10 == 0 else f"echo {number}; set_ok=1")
         assert seen.output == f"{number}\n"
         assert seen.exit_code == (number % 100 if number % 10 == 0 else 0)
+
+
+@pytest.mark.parametrize("pause", [0, 0.05], ids=["before the answer", "after the answer"])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("true", 0), ("(exit 80)", 80), ("kill -INT $$", 130), ("echo 'open", 2), ("set -e; (exit 3) || :; set +e", 0)],
+)
+def test_an_exit_code_that_is_asked_for_twice_stays_the_same(
+    bash: Bash, monkeypatch: pytest.MonkeyPatch, command: str, code: int, pause: float
+) -> None:
+    ask = PromptDetector._ask
+
+    def ask_twice(detector: PromptDetector) -> None:
+        ask(detector)
+        time.sleep(pause)
+        ask(detector)
+
+    bash("(exit 5)")
+    monkeypatch.setattr(PromptDetector, "_ask", ask_twice)
+    for _ in range(5):
+        seen = bash(command)
+        assert (seen.exit_code, seen.metadata.pid) == (code, bash("true").metadata.pid)
 
 
 def test_1000_fast_interrupts_mix_up_no_results(tmp_path: Path) -> None:

@@ -202,6 +202,7 @@ class PromptDetector:
         self._marks: set[Mark] = set()
         self._asked = 0.0
         self._questions = 0
+        self._first = ""
         self._is_cleared = False
 
     @property
@@ -223,6 +224,7 @@ class PromptDetector:
         """Prepare for typing a command's line, whose first byte only clears the terminal's input line."""
         self._forget()
         self._questions = 0
+        self._first = ""
         self._is_cleared = False
         self.reader.expect(len(line) - 1)
 
@@ -280,7 +282,8 @@ class PromptDetector:
         self._forget()
         self._terminal.restore_modes()
         self.scanner.nonce = str(10**17 + secrets.randbelow(9 * 10**17))
-        line = rc.question_line(self.scanner.nonce)
+        self._first = self._first or self.scanner.nonce
+        line = rc.question_line(self.scanner.nonce, self._first)
         self.reader.expect(len(line) - 1)
         self._asked = time.monotonic()
         self._terminal.write(line)

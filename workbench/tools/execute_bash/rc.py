@@ -34,7 +34,7 @@ LONGEST_LINE = 3500
 """Bytes; a terminal in line mode takes at most 4,095 a line, so that longer commands go through a file."""
 
 _RC = r"""
-__ohw_kept= __ohw_folder=
+__ohw_kept= __ohw_folder= __ohw_answer=:
 __ohw_prompt() {
   [[ -o posix ]] || POSIXLY_CORRECT=1
   if [[ -o posix ]]; then
@@ -43,7 +43,7 @@ __ohw_prompt() {
     POSIXLY_CORRECT=$1
     builtin() { [[ x ]]; }
     unset -f builtin || exit 1
-    unset -n PS0 PS1 __ohw_folder
+    unset -n PS0 PS1 __ohw_folder __ohw_answer
     builtin local REPLY __ohw_i=0
     [[ -t 0 ]] && while ((__ohw_i++ < 500)) && builtin read -t 0; do builtin read -r -t 0.01; done
     builtin shopt -s promptvars
@@ -116,15 +116,20 @@ def file_line(path: str, code: int) -> bytes:
     return _typed(f'\\builtin eval "$(< {quoted(path)})"'.encode("utf-8", "surrogateescape"), code)
 
 
-def question_line(nonce: str) -> bytes:
+def question_line(nonce: str, first: str) -> bytes:
     """Return the line that makes the prompt print the mark; `nonce` is a decimal number.
+
+    `first` is the nonce of the first question about the same command. The shell keeps the exit code that it reported
+    with it, so that a repeated question gets the same answer, whether bash has read the first one or not.
 
     Assignments only: no function, alias or command of the agent takes part, and no `PROMPT_COMMAND` runs behind it. One
     to a read-only variable ends the line before the prompt is set.
     """
     where = "${__ohw_folder-}\\037${PATH-}\\037:$SHELLOPTS:"
     mark = f"'\\e]133;D;{nonce};'$__ohw_kept';{where};{nonce}\\a\\e]133;A\\a'"
-    return f"\x15PROMPT_COMMAND=() __ohw_kept=${{__ohw_kept:-$((1000+$?))}} PS1={mark} __ohw_kept=\n".encode()
+    answered = f"__ohw_kept=${{__ohw_kept:-${{__ohw_answer#:{first}:}}}} __ohw_kept=${{__ohw_kept##:*}}"
+    code = f"__ohw_kept=${{__ohw_kept:-$((1000+$?))}} __ohw_answer=:{first}:$__ohw_kept"
+    return f"\x15PROMPT_COMMAND=() {answered} {code} PS1={mark} __ohw_kept=\n".encode()
 
 
 EMPTY_LINE = b"\x15\n"
