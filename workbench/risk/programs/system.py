@@ -23,6 +23,8 @@ _SETTINGS = "changes settings of the machine"
 _PREFERENCES = "changes settings of this user's programs"
 _LATER = "is started by itself later"
 _STEERS = "steers other programs"
+_UNSEEN = "runs a program in a place that nobody sees"
+_BY_SERVICE = "has a service that runs already start programs"
 
 
 def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harmless: Spec = _ASKS) -> Rule:
@@ -238,6 +240,24 @@ RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(words("kitty kitten"), _changed_by(_STEERS, "@ -o --override --listen-on")),
     **dict.fromkeys(words("emacsclient emacsclientw"), _changed_by(_STEERS, "-e -ne -ce -te -nce --eval -T --tramp")),
+    **dict.fromkeys(
+        words(
+            "dtach abduco reptyr byobu byobu-tmux byobu-screen gnome-terminal konsole xfce4-terminal mate-terminal "
+            "lxterminal qterminal terminator tilix ptyxis kgx guake yakuake tilda foot footclient ghostty alacritty "
+            "xterm uxterm rxvt urxvt urxvtc urxvtd terminology cool-retro-term rio x-terminal-emulator"
+        ),
+        _acts(_UNSEEN, "", bare=False),
+    ),
+    "zellij": _acts(_UNSEEN, "list-sessions ls list-aliases setup", bare=False),
+    **dict.fromkeys(
+        words("pm2 forever"),
+        _acts(
+            _BY_SERVICE, "list ls l status show describe info logs log prettylist jlist id pid ping report", bare=False
+        ),
+    ),
+    "watchman": _acts(
+        _BY_SERVICE, "version get-config get-pid get-sockname watch-list find since query list-capabilities", bare=False
+    ),
     "wezterm": _acts(_STEERS, "ls-fonts show-keys cli|cli list|help", bare=True),
     "pkcon": _acts(
         "installs or removes packages of the machine", "search resolve get-details get-updates get-packages"
