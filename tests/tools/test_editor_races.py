@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.editing import Editor
-from workbench.files.anchored import AnchoredEntry, writing_only
+from workbench.files.anchored import AnchoredEntry, using_only
 
 WRITES = 500
 FLIPPER = """
@@ -217,7 +217,7 @@ def test_a_link_out_of_the_workspace_is_written_only_by_its_real_path(tmp_path: 
     said = editor.refused("str_replace", workspace / "out/file", old_str="one", new_str="two")
     assert f"leads to {outside / 'file'} now" in said
     editor.done("str_replace", outside / "file", old_str="one", new_str="two")
-    with writing_only([str(outside / "file")]):
+    with using_only([str(outside / "file")]):
         editor.done("str_replace", workspace / "out/file", old_str="two", new_str="three")
         assert "not the file that was shown" in editor.refused("create", workspace / "out/new", file_text="new")
 

@@ -44,12 +44,12 @@ def pending_content(path: Path) -> str | None:
     return _PENDING.get()[str(path)]
 
 
-_APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_SHOWN", default=None)
+_APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_APPROVED", default=None)
 
 
 @contextmanager
-def writing_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within the block, allow a tool that previews its writes to write only these files, by real path."""
+def using_only(paths: Iterable[str]) -> Iterator[None]:
+    """Within the block, allow a tool to write, or one that only reads to read, only these files, by real path."""
     token = _APPROVED.set(frozenset(paths))
     try:
         yield
@@ -58,7 +58,7 @@ def writing_only(paths: Iterable[str]) -> Iterator[None]:
 
 
 def approved_paths() -> frozenset[str] | None:
-    """Return the files that the running action may write; None where no session runs it."""
+    """Return the files that the running action may use; None where no session runs it."""
     return _APPROVED.get()
 
 

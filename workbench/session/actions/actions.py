@@ -98,7 +98,7 @@ class Actions:
             readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
         except ArgumentError as error:
             return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
-        local, risk, ruling = self.rater.strictest(proposed, readied.tool, readied.files)
+        local, risk, ruling = self.rater.strictest(proposed, readied)
         if readied.preparation and ruling.verdict != "deny":
             return []
         shown, doubt = self._copies.explain(local)
@@ -229,9 +229,7 @@ class Actions:
         if decided.by == "person":
             changed = CHANGED if decided.written is None else _PART_LOST
             return (self.rater.doubt(action, readied.tool) or self._no_copy(action)) if is_same else changed
-        is_allowed = (
-            is_same and self.rater.strictest(action.proposed, readied.tool, readied.files)[2].verdict == "allow"
-        )
+        is_allowed = is_same and self.rater.strictest(action.proposed, readied)[2].verdict == "allow"
         return self._no_copy(action) if is_allowed else ""
 
     def _no_copy(self, action: OpenAction) -> str | None:

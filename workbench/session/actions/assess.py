@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from workbench.files.anchored import on_top_of
+from workbench.files.anchored import on_top_of, real_path
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
 from workbench.risk import Assessment, RatingContext, executed_by
+from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
 from workbench.rules.book import BROKEN, RuleBook, deciding, guarded_by
 from workbench.rules.policy import Ruling, rule_for, rule_on
@@ -57,9 +58,7 @@ class Preparer:
         If `action_id` is given, the action is shown on top of what those before it in its batch will leave;
         `stacked_files` are the files it was shown so with before, if its fingerprint is to be compared.
         """
-        tool = self._tools.get(tool_name)
-        if tool is None:
-            raise ArgumentError(_NO_TOOL.format(name=tool_name, tools=", ".join(sorted(self._tools))))
+        tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)
         _check_masks(tool, arguments)
         pending = self.beneath(action_id)
@@ -70,7 +69,8 @@ class Preparer:
         directory = tool.working_dir() or self._state.workspace
         on_top = stacked(changes, pending) if stacked_files is None else tuple(stacked_files)
         executes = self._executed(tool, arguments, directory, pending)
-        print_ = fingerprint(tool.name, arguments, directory, files, on_top, executes=executes)
+        reads = () if files or not reads_only(tool, arguments) else _real_paths(arguments, self._state.workspace)
+        print_ = fingerprint(tool.name, arguments, directory, files, on_top, executes=executes, reads=reads)
         return PreparedAction(
             tool,
             action,
@@ -82,8 +82,15 @@ class Preparer:
             stacked=on_top,
             beside=stacking_reasons(changes, pending),
             executes=executes,
+            reads=tuple(reads),
             difference=partial(self._differs, tool, arguments, directory, pending, executes),
         )
+
+    def _named(self, name: str) -> ToolDefinition:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ArgumentError(_NO_TOOL.format(name=name, tools=", ".join(sorted(self._tools))))
+        return tool
 
     def _differs(
         self,
@@ -154,7 +161,7 @@ class Rater:
         local = local or self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
         rules, subject = self._rules.rules(self._state.rules), self._subject(proposed, local)
-        reads = tool.action_type.can_read_only and _reads_only(tool, proposed.arguments)
+        reads = tool.action_type.can_read_only and _can_read_only(tool, proposed.arguments)
         caution = BROKEN if self._rules.is_broken else ""
         ruling = rule_on(
             self._state.mode,
@@ -188,25 +195,25 @@ class Rater:
         arguments = action.arguments if edited is None else edited
         return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
-    def strictest(
-        self, proposed: ActionProposed, tool: ToolDefinition, files: Sequence[FileDelta]
-    ) -> tuple[Assessment, Risk, Ruling]:
-        """Return the rating and ruling for the given path, or for the file that was shown if those are stricter.
+    def strictest(self, proposed: ActionProposed, readied: PreparedAction) -> tuple[Assessment, Risk, Ruling]:
+        """Return the rating and ruling for the given path, or for the file that will be used if those are stricter.
 
-        They differ if the path is a link. A link can change between two looks at it, the path that was shown cannot.
-        The user is asked in every mode about a link that leads out of the workspace.
+        They differ if the path is a link. A link can change between two looks at it, but the action uses no other file.
+        The user is asked in every mode about a write through a link that leads out of the workspace.
         """
-        ruled = self._ruled(proposed, tool)
+        ruled = self._ruled(proposed, readied.tool)
         path = proposed.arguments.get("path")
-        if len(files) != 1 or not isinstance(path, str) or path == files[0].path:
+        used = readied.paths
+        if len(used) != 1 or not isinstance(path, str) or path == used[0]:
             return ruled
-        real = replace(proposed, arguments={**proposed.arguments, "path": files[0].path})
+        real = replace(proposed, arguments={**proposed.arguments, "path": used[0]})
         local, risk, ruling = max(
-            ruled, self._ruled(real, tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
+            ruled, self._ruled(real, readied.tool), key=lambda one: (_STRICTNESS[one[2].verdict], _HEIGHT.index(one[1]))
         )
         workspace = os.path.normpath(self._state.workspace)
-        if ruling.verdict == "allow" and within(os.path.normpath(path), workspace) > within(files[0].path, workspace):
-            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(files[0].path, lines=False)}")
+        leaves = readied.files and within(os.path.normpath(path), workspace) > within(used[0], workspace)
+        if ruling.verdict == "allow" and leaves:
+            ruling = Ruling("ask", "", f"the path leads out of the workspace, to {visible(used[0], lines=False)}")
         return local, risk, ruling
 
     def _ruled(self, proposed: ActionProposed, tool: ToolDefinition) -> tuple[Assessment, Risk, Ruling]:
@@ -252,7 +259,16 @@ def _effective(model: Risk, local: Assessment) -> Risk:
     return "MEDIUM" if risk == "LOW" and is_unknown else risk
 
 
-def _reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
+def reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
+    """Return whether the call only reads, by its tool or its arguments."""
+    return tool.is_read_only or (tool.action_type.can_read_only and _can_read_only(tool, arguments))
+
+
+def _real_paths(arguments: dict[str, Any], workspace: str) -> tuple[str, ...]:
+    return tuple(map(real_path, named_paths(arguments, workspace)))
+
+
+def _can_read_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
     try:
         return bool(tool.action_from_arguments(arguments).reads_only)
     except ArgumentError:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +30,19 @@ def fingerprint(
     stacked: Collection[str] = (),
     *,
     executes: Mapping[str, str] | None = None,
+    reads: Sequence[str] = (),
 ) -> str:
     """Return a hash of everything that an approval is bound to.
 
     That is the tool, its canonical arguments, the working directory (path and identity), each file shown (identity,
-    content now, text before and after) and each file that it executes. Of files in `stacked`, which an earlier action
-    writes first, only the path and the text before and after count.
+    content now, text before and after), each file that it executes, and the real paths that it reads through links. Of
+    files in `stacked`, which an earlier action writes first, only the path and the text before and after count.
     """
     states = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
     where = [working_dir, *_identity(working_dir)]
-    text = json.dumps(
-        [tool, arguments, where, states, *([executes] if executes else [])], sort_keys=True, ensure_ascii=True
-    )
+    resolved = [path for path in reads if path not in arguments.values()]
+    more = [part for part in (executes, resolved) if part]
+    text = json.dumps([tool, arguments, where, states, *more], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-from workbench.files.anchored import writing_only
+from workbench.files.anchored import using_only
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.llm.model import Cancel, ModelResponse
 from workbench.protocol.events import (
@@ -106,8 +106,15 @@ class PreparedAction:
     """Notes on files that earlier actions write too."""
     executes: Mapping[str, str] = field(default_factory=dict)
     """The files that the action runs or reads as code, each with a hash of its content."""
+    reads: tuple[str, ...] = ()
+    """The real paths that it names, if it only reads: no other file is read, whatever a link leads to by then."""
     difference: Callable[[], str] | None = None
     """Compares these files once more and returns one line on what differs; None if there are no such files."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The real paths of the files that it writes, as shown, or reads."""
+        return tuple(file.path for file in self.files) or self.reads
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +221,7 @@ class Runner:
             return _CHANGED.format(tool=run.proposed.tool, changed=changed)
         began = time.monotonic()
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
-        with writing_only(file.path for file in run.readied.files):
+        with using_only(run.readied.paths):
             outcome = work()
         if call.is_left_open:
             raise LeftOpen

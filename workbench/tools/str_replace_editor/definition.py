@@ -181,7 +181,7 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         return (self._files.previewed(planned),)
 
     def _view(self, action: StrReplaceEditorAction) -> StrReplaceEditorObservation:
-        path = self._files.existing(self._files.locate(action.path))
+        path = self._files.existing(self._files.source(action.path))
         if path.is_dir():
             if action.view_range is not None:
                 raise EditorError(f"{path} is a folder; `view_range` is for files.")

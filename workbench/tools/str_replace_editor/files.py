@@ -88,6 +88,13 @@ class Files:
             raise EditorError(f"{name} leads to {path} now, {_ELSEWHERE[approved is None]}. Nothing was changed.")
         return path
 
+    def source(self, name: str) -> Path:
+        """Return the real path to read. Raises EditorError if it is not one of the approved paths, if there are any."""
+        path, approved = self.locate(name), approved_paths()
+        if approved and str(path) not in approved:
+            raise EditorError(f"{name} leads to {path} now, {_ELSEWHERE[False]}. Nothing was read; view it again.")
+        return path
+
     def root_of(self, path: Path) -> Root:
         """Return the directory relative to which this real path is opened: the workspace or the root directory."""
         return self._root if self._root.holds(path) else SYSTEM
