@@ -110,11 +110,25 @@ def test_json_lines_need_no_standard_error_and_nothing_else_is_written_to_its_nu
     assert len(recorded(world)) == len(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("command", ["sessions", "locate", "risk ls", "tools"])
+@pytest.mark.parametrize("command", ["sessions", "locate", "risk ls", "tools", "--help", "run --help"])
 def test_a_full_disk_behind_standard_output_is_one_line(world: World, command):
     done = shell(world, f"ohw {command} >/dev/full")
     assert done.returncode == 1
     assert re.fullmatch(r"ohw: (standard output cannot be written: No space|the disk is full).*\n", done.stderr)
+
+
+@pytest.mark.parametrize("command", ["--help", "run --help", "--version", "sessions", "config"])
+def test_a_reader_that_leaves_ends_a_command_without_a_word(world: World, command):
+    # on a pipe whose reader has gone before anything is written
+    done = shell(world, f"{{ sleep 0.2; ohw {command}; }} | :")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("command", ["resume nothing", "run", "--plain go", "export nothing"])
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&1 | :"])
+def test_a_mistake_that_cannot_be_told_has_its_own_code(world: World, command, redirection):
+    done = shell(world, f"{{ sleep 0.2; ohw {command} </dev/null; }} {redirection}")
+    assert (done.returncode, done.stderr) == (2, "")
 
 
 def test_a_reader_that_reads_no_more_does_not_hold_an_interrupted_run(world: World):

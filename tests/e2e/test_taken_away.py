@@ -1,6 +1,7 @@
-"""The session file or the workspace is deleted, moved or replaced while a run works."""
+"""The session file or the workspace is deleted, moved or replaced while a run works; what lies there is no file."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.world import World
+from tests.world import World, bash, finish
 
 
 def run(world: World, *turns: Turn, json_lines: bool = False):
@@ -65,3 +66,18 @@ def test_nothing_more_runs_when_the_workspace_is_gone(world: World, taken: str, 
     assert not path.exists()
     assert not Path(f"{world.project}-moved/sub").exists()
     assert world.project.exists() == ("mkdir" in taken)
+
+
+@pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-pipe-0000.session"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(world: World, place: str):
+    where = world.locations
+    folder = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
+    folder.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(folder / place)
+    for words in (["sessions"], ["tools"], ["run", "go", "--model", world.script(bash("echo hi"), finish())]):
+        done = world.ohw(*words)
+        told = done.stdout + done.stderr
+        assert "Traceback" not in told
+        assert done.returncode == (2 if place == "settings.toml" else 0)
+        assert place != "settings.toml" or "not a regular file" in told
+    assert "pipe" not in world.ohw("sessions").stdout

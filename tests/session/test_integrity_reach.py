@@ -217,6 +217,24 @@ def test_many_protected_files_of_the_home_folder_hide_none_of_the_workspace(repo
     assert [change.path for change in changes(before, protected.scan())] == [f"{repo}/.git/hooks/pre-commit"]
 
 
+def test_many_protected_files_of_the_workspace_hide_none_of_the_others(repo, home, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(integrity, "MOST_FILES", 60)
+    (repo / ".vscode").mkdir(exist_ok=True)
+    (repo / "z/.idea").mkdir(parents=True)
+    for number in range(100):
+        (repo / f".vscode/{number}.json").write_text("{}")
+    (repo / "z/.idea/run.xml").write_text("mine")
+    (home / ".config/fish").mkdir(parents=True)
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    assert changes(before, protected.scan()) == []
+    evil = [repo / ".github/workflows/ci.yml", repo / "z/.idea/run.xml", home / ".config/fish/config.fish"]
+    for path in evil:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("evil")
+    assert {change.path for change in changes(before, protected.scan())} == set(map(str, evil))
+
+
 def test_a_new_protected_file_deep_in_a_large_workspace_is_found(repo, home):  # noqa: F811
     for number in range(1500):
         (repo / f"d{number % 20}/e{number % 200}/f{number}").mkdir(parents=True)

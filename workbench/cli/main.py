@@ -73,7 +73,11 @@ def _dispatch(words: list[str]) -> int:
     # Imported late, because `--version` needs no parser.
     from workbench.cli.arguments import parse
 
-    command, arguments = parse(words)
+    try:
+        command, arguments = parse(words)
+    except SystemExit:
+        sys.stdout.flush()  # the help is printed; a failure of that can still be reported
+        raise
     return function_of(command)(arguments)
 
 
@@ -84,7 +88,13 @@ def _complain(error: WorkbenchError) -> None:
         line = visible(str(error), lines=False)
     except (MemoryError, ImportError):  # no module can be loaded any more
         line = ascii(str(error))[1:-1]
-    sys.stderr.write(f"ohw: {line}\n")
+    try:
+        sys.stderr.write(f"ohw: {line}\n")
+        sys.stderr.flush()
+    except OSError:  # else Python fails at exit, with a code of its own
+        from workbench.plain.output import discard_output
+
+        discard_output(sys.stderr.buffer)
 
 
 if __name__ == "__main__":

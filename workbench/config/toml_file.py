@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -11,6 +14,8 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.suggest import near
 
+MOST_BYTES = 10_000_000
+"""The size of the largest file of settings that is read."""
 _POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
 _REASONS = {
     "Invalid value": 'this is not a value; text needs quotes, as in name = "text"',
@@ -58,6 +63,17 @@ def syntax_problem(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]
     return line, f"{reason} ({where})"
 
 
+def read_small_file(path: Path) -> bytes:
+    """Return the content of a regular file of at most MOST_BYTES; never waits for a pipe. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if info.st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 1_000_000} MB", str(path))
+        return file.read(MOST_BYTES)
+
+
 def read_settings(
     path: Path, names: Collection[str], check: Callable[[str, Any], object]
 ) -> tuple[dict[str, Any], list[str]]:
@@ -67,7 +83,7 @@ def read_settings(
     """
     try:
         # Decoded explicitly, because TOML is UTF-8 in every locale.
-        text = path.read_bytes().decode("utf-8")
+        text = read_small_file(path).decode("utf-8")
         values = tomllib.loads(text)
     except FileNotFoundError:
         return {}, []

@@ -25,7 +25,8 @@ MOST_DIRECTORIES: Final = 3_000
 MOST_NEW_DIRECTORIES: Final = 5_000
 """The maximum number of directories that one scan lists for the first time."""
 MOST_FILES: Final = 1_000
-"""The maximum number of protected files that are compared."""
+"""The maximum number of protected files that are read; more, up to MOST_STATS, are compared by their stat."""
+MOST_STATS: Final = 20_000
 MOST_BYTES: Final = 200_000
 """The size of the largest file that is read; a larger one is compared by its stat and cannot be restored."""
 _MOST_INCLUDES: Final = 20
@@ -150,17 +151,17 @@ class ProtectedFiles:
         scopes: dict[str, _Scope] = {}
         directories: dict[str, _Scope] = dict.fromkeys(self._named, "all")
         for path, scope in self._paths(directories):
-            if len(result) >= MOST_FILES:
+            if len(result) >= MOST_STATS:
                 break
-            state, scopes[path] = self._state(path, scope), scope
+            state, scopes[path] = self._state(path, scope, len(result) < MOST_FILES), scope
             if state is not None:
                 result[path] = state
         self._states = result
         return Baseline(result, scopes, directories, self._listings)
 
-    def _state(self, path: str, scope: _Scope) -> PathState | None:
+    def _state(self, path: str, scope: _Scope, reads: bool) -> PathState | None:
         is_inside = within(path, self._workspace)
-        state = _state(path, self._states.get(path))
+        state = _state(path, self._states.get(path), reads)
         # outside the workspace, content is retained only if it is needed to judge the kind of change
         if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
             return state
@@ -412,10 +413,11 @@ _LISTED: Mapping[_Scope, _Listed] = {
 }
 
 
-def _state(path: str, known: PathState | None) -> PathState | None:
+def _state(path: str, known: PathState | None, reads: bool) -> PathState | None:
     """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
 
-    `known` is the path's earlier state; it is returned again if the stat proves that nothing changed.
+    Content is only read if `reads`. `known` is the path's earlier state; it is returned again if the stat proves that
+    nothing changed.
     """
     try:
         info = os.lstat(path)
@@ -429,14 +431,15 @@ def _state(path: str, known: PathState | None) -> PathState | None:
             return known
         if is_link:
             content = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes may be any
-            read = _content(path, os.O_RDONLY) if target is not None else None
-            return PathState("link", 0, _digest(content + b"\0" + (read or b"")), content, key, is_settled)
+            read = _content(path, os.O_RDONLY) if target is not None and reads else None
+            digest = hashlib.sha256(content + b"\0" + (read or b"")).digest() if reads else b""
+            return PathState("link", 0, digest, content, key, is_settled)
         if not stat.S_ISREG(info.st_mode):
             return PathState("other", 0, b"", None, key, is_settled)
-        content_ = _content(path, os.O_RDONLY | os.O_NOFOLLOW)
+        content_ = _content(path, os.O_RDONLY | os.O_NOFOLLOW) if reads else None
     except (OSError, ValueError):
         return None
-    digest = _digest(content_) if content_ is not None else b""
+    digest = hashlib.sha256(content_).digest() if content_ is not None else b""
     return PathState("file", stat.S_IMODE(info.st_mode), digest, content_, key, is_settled)
 
 
@@ -457,10 +460,6 @@ def _content(path: str, flags: int) -> bytes | None:
         info = os.fstat(handle)
         is_small = stat.S_ISREG(info.st_mode) and info.st_size <= MOST_BYTES
         return file.read(MOST_BYTES + 1) if is_small else None
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()
 
 
 def _beside(directory: str, path: str) -> str:

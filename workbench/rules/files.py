@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
+from workbench.config.toml_file import read_small_file
 from workbench.files.replace import replace_file
 from workbench.risk.actions import assess_address, assess_file, assess_reading
 from workbench.risk.assessment import Assessment
@@ -162,9 +163,10 @@ def read_rules(path: Path, source: Source) -> RuleFile:
 
 def _tables(path: Path) -> list[tuple[str, object]]:
     """Return each rule's verdict and table, ordered by verdict. Raises OSError and ValueError."""
-    if path.stat().st_size > _LARGEST:
+    raw = read_small_file(path)
+    if len(raw) > _LARGEST:
         raise ValueError("the file is too large to be a list of rules")
-    return _parsed(path.read_bytes())
+    return _parsed(raw)
 
 
 def _parsed(raw: bytes) -> list[tuple[str, object]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from workbench.config.locations import Locations, private_directory
+from workbench.config.toml_file import read_small_file
 from workbench.errors import UsageError
 from workbench.files.replace import replace_json
 
@@ -121,7 +122,7 @@ def _file(locations: Locations) -> Path:
 
 def _read(locations: Locations) -> dict[str, str]:
     try:
-        data = json.loads(_file(locations).read_text(encoding="utf-8"))
+        data = json.loads(read_small_file(_file(locations)))
     except (OSError, ValueError):
         return {}
     return {key: value for key, value in data.items() if isinstance(value, str)} if isinstance(data, dict) else {}

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -111,7 +112,8 @@ def recent_paths(locations: Locations) -> list[Path]:
             if name.endswith(SUFFIX):
                 with suppress(OSError):
                     info = entry.stat()
-                    if info.st_size or name == entry.name:  # merely reading leaves an empty log beside a file
+                    # merely reading leaves an empty log beside a file
+                    if stat.S_ISREG(info.st_mode) and (info.st_size or name == entry.name):
                         times[name] = max(times.get(name, 0.0), info.st_mtime)
     return [locations.sessions / name for name in sorted(times, key=lambda name: (times[name], name), reverse=True)]
 
@@ -129,7 +131,8 @@ def _scanned(directory: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 def _paths(locations: Locations) -> list[Path]:
     try:
-        return sorted(locations.sessions.glob(f"*{SUFFIX}"))
+        # What is no file, such as a pipe, would be waited for.
+        return sorted(path for path in locations.sessions.glob(f"*{SUFFIX}") if path.is_file())
     except OSError as error:
         raise UsageError(f"cannot read {locations.sessions}: {error.strerror or error}") from error
 

@@ -38,7 +38,10 @@ class Pages:
 
     def numbers(self) -> Iterator[int]:
         """Yield the numbers of all pages, even of one that was cut."""
-        yield from range(1, max(-(-len(self.file) // self.size), *self.log, 0) + 1)
+        in_file = -(-len(self.file) // self.size)
+        yield from range(1, in_file + 1)
+        # Only those that are there: a damaged number may be in the billions.
+        yield from sorted(number for number in self.log if number > in_file)
 
     def records(self, *, with_rowid: bool) -> Iterator[Record]:
         """Yield the rows of all tables of that kind, in no order; long ones are complete if all their pages exist."""
@@ -52,11 +55,12 @@ class Pages:
         # to the first cell, and anything that is not a row fails its checksum.
         headers = (8,) if with_rowid else (8, 12)
         for header in headers:
-            pointer, first = start + header, len(page)
-            while pointer + 2 <= first:
-                at = int.from_bytes(page[pointer : pointer + 2], "big")
-                pointer += 2
-                if start + header <= at < len(page):
+            begin, end, first = start + header, len(page), len(page)
+            pointers = struct.unpack_from(f">{max(0, end - begin) // 2}H", page, begin) if begin < end else ()
+            for behind, at in zip(range(begin + 2, end + 1, 2), pointers, strict=False):
+                if behind > first:
+                    break
+                if begin <= at < end:
                     first = min(first, at)
                     record = self._cell(page, at + (4 if header == 12 else 0), with_rowid)
                     if record is not None:
