@@ -110,7 +110,7 @@ def test_a_full_window_is_condensed_once_and_the_run_goes_on(world: World):
     with ModelServer([*steps, full, summary, finish("It fits now.")]) as server:
         done = run(world, server)
     assert (done.returncode, done.stdout) == (0, "It fits now.\n")
-    assert "summed up" in done.stderr
+    assert "compacted events" in done.stderr
     *_, too_long, asked, last = (request.body for request in server.requests)
     assert "step-2" in str(asked["messages"])
     assert "tools" not in asked

@@ -46,10 +46,10 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
     with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
         terminal.wait_for("y approve")
         terminal.type(" ")
-        terminal.wait_for("2 of 3 hunks taken")
+        terminal.wait_for("2 of 3 hunks accepted")
         terminal.press("j")
         terminal.type(" ")
-        terminal.wait_for("1 of 3 hunks taken")
+        terminal.wait_for("1 of 3 hunks accepted")
         terminal.press("j")
         terminal.press("E")
         terminal.wait_until(lambda shown: "✓ 3 edited" in shown and "y approve 1 of 3" in shown, "the answer to count")
@@ -59,7 +59,7 @@ def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
     written = BEFORE.replace("line 23\n", "about-twenty-three\n").replace("\n", "\r\n").encode()
     assert file.read_bytes() == written
     assert file.stat().st_mode & 0o777 == 0o640
-    assert "1 of 3 hunks taken" in told
+    assert "1 of 3 hunks accepted" in told
     assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in told
     assert "Hunk 2 (line 12): not accepted.\n-line 12\n+twelve\n" in told
     assert "Hunk 3 (line 23): accepted, edited by the user.\n-twenty-three\n+about-twenty-three\n" in told

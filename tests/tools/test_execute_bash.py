@@ -153,7 +153,7 @@ def test_a_password_prompt_is_said_and_no_text_is_typed_into_it(bash: Bash) -> N
     assert "asks for a password" in seen.text
     refused = bash("guess", is_input=True)
     assert refused.is_error
-    assert "only a person" in refused.text
+    assert "only the user" in refused.text
     ended = bash("C-c", is_input=True)
     assert ended.exit_code == 130
     assert "got" not in ended.output

@@ -161,7 +161,7 @@ def interrupted(bash: Bash, command: str, mark: str, ready: Path) -> str:
 )
 def test_an_interrupt_ends_the_call_whatever_runs(bash: Bash, tmp_path: Path, mark: str, command: str) -> None:
     text = interrupted(bash, command.format(mark=mark), mark, tmp_path / "ready")
-    assert "interrupted by the person" in text
+    assert "interrupted by the user" in text
     assert bash("echo on").output == "on\n"
 
 

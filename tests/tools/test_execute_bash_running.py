@@ -158,7 +158,7 @@ def test_input_for_a_program_that_left_the_terminal_raw_is_not_run_either(bash: 
 def test_a_password_prompt_is_recognised_and_stays_one(bash: Bash, prompt: str) -> None:
     quoted = prompt.replace("'", "'\\''")
     seen = bash(f"read -sp '{quoted}' p </dev/tty; echo got $p")
-    assert "A person must decide" in seen.text
+    assert "The user must decide" in seen.text
     for _ in range(2):  # waiting does not make it an ordinary question
         bash("", timeout=0.05)
         refused = bash("guess", is_input=True, timeout=0.1)

@@ -69,7 +69,7 @@ def announced() -> list[OwnTool]:
 
 
 def tools_in_workspace(workspace: Path) -> list[OwnTool]:
-    """Return one tool per file, named after it; files that begin with `_` are skipped."""
+    """Return one tool per file, named after it; files that start with `_` are skipped."""
     return [OwnTool(path.stem, str(path), _loader(path)) for path in tool_files(workspace)]
 
 

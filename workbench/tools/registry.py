@@ -44,7 +44,7 @@ def resolve_alias(name: str) -> str:
 def register_tool(name: str, tool: Registrable) -> None:
     """Register an instance, a ToolBase subclass or a factory. Raises ValueError for an invalid or used name."""
     if not name or name != name.strip():
-        raise ValueError(f"A tool needs a name without blanks at its ends, not {name!r}.")
+        raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
     if name in OLDER_NAMES or name in ALL_TOOLS or _added.get(name, tool) is not tool:
         raise ValueError(f"The name {name!r} belongs to another tool; choose another one or unregister that first.")
     _added[name] = check_tool(tool)

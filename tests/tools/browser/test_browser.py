@@ -244,7 +244,7 @@ def test_pages_that_never_end_or_hang_do_not_hold_it_up(chromium, site, tmp_path
         lost = use(tool, "noop(0)")
         assert lost.is_error
         tool.executor.recall({})
-        assert "was started anew" in use(tool, "noop(0)").text
+        assert "was restarted" in use(tool, "noop(0)").text
         assert use(tool, f"goto('{site.url('/two')}')").title == "Second"
     assert not (tmp_path / "downloads").exists()
 

@@ -14,11 +14,11 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations
 MOST_OPTIONS = 6
 """The number of options that there are keys for."""
 
-_DESCRIPTION = f"""Ask the person one question and wait; the result is their answer. Ask when the task leaves open what
+_DESCRIPTION = f"""Ask the user one question and wait; the result is their answer. Ask when the task leaves open what
 only they can know or choose: which of several behaviours is meant, a name, an access you do not have. Look first
 whether the files answer it. Give up to {MOST_OPTIONS} short `options` where the likely answers are known, the best one
-first; the person may also write something else. Never use it to have a call allowed: that is asked without you."""
-_SHORT = "Ask the person one question and wait for the answer; `options` are answers to choose from."
+first; the user may also write something else. Never use it to get a call approved: that is asked without you."""
+_SHORT = "Ask the user one question and wait for the answer; `options` are answers to choose from."
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

@@ -87,7 +87,7 @@ def _url(value: Any) -> str:
     if url == "about:blank":
         return url
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise CallError(f"{value!r} cannot be opened: an address begins with http:// or https:// and names a host")
+        raise CallError(f"{value!r} cannot be opened: an address starts with http:// or https:// and names a host")
     if parts.username is not None or parts.password is not None:
         raise CallError("an address must not hold a name or a password")
     return url

@@ -133,7 +133,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             self._end()
             self.url = ""
             return BrowserObservation.from_text(f"[{_LOST}]", is_error=True, error=_LOST)
-        lead = ["[The browser was started anew; the tabs of before are gone.]"] if self._was_used_before else []
+        lead = ["[The browser was restarted; its earlier tabs are gone.]"] if self._was_used_before else []
         self._was_used_before = False
         return self._observation(answer, lead)
 

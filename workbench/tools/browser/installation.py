@@ -23,7 +23,7 @@ _APPS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/Mac
 _LAUNCHERS = {"/usr/bin/chromium": "/usr/lib/chromium/chromium"}
 """Distribution scripts that detect the hardware first, which takes a third of a second, and the programs they start."""
 _HOW = (
-    "There is no {what}, which the browser needs. Tell the person: install it with {how}. "
+    "There is no {what}, which the browser needs. Tell the user: install it with {how}. "
     "Until then use web_read for pages that need no clicking, or execute_bash."
 )
 

@@ -140,7 +140,7 @@ _OF_ELEMENT: Mapping[str, Callable[[Locator, Mapping[str, Any]], Awaitable[Any]]
 _LONGEST_LINE = 1 << 22
 _SECONDS = 90.0
 _NO_SANDBOX = (
-    "it finds no sandbox on this machine, and is not started without one. Tell the person: install chromium-sandbox "
+    "it finds no sandbox on this machine, and is not started without one. Tell the user: install chromium-sandbox "
     "(Debian's package, or that of the system), or let programs have user namespaces of their own."
 )
 _METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")

@@ -38,7 +38,7 @@ clear. Indent the draft as the file is indented.
 * The range counts from 1 and takes in both ends; `end` = -1 is the end of the file. At most {MAX_LINES} lines: view the
   file and give the part that changes.
 * `start` = -1 adds `content` at the end of the file, as it is. So it is for a file that does not exist yet.
-* The result shows what changed; `undo_edit` of str_replace_editor takes it back.
+* The result shows what changed; `undo_edit` of str_replace_editor undoes it.
 
 For a small exact change str_replace is quicker. The path is absolute."""
 _SHORT = f"""Rewrite lines `start` to `end` of a file (at most {MAX_LINES}) by a draft in `content`; a comment like

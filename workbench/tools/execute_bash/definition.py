@@ -23,12 +23,12 @@ def _description(silence: float) -> str:
 
 Input: `command`, one command or a script of several lines (heredocs, loops and functions work).
 Result: what was printed, the exit code, the working directory. Over {LIMIT:,} characters the middle is left out and the result names a file with all of it.
-Long runs: without `timeout` the call comes back once nothing new was printed for {silence:g} seconds; with `timeout` after that many seconds. The command goes on (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
+Long runs: without `timeout` the call comes back once nothing new was printed for {silence:g} seconds; with `timeout` after that many seconds. The command continues (exit code -1): an empty `command` waits for more, `is_input` types text or a key such as C-c into it. A new command is refused until it ended. Start servers with `&` and send their output to a file.
 Limits: no full-screen programs, no passwords; use options that ask nothing (-y, --no-edit, sudo -n). `exit` ends the shell and loses its state; `reset` starts a new one when the old one is stuck."""  # noqa: E501
 
 
 def _short(silence: float) -> str:
-    return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {silence:g} s without output (or `timeout`) it returns with exit code -1 and goes on: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
+    return f"""Run a command or script in a persistent bash shell; prints output and exit code. After {silence:g} s without output (or `timeout`) it returns with exit code -1 and continues: empty `command` waits, `is_input` types text or keys (C-c)."""  # noqa: E501
 
 
 class ExecuteBashAction(Action):

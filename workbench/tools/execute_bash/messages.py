@@ -67,9 +67,9 @@ LONG_LINE = (
     "program read that."
 )
 REFUSED_PASSWORD = (
-    "The running program asks for a password, and only a person may give one: the text was not typed. "
+    "The running program asks for a password, and only the user may give one: the text was not typed. "
     "Interrupt it with command `C-c` and is_input=true and choose a way that needs no password "
-    "(sudo -n, ssh keys, a credential helper), or tell the person what to run."
+    "(sudo -n, ssh keys, a credential helper), or tell the user what to run."
 )
 RESET = "[The shell was replaced by a new one: variables, functions and the working directory of the old one are gone.]"
 
@@ -87,7 +87,7 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
         return f"[There was no new output for {silence:g} seconds; the command is still running. {_GO_ON}]"
     if outcome is Outcome.PASSWORD:
         return (
-            "[The command asks for a password or for a confirmation of identity and waits. A person must decide that: "
+            "[The command asks for a password or for a confirmation of identity and waits. The user must decide that: "
             "do not guess. Interrupt it with command `C-c` and is_input=true, and choose a way that needs no password.]"
         )
     if outcome is Outcome.FULL_SCREEN:
@@ -96,7 +96,7 @@ def unfinished(outcome: Outcome, silence: float, limit: float | None) -> str:
             "(`q`, `:q!`) or with `C-c`, both with is_input=true, and use a command that prints plain text instead.]"
         )
     if outcome is Outcome.FLOOD:
-        return f"[The command printed more than can be kept and goes on printing; the rest will be lost. {_GO_ON}]"
+        return f"[The command printed more than can be kept and is still printing; the rest will be lost. {_GO_ON}]"
     return f"[The command seems to wait for input and is still running. {_GO_ON}]"
 
 
@@ -135,13 +135,13 @@ def died(status: int | None, directory: str, trouble: str = "") -> str:
     )
 
 
-INTERRUPTED = "[The command was interrupted by the person.]"
+INTERRUPTED = "[The command was interrupted by the user.]"
 
 
 def replaced(directory: str) -> str:
     """Return the message for an interrupted command that only ended with its shell."""
     return (
-        "[The command was interrupted by the person. It did not react, so the shell was replaced by a new one "
+        "[The command was interrupted by the user. It did not react, so the shell was replaced by a new one "
         f"in {directory}: variables, functions and background processes are gone.]"
     )
 

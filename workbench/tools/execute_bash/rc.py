@@ -11,7 +11,7 @@ A command travels as one physical line, `builtin eval $'…'`, so that an open q
 between. FOLDER is the physical directory where there is no /proc to read it from: `$PWD` is a variable like any
 other. `set -P` makes `cd ..` mean the parent of the real directory, which is what a reader of the command sees.
 
-`__ohw_mend` behind it brings back a prompt that the command took away (`source ~/.bashrc`, `exec 2>file`); the prompt
+`__ohw_mend` behind it restores a prompt that the command changed (`source ~/.bashrc`, `exec 2>file`); the prompt
 ends a DEBUG trap, which would see the lines typed here (not in a function: bash restores it behind those), and a RETURN
 trap, which would run when `__ohw_begin` returns. Input that was typed for a command and that it did not read is thrown
 away before the prompt, as the shell would run it otherwise; what has no Enter yet goes by the key in front of the line.

@@ -1,6 +1,6 @@
 """One persistent bash: sends it a command and reads until its prompt returns; used by `shells` and `watch`.
 
-Between calls a thread goes on reading, so that a server in the background is not blocked by a full terminal.
+Between calls a thread keeps reading, so that a server in the background is not blocked by a full terminal.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _DESCRIPTION = f"""Run a cell of Python in the workspace's IPython; variables, i
 * Back come what the cell prints, the value of its last line, its pictures (plots of matplotlib, images) and, for an error, the lines that led to it.
 * Magics work: `%pip install NAME` adds a package, `%%time` measures, `!command` runs a shell command. There is no input: `input()` fails.
 * After `timeout` seconds ({TIMEOUT:g} unless you say otherwise) the cell is interrupted, and the interpreter ended if that does not help; the result says whether variables are still there.
-* `restart` begins with a new interpreter before the code runs; the code may then be empty.
+* `restart` starts a new interpreter before the code runs; the code may then be empty.
 
 Use it for data, plots and trying things out. Use execute_bash for programs, and str_replace_editor to change files."""  # noqa: E501
 _SHORT = (
@@ -32,7 +32,7 @@ class ExecuteIPythonCellAction(Action):
 
     code: str = Field(description="The code of the cell.")
     timeout: float = Field(TIMEOUT, gt=0, le=3600, description="Seconds after which it is interrupted.")
-    restart: bool = Field(False, description="Begin with a new interpreter; all variables are gone.")
+    restart: bool = Field(False, description="Start a new interpreter; all variables are gone.")
 
 
 class ExecuteIPythonCellObservation(Observation):

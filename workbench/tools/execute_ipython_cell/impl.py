@@ -155,7 +155,7 @@ def _environment(private_directory: Path, *, private: bool) -> dict[str, str]:
 _PICTURES, _MOST_PICTURES = ("image/png", "image/jpeg"), 8
 _AFTER_INTERRUPT = 0.15
 _AFTER_TIME = 2.0
-_GONE = "All variables are gone; the next cell begins with a new interpreter."
+_GONE = "All variables are gone; the next cell starts a new interpreter."
 _STAYS = "The interpreter and its variables are still there."
 _MISSING = (
     "[This is the workbench's own interpreter, {python}: the packages of the workspace are not there. `%pip install` "

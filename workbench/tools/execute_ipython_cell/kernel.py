@@ -169,7 +169,7 @@ def error_text(error: BaseException | None) -> str:
     if error is None:
         return ""
     if isinstance(error, SystemExit):
-        return f"SystemExit: {error.code} (the interpreter stays; restart begins anew)"
+        return f"SystemExit: {error.code} (the interpreter stays; restart replaces it)"
     name = type(error).__name__
     try:
         message = str(error)[:_LONGEST_MESSAGE]

@@ -49,7 +49,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
 
     @description.setter
     def description(self, text: str) -> None:
-        """It is made anew each time."""
+        """Do nothing: the text is computed whenever it is read."""
 
     @property
     def short_description(self) -> str:
@@ -58,7 +58,7 @@ class FindToolsTool(DeclaredTool[FindToolsAction, FindToolsObservation]):
 
     @short_description.setter
     def short_description(self, text: str) -> None:
-        """It is made anew each time."""
+        """Do nothing: the text is computed whenever it is read."""
 
     def _with_services(self, text: str) -> str:
         summary = self.offer.summary

@@ -10,16 +10,16 @@ from workbench.tools.executor import ToolExecutor
 from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
-_DESCRIPTION = """End the run with a final message to the person. Call it when the task is done, or when you cannot go
-on without the person. Say what you did and how it was checked, what is left open, and what the person has to do. Calls
+_DESCRIPTION = """End the run with a final message to the user. Call it when the task is done, or when you cannot go
+on without the user. Say what you did and how it was checked, what is left open, and what the user has to do. Calls
 behind it in the same answer are not run."""
-_SHORT = "End the run with a final message to the person: what was done, how it was checked, what is left."
+_SHORT = "End the run with a final message to the user: what was done, how it was checked, what is left."
 
 
 class FinishAction(Action):
     """The end of the run."""
 
-    message: str = Field(description="The final message to the person.")
+    message: str = Field(description="The final message to the user.")
     task_completed: Literal["true", "false", "partial"] | None = Field(
         None, description="Whether the task is done, as far as you could check."
     )

@@ -12,7 +12,7 @@ from workbench.processes.start import find_program, start
 
 
 class Stop:
-    """A flag that ends one search; `why` is empty while the search may go on."""
+    """A flag that ends one search; `why` is empty while the search may continue."""
 
     def __init__(self) -> None:
         self.why = ""

@@ -144,11 +144,11 @@ class Process:
 
 _DESCRIPTION = """Run a piece of Python in a fresh interpreter of the workspace; the result is what it prints.
 
-* Every call begins anew: nothing stays from the call before. Print what you want to see; values are not shown by themselves.
+* Every call starts a new process: nothing stays from the call before. Print what you want to see; values are not shown by themselves.
 * It runs in the workspace folder, with the packages of its .venv where there is one. There is no input: `input()` fails.
 * After `timeout` seconds it is ended with all processes it started; what was printed until then comes back.
 
-Use it for calculations and checks. Use execute_bash for what has to go on, and str_replace_editor to change files."""  # noqa: E501
+Use it for calculations and checks. Use execute_bash for what has to keep running, and str_replace_editor to change files."""  # noqa: E501
 _SHORT = "Run Python in a fresh interpreter; the result is what it prints. Nothing stays between calls."
 
 

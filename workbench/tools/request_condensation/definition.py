@@ -10,9 +10,9 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 NAME: Final = "request_condensation"
 _DESCRIPTION = """Have the history of this conversation condensed before your next step: its beginning and its recent
-half stay as they are, what lies between is summed up. Use it when much of what was said or printed no longer matters,
-for example after a long search, before you begin with the next part of the task. Note what you still need first."""
-_SHORT = "Have older parts of this conversation summed up before your next step, to make room."
+half stay as they are, what lies between is summarized. Use it when much of what was said or printed no longer matters,
+for example after a long search, before you start the next part of the task. Note what you still need first."""
+_SHORT = "Summarize older parts of this conversation before your next step, to make room."
 
 
 class RequestCondensationAction(Action):
@@ -43,5 +43,5 @@ class RequestCondensationExecutor(ToolExecutor[RequestCondensationAction, Reques
     def __call__(self, action: RequestCondensationAction) -> RequestCondensationObservation:
         """Return a fixed answer."""
         return RequestCondensationObservation.from_text(
-            "Before your next step the middle of the history is summed up, if there is enough of it."
+            "Before your next step the middle of the history is summarized, if there is enough of it."
         )

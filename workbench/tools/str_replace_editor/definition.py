@@ -27,10 +27,10 @@ _DESCRIPTION = """View, create and edit text files; what you wrote stays after e
 * `view` shows a file with line numbers, the entries of a folder two levels deep, or an image. Long files are cut in the
   middle: give `view_range` to see the part you need.
 * `create` writes a new file with `file_text` and makes its folders. It never replaces an existing file.
-* `str_replace` replaces `old_str` by `new_str`. `old_str` must be in the file exactly once, blanks and indentation
+* `str_replace` replaces `old_str` by `new_str`. `old_str` must be in the file exactly once, spaces and indentation
   included: take in a few lines around the place. Without `new_str` the text is deleted.
 * `insert` puts `new_str` as lines of its own after line `insert_line` (0: at the top).
-* `undo_edit` takes back the last edit this tool made to the file, up to ten edits, a creation too.
+* `undo_edit` undoes the last edit this tool made to the file, up to ten edits, a creation too.
 
 Paths are absolute. Encoding, line ends, mode and links of a file are kept. View a file before you edit it; when it has
 changed since you were last shown it, your edit is merged with that change, or refused and you have to view it again.

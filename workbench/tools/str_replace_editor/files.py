@@ -216,10 +216,10 @@ class Files:
     def undoing(self, path: Path) -> Plan:
         """Return the plan to undo the last edit. Raises EditorError if there is none or the file changed since."""
         if is_pending(path):
-            raise EditorError(f"What there is to take back of {path} is known once the action before this one has run.")
+            raise EditorError(f"Which edit of {path} can be undone is known once the action before this one has run.")
         step = self._undo.last(path)
         if step is None:
-            raise EditorError(f"There is no edit of {path} left to take back.")
+            raise EditorError(f"There is no edit of {path} left to undo.")
         raw = read_bytes(self.existing(path), self.root_of(path))
         now = digest(raw)
         if now != step.digest_after:

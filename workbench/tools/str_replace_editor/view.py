@@ -76,7 +76,7 @@ def _checked_range(view_range: Sequence[int], count: int) -> tuple[int, int]:
 
 
 def _notes(text: str, coding: Coding) -> str:
-    """Return a line about invisible properties: encoding, line ends, missing final newline; empty if all are usual."""
+    """Return a line about invisible properties: encoding, line ends, missing final newline; empty if all are common."""
     crlf, newlines = text.count("\r\n"), text.count("\n")
     notes = [f"encoding {coding.encoding}"] if coding.encoding != "utf-8" else []
     if crlf:

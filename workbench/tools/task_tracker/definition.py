@@ -17,7 +17,7 @@ from workbench.tools.tool import DeclaredTool, ToolAnnotations
 Status = Literal["todo", "in_progress", "done"]
 SYMBOLS: dict[str, str] = {"todo": "⏳", "in_progress": "🔄", "done": "✅"}
 
-_DESCRIPTION = """Keep a list of the tasks of a longer piece of work; the person sees it beside the conversation.
+_DESCRIPTION = """Keep a list of the tasks of a longer piece of work; the user sees it beside the conversation.
 
 * `plan` replaces the whole list by `task_list`: send every task each time, with its new status.
 * `view` shows the list.

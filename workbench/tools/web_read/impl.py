@@ -164,5 +164,5 @@ def _page_text(document: Document, parts: list[str], page: int) -> str:
     ]
     lines += [f"[{note}]" for note in document.notes]
     lines += ["", parts[page - 1]]
-    lines += ["", f"[It goes on: read page {page + 1} of {len(parts)}.]"] if page < len(parts) else []
+    lines += ["", f"[It continues: read page {page + 1} of {len(parts)}.]"] if page < len(parts) else []
     return "\n".join(lines)
