@@ -443,6 +443,6 @@ def test_a_rule_for_a_tool_that_is_not_there_is_said(tmp_path):
     file = written(
         tmp_path, '[[deny]]\ntool = "execute_bsh"\npath = "x"\n[[ask]]\ntool = "git_*"\n[[deny]]\ntool = "gr*"\n'
     )
-    said = RuleBook(file).strangers(["execute_bash", "grep"])
+    said = RuleBook(file).unknown_tools(["execute_bash", "grep"])
     assert len(said) == 2
     assert any("'execute_bsh' (did you mean 'execute_bash'?)" in line for line in said)

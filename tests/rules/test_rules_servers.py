@@ -74,6 +74,6 @@ def test_a_rule_with_a_server_is_saved_read_and_found_by_its_tool(tmp_path):
     add_rule(file, rule)
     assert read_rules(file, "person").rules == (rule,)
     book = RuleBook(file)
-    assert book.strangers(["create_issue"]) == ()
-    assert book.strangers(["github_create_issue"]) == ()
-    assert "there is no tool named" in book.strangers(["other"])[0]
+    assert book.unknown_tools(["create_issue"]) == ()
+    assert book.unknown_tools(["github_create_issue"]) == ()
+    assert "there is no tool named" in book.unknown_tools(["other"])[0]

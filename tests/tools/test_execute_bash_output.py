@@ -181,7 +181,7 @@ def test_a_disk_that_is_full_does_not_end_the_output(tmp_path: Path) -> None:
 def test_endless_output_without_a_limit_of_time_comes_back(tmp_path: Path) -> None:
     shell = Shell(str(tmp_path), tmp_path, tmp_path / "outputs")
     try:
-        with shell.use():
+        with shell.acquire():
             shell.run("yes")
             shell.stream = Stream(tmp_path / "outputs", largest=200_000)
             assert Watch(shell, 30, None, threading.Event()).wait() is Outcome.FLOOD

@@ -63,7 +63,7 @@ def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
     """Return the list of the rules with their sources, and a line about each problem in the files."""
     book = book_of(where, settings, workspace)
-    rules, faults = book.rules(), (*book.faults, *_strangers(book, where, settings, workspace))
+    rules, faults = book.rules(), (*book.faults, *_unknown_tools(book, where, settings, workspace))
     own = workspace / WORKSPACE_FILE
     is_ignored = own.exists() and not is_trusted(workspace, settings.trusted)
     end = [visible(f"The rules in {own} are ignored: the directory is not trusted.", lines=False)] if is_ignored else []
@@ -75,13 +75,13 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
     return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
 
 
-def _strangers(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
+def _unknown_tools(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
     """Return lines about rules for unknown tools; the user's tools are loaded only if a rule may refer to one."""
-    if not book.strangers(list_registered_tools()):
+    if not book.unknown_tools(list_registered_tools()):
         return ()
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
     try:
-        return book.strangers(selection.names)
+        return book.unknown_tools(selection.names)
     finally:
         selection.close()
 

@@ -112,9 +112,9 @@ class RuleBook:
     @property
     def is_broken(self) -> bool:
         """Whether an `ask` or `deny` rule may be among the unreadable ones."""
-        return any(self._file(source).loses for source in self._files)
+        return any(self._file(source).may_lack_rules for source in self._files)
 
-    def strangers(self, tools: Iterable[str]) -> tuple[str, ...]:
+    def unknown_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
         """Return one line for each rule in the files whose tool is not among `tools`."""
         tool_names = sorted(tools)
         return tuple(

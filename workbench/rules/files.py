@@ -132,11 +132,11 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The content of a file; `faults` are lines for the user, `loses` means that an `ask` or `deny` may be lost."""
+    """The rules of a file. `faults` are lines for the user; `may_lack_rules`: an `ask` or `deny` may be among them."""
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()
-    loses: bool = False
+    may_lack_rules: bool = False
 
 
 def read_rules(path: Path, source: Source) -> RuleFile:
@@ -151,14 +151,14 @@ def read_rules(path: Path, source: Source) -> RuleFile:
         )
     rules: list[Rule] = []
     faults: list[str] = []
-    loses = False
+    may_lack_rules = False
     for number, (verdict, table) in enumerate(tables, 1):
         try:
             rules.append(_rule(verdict, table, source, number))
         except RuleError as error:
             faults.append(f"{path}: rule {number} ({verdict}): {error}")
-            loses = loses or verdict != "allow"
-    return RuleFile(tuple(rules), tuple(faults), loses)
+            may_lack_rules = may_lack_rules or verdict != "allow"
+    return RuleFile(tuple(rules), tuple(faults), may_lack_rules)
 
 
 def _tables(path: Path) -> list[tuple[str, object]]:
@@ -225,7 +225,7 @@ def add_rule(path: Path, rule: Rule) -> None:
         held = read_rules(path, "person")
         if any((each.text, each.folder) == (rule.text, rule.folder) for each in held.rules):
             return
-        if held.loses and not held.rules:
+        if held.may_lack_rules and not held.rules:
             raise RuleError(f"{held.faults[0]}; fix that first")
         gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
         after = before + gap + "\n".join(_written(rule)).encode()

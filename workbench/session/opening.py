@@ -380,7 +380,7 @@ def _unreadable(store: Store) -> tuple[str, ...]:
 def _notices(address: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
     """Return notices about the model's address, tools that were left out, and faults in rule files."""
     where = (f"the model is asked at {address}, which is not its provider's own address",) if address else ()
-    return (*where, *toolset.notices, *rules.faults, *rules.strangers(toolset.names))
+    return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
 
 
 def _start_child(

@@ -101,9 +101,8 @@ def _field(kind: Any, part: Any, required: bool, alias: str | None) -> tuple[Any
     words = schema.get("description")
     options: dict[str, Any] = {"description": words if isinstance(words, str) else None, "alias": alias}
     if not required:
-        options["default"] = schema.get(
-            "default"
-        )  # None even if the schema does not allow null: the default is not sent
+        # None even if the schema does not allow null: an omitted parameter is not sent.
+        options["default"] = schema.get("default")
     return kind, cast(FieldInfo, Field(**options))
 
 

@@ -168,6 +168,6 @@ def _asked_for(state: SessionState) -> Iterable[str]:
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
     """Return the tools that the model is not shown yet."""
     offer = Offer()
-    offer.use(dict.fromkeys(session))  # type: ignore[arg-type]
+    offer.set_tools(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)
     return set(offer.hidden) if FINDER in session else ()

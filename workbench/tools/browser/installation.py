@@ -1,4 +1,4 @@
-"""Locates what the browser tool needs: playwright in our environment, and a Chromium; used by `impl`."""
+"""The requirements of the browser tool: playwright, a Chromium, and a compile cache for the driver."""
 
 from __future__ import annotations
 

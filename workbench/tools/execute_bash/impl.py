@@ -81,7 +81,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             self._command = ""
         if not is_command:
             return self._answer(action, lead, Result(code=0))
-        with shell.use():
+        with shell.acquire():
             shell.on_output = self.on_output
             return self._run(shell, action, lead)
 
@@ -106,7 +106,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         if not self._command or shell is None:
             return self._error(action, messages.NOTHING_RUNS)
         lead = [messages.PREVIOUS_OUTPUT]
-        with shell.use():
+        with shell.acquire():
             shell.on_output = self.on_output
             shell.drain(0.2)
             if action.is_input and action.command:
@@ -126,7 +126,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
             return self._answer(action, trailing, Result(output, lead, timed_out=late))
         self._command = ""
         if outcome in (Outcome.STUBBORN, Outcome.BROKEN):
-            self._shells.bury()
+            self._shells.end_current()
             is_stubborn = outcome is Outcome.STUBBORN
             text = messages.replaced if is_stubborn else messages.broken
             return self._answer(action, [text(self._shells.directory)], Result(output, lead, 130 if is_stubborn else 1))
@@ -141,7 +141,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
     ) -> ExecuteBashObservation:
         """Report that the shell ended, and start another one."""
         status = shell.terminal.guard.status
-        self._shells.bury()
+        self._shells.end_current()
         trouble = ""
         try:
             self._shells.start()

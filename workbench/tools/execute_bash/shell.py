@@ -32,7 +32,7 @@ class ShellError(WorkbenchError):
 
 
 class Shell:
-    """A bash that executes commands; everything but `close()` must be called inside `with shell.use():`."""
+    """A bash that executes commands; everything but `close()` must be called inside `with shell.acquire():`."""
 
     def __init__(self, directory: str, scratch: Path, outputs: Path, hidden: Collection[str] = ()) -> None:
         self.nonce = secrets.token_hex(12)
@@ -174,7 +174,7 @@ class Shell:
         return None if self._background.is_empty else self._background.collect()
 
     @contextlib.contextmanager
-    def use(self) -> Iterator[None]:
+    def acquire(self) -> Iterator[None]:
         """Acquire the shell: the reading thread pauses, however much there is to read."""
         self._is_claimed = True
         with self._turn:

@@ -105,11 +105,11 @@ class Shells:
         """Return a living shell, and lines to report if it is a new one. Raises ShellError."""
         shell = self.current
         if shell is not None and reset:
-            self.bury(seconds=_RESET)
+            self.end_current(seconds=_RESET)
             return self.start(), [messages.RESET]
         if shell is None:
             return self.start(), [messages.RESET] if reset else []
-        with shell.use():
+        with shell.acquire():
             shell.drain(0.2)
             if not shell.ended:
                 return shell, []
@@ -117,7 +117,7 @@ class Shells:
                 *messages.previous_output(shell.unseen()),
                 messages.died(shell.terminal.guard.status, self.directory),
             ]
-        self.bury()
+        self.end_current()
         return self.start(), lead
 
     def start(self) -> Shell:
@@ -127,7 +127,7 @@ class Shells:
         self.current = Shell(self.directory, self._scratch, self._outputs or self._scratch, self._hidden)
         return self.current
 
-    def bury(self, seconds: float = 0.0) -> None:
+    def end_current(self, seconds: float = 0.0) -> None:
         """End the shell and what it started, waiting at most `seconds`."""
         shell, self.current = self.current, None
         if shell is None:
@@ -145,7 +145,7 @@ class Shells:
 
     def close(self) -> None:
         """End the shell, wait for earlier ones, delete the private files."""
-        self.bury()
+        self.end_current()
         for thread in self._ends:
             thread.join()
         sweep(self._unswept)

@@ -106,7 +106,7 @@ class Offer:
         self._asked: dict[str, None] = {}
         self._lock = threading.Lock()
 
-    def use(self, tools: Mapping[str, ToolDefinition]) -> None:
+    def set_tools(self, tools: Mapping[str, ToolDefinition]) -> None:
         """Set the tools of the session; later changes of the mapping take effect."""
         self._tools = tools
 
@@ -146,5 +146,5 @@ def offer_of(tools: Mapping[str, ToolDefinition]) -> Offer | None:
     offer = getattr(tools.get(FINDER), "offer", None)
     if not isinstance(offer, Offer):
         return None
-    offer.use(tools)
+    offer.set_tools(tools)
     return offer

@@ -237,10 +237,10 @@ class OperationObservation(Observation):
 class OperationExecutor(ToolExecutor[Any, OperationObservation]):
     """Calls one operation; calls of a read-only one may be concurrent."""
 
-    def __init__(self, operation: Operation, source: Source, keys: Keys, *, goes_anywhere: bool = True) -> None:
-        """`goes_anywhere` means that the user named the server, so non-public addresses are allowed."""
+    def __init__(self, operation: Operation, source: Source, keys: Keys, *, allows_private: bool = True) -> None:
+        """`allows_private` means that the user named the server, so non-public addresses are allowed."""
         self._operation = operation
-        self._allowed = None if goes_anywhere else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
+        self._allowed = None if allows_private else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
         self.source = source
         self._keys = keys
         self._calls = Calls()

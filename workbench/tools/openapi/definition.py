@@ -77,16 +77,16 @@ def _tools(
             break
         if not _is_selected(operation, source):
             continue
-        is_settled = bool(source.base_url) or loaded.settles(operation.base_url)
-        if source.has_keys and not is_settled:
+        is_server_trusted = bool(source.base_url) or loaded.may_name_server(operation.base_url)
+        if source.has_keys and not is_server_trusted:
             raise BadDocument(
                 f"others write it, and it says that calls with your key go to {operation.base_url}; {_SET}"
             )
         name = _free(f"{source.name}_{operation.id}", names, taken)
         names.add(name)
-        goes_anywhere = bool(source.base_url) or loaded.is_of(operation.base_url)
-        executor = OperationExecutor(operation, source, keys, goes_anywhere=goes_anywhere)
-        yield OperationTool(name, operation, references, executor, is_old=is_old, is_settled=is_settled)
+        allows_private = bool(source.base_url) or loaded.is_of(operation.base_url)
+        executor = OperationExecutor(operation, source, keys, allows_private=allows_private)
+        yield OperationTool(name, operation, references, executor, is_old=is_old, is_server_trusted=is_server_trusted)
     if not names:
         reader.warnings.append("it has no operation that is wanted")
     _warn_all(conv_state, source, reader.warnings)

@@ -224,7 +224,7 @@ class Loaded:
     is_own: bool = False
     """Whether it is a file outside the workspace, so that only the user writes it."""
 
-    def settles(self, base_url: str) -> bool:
+    def may_name_server(self, base_url: str) -> bool:
         """Return whether the document may name this server: it came from there, or the user wrote the document."""
         return self.is_own or self.is_of(base_url)
 

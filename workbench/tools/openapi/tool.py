@@ -159,14 +159,14 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         executor: OperationExecutor,
         *,
         is_old: bool,
-        is_settled: bool = True,
+        is_server_trusted: bool = True,
     ) -> None:
-        """`is_settled` means that the user chose the server, not only the author of the document."""
+        """`is_server_trusted` means that the user chose the server, not only the author of the document."""
         self._model: type[OperationAction] | None = None
         self._raw: dict[str, Any] | None = None
         self._references = references
         self._is_old = is_old
-        self._is_settled = is_settled
+        self._is_server_trusted = is_server_trusted
         self.operation = operation
         self.server = executor.source.name
         description = described(operation)
@@ -210,7 +210,7 @@ class OperationTool(ToolDefinition[OperationAction, OperationObservation]):
         """Return the request to the server as the only effect."""
         hints = {"readOnlyHint": self.operation.reads_only, "destructiveHint": self.operation.method == "delete"}
         call = f"{self.operation.method.upper()} {self.operation.base_url.rstrip('/')}{self.operation.path}"
-        is_approved = self._is_settled
+        is_approved = self._is_server_trusted
         return (CallsServer(self.name, self.server, dict(arguments), call, hints, is_approved=is_approved),)
 
 

@@ -14,7 +14,7 @@ from workbench.processes.start import isolated_python, start_beside
 from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
-from workbench.tools.web_read.pages import Document, Shelf, charset_of, decoded, kind_of, parts_of
+from workbench.tools.web_read.pages import Document, DocumentStore, charset_of, decoded, kind_of, parts_of
 from workbench.web.addresses import Addresses, AddressRefused
 from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetch import Fetched, FetchLimits, Unreachable, fetch
@@ -76,12 +76,12 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
         self._allowed = allowed
         self._limits = limits
         self._through_proxy = through_proxy
-        self._shelf = Shelf(state_dir)
+        self._documents = DocumentStore(state_dir)
         self._calls = Calls()
 
     def __call__(self, action: WebReadAction) -> WebReadObservation:
         """Return the requested part of the page, from the store unless `fresh` is set."""
-        cached = None if action.fresh else self._shelf.get(action.url, action.part)
+        cached = None if action.fresh else self._documents.get(action.url, action.part)
         if cached is not None:
             return page_of(cached, action.page, is_cached=True)
         try:
@@ -93,7 +93,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
         except (AddressRefused, Unreachable, _Unreadable) as error:
             return _failed(action, str(error))
         if document.status < 300:
-            self._shelf.put(action.url, action.part, document)
+            self._documents.put(action.url, action.part, document)
         return page_of(document, action.page, is_cached=False)
 
     def interrupt(self) -> None:

@@ -105,7 +105,7 @@ class Document:
     notes: tuple[str, ...] = ()
 
 
-class Shelf:
+class DocumentStore:
     """The documents of one session; one that cannot be stored or read back is fetched again."""
 
     def __init__(self, directory: Path | None) -> None:
