@@ -19,11 +19,14 @@ import pytest
 from tests.e2e.test_questions import log
 from tests.engine.test_engine import launch
 from tests.terminal.terminal import Terminal
+from tests.tools.shells import Bash
 from tests.world import World, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection
 from workbench.engine import sockets
 from workbench.engine.sockets import is_of_an_agent, is_screen
+from workbench.processes.descendants import mark_level
 from workbench.protocol.events import ActionDecided
+from workbench.tools.python_execute.definition import PythonExecuteTool
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the marks are those of Linux")
 
@@ -110,6 +113,45 @@ def test_a_process_that_is_gone_or_cannot_be_looked_at_is_no_screen():
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert is_of_an_agent(ended.pid)
+
+
+LISTENS = """
+import resource, socket, sys
+resource.setrlimit(10, (int(sys.argv[2]), int(sys.argv[2])))
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("lower", "is_engine"), [(1, True), (2, False), (3, False)])
+def test_a_process_of_an_agent_does_not_stand_in_for_an_engine(tmp_path, lower, is_engine):
+    level = mark_level()
+    command = [sys.executable, "-c", LISTENS, str(tmp_path / "s"), str(level - lower)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        connection = sockets.connect(tmp_path / "s", 5.0)
+        assert (connection is not None) is is_engine
+        if connection is not None:
+            connection.close()
+        process.stdin.close()
+
+
+LEVEL = "import resource; print(resource.getrlimit(10)[1])"
+
+
+def test_whatever_runs_for_an_agent_is_marked_once_more_than_its_engine(tmp_path):
+    seen = []
+    bash, python = Bash(tmp_path), PythonExecuteTool(tmp_path)
+    try:
+        seen.append(bash(f"{sys.executable} -c '{LEVEL}'").output)
+        seen.append(python(python.action_from_arguments({"code": LEVEL})).text)
+    finally:
+        bash.tool.close()
+        python.close()
+    assert all(str(mark_level() - 1) in text for text in seen), seen
 
 
 CONNECTS = """

@@ -91,8 +91,9 @@ def run(arguments: Namespace) -> int:
     """Run the agent without a screen and return an exit code that says how the run ended."""
     where, settings = settings_of(arguments)
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
-    from workbench.engine.sockets import forbid_tracing, mark_descendants
+    from workbench.engine.sockets import forbid_tracing
     from workbench.plain.headless import run as run_headless
+    from workbench.processes.descendants import mark_descendants
 
     mark_descendants()
     forbid_tracing()

@@ -19,11 +19,12 @@ from workbench.engine.front_ends import FrontEnds
 from workbench.engine.launch import Launch, log_path
 from workbench.engine.logs import write_logs_to
 from workbench.engine.server import Server
-from workbench.engine.sockets import forbid_tracing, listen, mark_descendants, socket_path
+from workbench.engine.sockets import forbid_tracing, listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
 from workbench.files.replace import discard_file
 from workbench.llm.client import import_early
+from workbench.processes.descendants import mark_descendants
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.opening import OpenedSession, open_session, start_session

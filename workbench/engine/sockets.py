@@ -5,36 +5,23 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import resource
 import select
 import socket
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
+from workbench.processes.descendants import mark_level
 
-# RLIMIT_LOCKS: every Linux process has and inherits it, and no kernel since 2.4.25 enforces it.
-_MARK = 10
-_TOP = 1 << 20
 _PR_SET_DUMPABLE = 4
 _SO_PEERPIDFD = 77
 """The number of this option of Linux on x86, ARM and RISC-V."""
 _MOST_ANCESTORS = 1000
-
-
-def mark_descendants() -> None:
-    """Mark this process and all that it starts from now on as belonging to an agent (on Linux)."""
-    if sys.platform != "linux":
-        return
-    level = _level(resource.getrlimit(_MARK)[1])
-    if level > 0:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(_MARK, (level - 1, level - 1))
 
 
 def forbid_tracing() -> None:
@@ -55,18 +42,14 @@ def is_of_an_agent(pid: int) -> bool:
     if pid <= 0:
         return True
     try:
-        level = _level(resource.prlimit(pid, _MARK)[1])
+        level = mark_level(pid)
         above = list(_ancestors(pid))
     except (OSError, ValueError):
         return True
-    if level <= _level(resource.getrlimit(_MARK)[1]):
+    if level <= mark_level():
         return True
     ours = set(_ancestors(os.getpid())) - {os.getpid()}
     return any(each == os.getpid() or (each not in ours and _is_engine(each)) for each in above)
-
-
-def _level(hard: int) -> int:
-    return _TOP if hard == resource.RLIM_INFINITY else hard
 
 
 def _ancestors(pid: int) -> Iterator[int]:
@@ -112,7 +95,7 @@ def listen(path: Path) -> socket.socket:
 
 
 def connect(path: Path, timeout: float) -> socket.socket | None:
-    """Connect to the engine listening on `path`; return None if nobody listens there."""
+    """Connect to the engine listening on `path`; return None if no engine of the user's does."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
     try:
@@ -120,10 +103,25 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
     except OSError:
         connection.close()
         return None
-    if not is_own(connection):
+    if not is_own(connection) or _is_in_the_way(connection):
         connection.close()
         return None
     return connection
+
+
+def _is_in_the_way(connection: socket.socket) -> bool:
+    """Return whether the listener is no engine: what an engine starts is marked once more than the engine itself.
+
+    A process that an agent left behind could listen on the path of an engine that has ended.
+    """
+    peer = _peer(connection)
+    if peer is None or peer[0] <= 0 or sys.platform != "linux":
+        return False
+    try:
+        level = mark_level(peer[0])
+    except (OSError, ValueError):
+        return True
+    return level < mark_level() - 1
 
 
 def is_own(connection: socket.socket) -> bool:

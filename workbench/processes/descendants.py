@@ -41,11 +41,30 @@ def die_with(parent: int) -> None:
         signal.signal(name, signal.SIG_DFL)
 
 
+# RLIMIT_LOCKS: every Linux process has and inherits it, and no kernel since 2.4.25 enforces it.
+_MARK = 10
+_TOP = 1 << 20
+
+
+def mark_descendants() -> None:
+    """Mark this process and all that it starts from now on as belonging to an agent (on Linux): one level lower."""
+    if sys.platform == "linux" and (level := mark_level()) > 0:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(_MARK, (level - 1, level - 1))
+
+
+def mark_level(pid: int = 0) -> int:
+    """Return the level of a process (0: of this one), which only falls; raises OSError if it cannot be read."""
+    hard = resource.prlimit(pid, _MARK)[1]
+    return _TOP if hard == resource.RLIM_INFINITY else hard
+
+
 def limit_harm(more_processes: int, memory: int = 0) -> None:
-    """Lower the limits: the OOM killer picks this process first, and at most `more_processes` more can be started.
+    """Mark the process, and lower its limits: the OOM killer picks it first, and `more_processes` more can be started.
 
     The kernel does not apply the limit of processes to root. `memory` is in bytes, 0 for no limit.
     """
+    mark_descendants()
     if memory:
         with contextlib.suppress(OSError, ValueError):
             _lower(resource.RLIMIT_AS, memory)
