@@ -17,7 +17,10 @@ _DANGEROUS_CODE = re.compile(
     r"importlib|ctypes|cffi|pty|socket|urllib|requests|httpx|aiohttp|http\.client|HTTPServer|smtplib|ftplib|paramiko|fetch|"
     r"XMLHttpRequest|net\.\w+|Net::HTTP|LWP|open3|IO\.popen|Kernel|Process|b64decode|"
     r"fromCharCode|unhexlify|marshal|pickle|writeFile\w*|appendFile\w*|write_text|write_bytes|symlink|Function|DBI)\b|"
-    r"\bBun\.\$|%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']",
+    r"\bBun\.\$|%x|qx|`|/dev/|/etc/|\.ssh|(?<!process)(?<!Deno)\.env\b|\.aws|~/|open\s*\([^)]*,\s*(?:mode\s*=\s*)?[\"'][rbt]*[wax+]|TCPSocket|\|\s*[\"']|"
+    r"(?:\bos[:.]cmd|\bshell|\bprocess_create|\bSys\.(?:command|remove)|\bUnix\.\w+|\bRuntime\.\w+|\bDir\.(?:rm\w*|delete|unlink))"
+    r"\s*[\"(]|\bFile\.(?:delete|rename|write|unlink)\b|\bProcessBuilder\b|\bsys\.process\b|\bopen\s*\(?\s*[\"']\||"
+    r"[\"'\])]\.(?:!+|execute\s*\(|lazyLines)|\b(?:delete|remove|write|append)File\b",
 )
 _SURROUNDINGS = re.compile(r"\b(?:environ|getenv|process\.env|Deno\.env|ENV)\b|\$_(?:ENV|SERVER)\b")
 
@@ -52,7 +55,7 @@ _LOSES: Final = re.compile(
 _META: Final = re.compile(
     r"\s*(?:\\(?:!|i\b|ir\b|o\b|g\s*\S|gexec|w\b|copy|cd|setenv|s\b|e\b|ef|ev|lo_|password|T|P\b|R\b|\.)"
     r"|\.(?:sh|sys|read|imp|ou|on|sav|op|lo|ba|dump|exc|excel|clo|re|log|ar|che|cd|exp|w)\w*"
-    r"|(?:system|source|tee|pager|edit|\\[.!TPe])\b)",
+    r"|(?:system|source|tee|pager|edit|\\[.!TPe])\b|!|host\s|@{1,2}[\w./~])",
     re.I,
 )
 _PIPED: Final = re.compile(r"\\g\w*\s*\||\|\s*\w")
@@ -80,7 +83,7 @@ _DUMPS: Final = re.compile(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|te
 def _sql(text: str) -> tuple[Risk, str]:
     if _META.match(text) or any(_META.match(line) for line in text.splitlines()) or re.search(r"\\!|\\g\S*\s*\|", text):
         return "HIGH", "runs a command, or reads or writes a file"
-    if _LOSES.search(text):
+    if _LOSES.search(text) or _REACHES.search(text):
         return "HIGH", "changes or deletes data"
     return "MEDIUM", "changes data" if _WRITES.search(text) else "asks a data base"
 

@@ -125,7 +125,10 @@ def _code(text: str) -> tuple[Risk, str]:
     return risk, reason
 
 
-_ESCAPES: Final = re.compile(r"\s*(?:!|:!|\?\?!|;\s*\w|\.(?:load|save|editor)\b|:(?:load|l|script|sh|cmd)\b)")
+_ESCAPES: Final = re.compile(
+    r"\s*(?:!|:!|\?\?!|;\s*\w|\.(?:load|save|editor)\b|:(?:load|l|script|sh|cmd|def|add)\b|/(?:open|save|edit|env)\b|"
+    r"#(?:use|load)\b|\](?:add|rm|dev|up|build|test)\b|(?:load|source|consult|edit|require_relative)\b|\[['\w][^\]]*\]\.)"
+)
 
 
 def _other_machine(text: str) -> tuple[Risk, str]:
@@ -169,7 +172,7 @@ _SHELLS: Final = words("sh bash zsh dash ksh mksh ash fish csh tcsh rbash yash b
 _PYTHONS: Final = words("python pypy ipython pdb ipdb bpython ptpython")
 _REPLS: Final = words(
     "node nodejs irb ruby pry php lua julia ghci deno bun jshell r octave scala clj clojure tclsh guile racket sbcl "
-    "erl iex elixir perl swipl groovysh kotlin ocaml utop gawk"
+    "erl iex elixir perl swipl groovysh kotlin ocaml utop gawk gnuplot maxima gp sage"
 )
 _BY_KIND: Final[Mapping[Callable[[str], tuple[Risk, str]], frozenset[str]]] = {
     _code: _REPLS,

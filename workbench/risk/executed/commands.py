@@ -138,7 +138,8 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
     if is_include or name in table.SOURCES:
         for word in rest if is_include else rest[:1]:
             finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
-        return
+        if name != "dotenv":  # also a program that runs another one
+            return
     program, is_own = _plain_name(name), "/" in name
     if is_own:
         finder.program(name, bases, depth)
@@ -350,9 +351,8 @@ def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
 def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
     names = table.LOOKED_FOR.get(program, ())
     kind: Kind = "recipes" if program in table.RECIPES else ""
-    directories = (
-        [directory for base in dict.fromkeys(bases) for directory in upwards(base, finder.workspace)] if names else []
-    )
+    starts = dict.fromkeys(bases) if names else ()
+    directories = [directory for base in starts for directory in upwards(base, finder.workspace)]
     if kind:
         finder.targets += targets_of(rest)
     for name in names:

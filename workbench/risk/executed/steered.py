@@ -80,6 +80,8 @@ def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
     """Yield the values of options that name a file with a list or settings."""
     letters = _SHORT.get(program, "")
     for word, following in pairwise((*rest, "")):
+        if program == "gh" and "=@" in word:
+            yield word.partition("=@")[2]
         if not word.startswith("-"):
             continue
         if match := _LISTS.fullmatch(word):

@@ -26,6 +26,9 @@ _GIT_SET: Final = re.compile(r"\bGIT_(?:COMMON_)?DIR=([^\s;&|]+)")
 _MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w./-]+)")
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 
+_MODULE_OPTION: Final = re.compile(r"-[Mmr]")
+"""An option of Perl or Ruby, in front of the module that it loads."""
+
 
 def module_directories(workspace: str, text: str) -> Bases:
     """Return the directories of the workspace that a line adds to module search paths of interpreters."""
@@ -49,7 +52,11 @@ def library_paths(text: str) -> Iterator[str]:
 
 def startup_files(text: str) -> Iterator[str]:
     """Yield the values of variables that name files which an interpreter runs when it starts."""
-    return (value.strip("\"'") for value in _CODE_SET.findall(text))
+    for value in (value.strip("\"'") for value in _CODE_SET.findall(text)):
+        yield value
+        if module := _MODULE_OPTION.match(value):
+            name = value[module.end() :].partition("=")[0].replace("::", "/")
+            yield from (name, f"{name}.pm", f"{name}.rb", f"lib/{name}.pm", f"lib/{name}.rb")
 
 
 def as_mounted(text: str) -> str:
