@@ -133,7 +133,7 @@ def test_the_list_of_sessions_fits_the_terminal_and_never_cuts_an_id(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     where = Locations.from_environment()
     where.sessions.mkdir(parents=True)
-    said = "Mend the parser of numbers please " * 5
+    said = "Fix the parser of numbers please " * 5
     session_id = new_id(said)
     with Store.create(session_path(where, session_id)) as store:
         store.append(SessionStarted(id=session_id, workspace="/home/me/" + "long/" * 20, model="m", mode="medium"))

@@ -63,7 +63,7 @@ E       assert 300 == -300
 
 FAILED tests/test_calc.py::test_negative - assert 300 == -300
 1 failed, 11 passed in 0.61 s"""
-TITLES = ("Reproduce the wrong sign", "Add tests for negative amounts", "Mend the parser", "Run all the tests")
+TITLES = ("Reproduce the wrong sign", "Add tests for negative amounts", "Edit the parser", "Run all the tests")
 MODEL = "anthropic/claude-sonnet-4-5"
 
 

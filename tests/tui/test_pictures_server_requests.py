@@ -129,7 +129,7 @@ def offered(folder, monkeypatch):
 @in_each_look
 @pytest.mark.parametrize(
     ("written", "words"),
-    [("Mend @tracker:", "issue://402"), ("/tracker:", "Sort the open issues")],
+    [("Read @tracker:", "issue://402"), ("/tracker:", "Sort the open issues")],
     ids=["resources", "prompts"],
 )
 def test_what_servers_offer_to_write(written, words, look, folder, picture, offered):

@@ -18,7 +18,7 @@ from workbench.view.state import SessionState
 Hint = tuple[str, str]
 """A key and what it does."""
 
-_ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximise"), ("palette", "palette"), ("quit", "quit"))
+_ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximize"), ("palette", "palette"), ("quit", "quit"))
 
 
 class KeyHints(Widget):

@@ -241,7 +241,7 @@ class MainScreen(LowLatencyScreen):
         self.view.open_panel(name)
 
     def action_zoom(self) -> None:
-        """Maximise the focused panel, or undo that."""
+        """Maximize the focused panel, or undo that."""
         self.view.zoom()
 
     def action_resize(self, wider: int, higher: int) -> None:
