@@ -10,7 +10,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.world import World, bash, finish
+from tests.world import World, bash, finish, wait_for
 
 
 def run(world: World, *turns: Turn, json_lines: bool = False):
@@ -81,3 +81,12 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(world: World, place: st
         assert done.returncode == (2 if place == "settings.toml" else 0)
         assert place != "settings.toml" or "not a regular file" in told
     assert "pipe" not in world.ohw("sessions").stdout
+
+
+@pytest.mark.parametrize("place", [".gitignore", ".gitattributes"])
+def test_a_git_of_ours_that_waits_for_a_pipe_ends_with_the_run(world: World, place: str):
+    os.mkfifo(world.project / place)
+    done = world.ohw("run", "go", "--model", world.script(bash("echo hi > made"), finish()), "--mode", "never")
+    assert done.returncode == 0
+    assert (world.project / "made").exists()
+    wait_for(lambda: not world.processes(), "every process to be gone", 5)

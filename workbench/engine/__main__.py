@@ -25,6 +25,7 @@ from workbench.errors import WorkbenchError
 from workbench.files.replace import discard_file
 from workbench.llm.client import import_early
 from workbench.processes.descendants import mark_descendants
+from workbench.processes.start import end_running
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
 from workbench.session.opening import OpenedSession, open_session, start_session
@@ -97,5 +98,6 @@ def _log_fault(kind: type[BaseException], error: BaseException, trace: Traceback
 if __name__ == "__main__":
     status = main()
     logging.shutdown()
+    end_running()
     # An import of litellm, or a step that cannot be interrupted, must not keep the process alive.
     os._exit(status)

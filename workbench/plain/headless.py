@@ -23,6 +23,7 @@ from workbench.errors import UsageError
 from workbench.llm.client import import_early, is_importing
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.output import OutputChannel
+from workbench.processes.start import end_running
 from workbench.protocol.codec import to_plain
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -222,6 +223,7 @@ def _left_with(code: int) -> int:
         for out in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):
                 out.flush()
+        end_running()
         os._exit(code)
     return code
 

@@ -21,6 +21,7 @@ from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.line_input import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.session import PlainSession
+from workbench.processes.start import end_running
 from workbench.session.names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
@@ -121,6 +122,7 @@ def _insist(code: int) -> None:
     def end() -> None:
         threading.Event().wait(_PATIENCE)
         sys.stdout.flush()
+        end_running()
         os._exit(code)
 
     threading.Thread(target=end, daemon=True, name="ohw-end").start()

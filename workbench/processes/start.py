@@ -7,6 +7,7 @@ are never resolved through a relative entry of PATH or inside a workspace.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -24,6 +25,8 @@ if TYPE_CHECKING:  # both cost time that the first frame does not have
 ROOT = str(Path(__file__).parents[2])
 """The directory that holds our package."""
 _workspaces: set[str] = set()
+_running: set[subprocess.Popen[Any]] = set()
+"""The programs that threads of ours wait for in `run`."""
 _RUN = "import runpy, sys; sys.path += [each for each in {more!r} if each not in sys.path]; del sys.argv[0]; "
 _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 
@@ -126,14 +129,38 @@ def run(
     is_users: bool = False,
     **more: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """Run a program and wait for it; `more` is passed to `subprocess.run`. Raises OSError and TimeoutError."""
+    """Run a program and wait for it; `more` is as for `subprocess.run`. Raises OSError and TimeoutError.
+
+    The program does not outlive an end of this process: see `end_running`.
+    """
     import subprocess
 
-    environment = _environment(env, is_users=is_users)
+    data, timeout = more.pop("input", None), more.pop("timeout", None)
+    if more.pop("capture_output", False):
+        more |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if data is not None:
+        more["stdin"] = subprocess.PIPE
+    process = start(command, cwd=cwd, env=env, is_users=is_users, **more)
+    _running.add(process)
     try:
-        return subprocess.run(_resolved_command(command), cwd=cwd, env=environment, check=False, **more)
+        with process:
+            try:
+                output, errors = process.communicate(data, timeout)
+            except BaseException:
+                process.kill()
+                raise
     except subprocess.TimeoutExpired as error:
-        raise TimeoutError(f"it took longer than {more['timeout']:g} s") from error
+        raise TimeoutError(f"it took longer than {timeout:g} s") from error
+    finally:
+        _running.discard(process)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+@atexit.register
+def end_running() -> None:
+    """Kill what threads still wait for; called at exit, and before an exit that passes over the rest."""
+    for process in list(_running):
+        process.kill()
 
 
 async def start_beside(

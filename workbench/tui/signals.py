@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from workbench.processes.start import end_running
+
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PATIENCE = 1.5
 """Seconds that an orderly end may take before the process is ended by force."""
@@ -94,6 +96,7 @@ class Signals:
                 os.write(1, _GIVE_BACK + self._ending)
             except (OSError, termios.error):
                 pass  # nobody is left to see it
+        end_running()
         os._exit(code)
 
 
