@@ -32,7 +32,7 @@ async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: st
         await until(pilot, lambda: "a always" in keys_shown(app))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, AlwaysScreen) and RULE in said(app), "the rule")
-        assert "It fits 1 of the last 2 actions" in said(app)
+        assert "Matches 1 of the last 2 actions" in said(app)
         assert "$ pytest -q" in said(app)
         await pilot.press("y", "enter")
         assert app.results == []

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+from textual import events
+from textual.timer import Timer
+from textual.widget import Widget
+
+from workbench.tui.screens.question import QuietTime
 from workbench.view.approval.questions import QUIET, Arming, QuestionDesk
 
 
@@ -113,3 +121,19 @@ def test_a_key_pressed_before_it_was_visible_counts_from_when_it_was() -> None:
     arming.shown(10.0)
     assert not arming.key(9.0)
     assert not arming.is_armed(10.0 + QUIET - 0.01)
+
+
+@pytest.mark.parametrize("was_shown", [True, False])
+def test_keys_that_answer_count_after_a_stall_only_if_they_were_shown_before(
+    was_shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 10.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    quiet = QuietTime(time.monotonic, lambda seconds, tick: Timer(Widget(), seconds), lambda: None)
+    quiet.begin()
+    for step in range(1, 6 if was_shown else 5):
+        now = 10.0 + QUIET * step / 5
+        shown = quiet.check()
+    assert shown is was_shown
+    now += 3.0
+    assert quiet.accepts(events.Key("y", "y")) is was_shown

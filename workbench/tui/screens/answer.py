@@ -155,7 +155,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         """Show the keys that work now; if early text went to the prompt, close once the user stops typing."""
         if self.is_finished:
             return
-        armed = self.quiet.is_armed
+        armed = self.quiet.check()
         if armed and self._passed_on and self.is_current:
             self.finish(Later(self._line.value, aside=True))
             return

@@ -243,7 +243,7 @@ class DecisionKeys:
         diff = self._box.diff
         now = Moment(
             self._box.look(),
-            self._quiet.is_armed,
+            self._quiet.check(),
             diff.current if diff else -1,
             len(self._batch.waiting),
             may_always=self.may_always,

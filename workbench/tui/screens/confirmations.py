@@ -79,7 +79,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
 
     def show_keys(self) -> None:
         """Show the keys that work now."""
-        save: Hint = ("y", "save the rule and approve") if self.quiet.is_armed else ("", "y in a moment…")
+        save: Hint = ("y", "save the rule and approve") if self.quiet.check() else ("", "y in a moment…")
         keys = (save, ("1 2 3", "where"), ("esc", "back"))
         self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
 
@@ -162,7 +162,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._seen = True
-        lines = packed(all_keys(self._count, seen=self._seen, armed=self.quiet.is_armed), self.size.width - 8)
+        lines = packed(all_keys(self._count, seen=self._seen, armed=self.quiet.check()), self.size.width - 8)
         self._keys.update(Content("\n").join(lines))
 
     def action_approve(self) -> None:
@@ -205,7 +205,7 @@ class NeverAskScreen(QuestionScreen[bool]):
 
     def show_keys(self) -> None:
         """Show the keys that work now."""
-        self._keys.update(Content(_ARMED if self.quiet.is_armed else _QUIET))
+        self._keys.update(Content(_ARMED if self.quiet.check() else _QUIET))
 
     def no_answer(self) -> bool:
         """Return False: the mode stays as it is."""

@@ -56,6 +56,12 @@ class QuietTime:
         """Whether a key pressed now may answer."""
         return self.arming.is_armed(self.clock())
 
+    def check(self) -> bool:
+        """Return whether to show the keys that answer. Once they were shown they count, even after a stall."""
+        if self.has_begun:
+            self._check_stall()
+        return self._was_armed
+
     def begin(self) -> None:
         """Start the quiet time because the question has become visible, for the first time or again."""
         self.restart()
