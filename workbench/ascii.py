@@ -31,7 +31,7 @@ _SAME: Final = (
     ("“”„‟", '"'),
     ("\xa0", " "),
 )
-TABLE: Final = {ord(sign): plain for signs, plain in _SAME for sign in signs}
+TABLE: Final = {ord(character): plain for characters, plain in _SAME for character in characters}
 """The replacement of each character, by code point; both take one cell."""
 _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·")} | {ord("…"): "..."}
 """The replacements for running text, where an ellipsis becomes three dots and a middle dot is not replaced."""
@@ -52,9 +52,9 @@ def in_ascii(text: str) -> str:
 
 def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
     """Return whether the locale has no Unicode; `OHW_ASCII` overrides the locale."""
-    said = env.get("OHW_ASCII", "").lower()
-    if said:
-        return said in ("1", "true", "yes", "on")
+    setting = env.get("OHW_ASCII", "").lower()
+    if setting:
+        return setting in ("1", "true", "yes", "on")
     locale = env.get("LC_ALL") or _ctype(env) or env.get("LANG", "")
     if locale in ("C", "POSIX"):
         return True

@@ -40,8 +40,8 @@ def exhaustion(error: BaseException) -> str:
     """Return what the system ran out of and what to do; an empty string if that is not what the exception means."""
     if any(_is_out_of_memory(each) for each in _chain(error)):
         return _NO_MEMORY
-    known = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
-    return f"{known} ({error.filename})" if known and isinstance(error, OSError) and error.filename else known
+    reason = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+    return f"{reason} ({error.filename})" if reason and isinstance(error, OSError) and error.filename else reason
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -60,7 +60,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 def describe_fault(error: BaseException) -> str:
     """Return one line about an unexpected exception: what the system ran out of, or else that it is a bug."""
-    known = exhaustion(error)
-    if known:
-        return f"{known}; then send a message to continue"
+    reason = exhaustion(error)
+    if reason:
+        return f"{reason}; then send a message to continue"
     return f"a fault of the workbench itself, see its log: {type(error).__name__}: {error}"

@@ -36,7 +36,7 @@ LETTERS = (
     "]"
 )
 """A character set of the letters, of any script, that are drawn like ASCII."""
-SIGNS = (
+SYMBOLS = (
     "["
     "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
     "\u02f8\u0374\u037a\u0384\u055a\u055d\u0589\u05f3\u05f4\u066a\u066d\u07fa\u1400\u166d\u166e\u16ec\u16ed\u1735"
@@ -143,7 +143,8 @@ def revealed(text: str, *, lines: bool = True) -> str:
     """
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text)))
-        text = _FLAG_DASH.sub(_codes, _ODD.sub(_sign, _LETTERS.sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))))
+        text = _LETTERS.sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))
+        text = _FLAG_DASH.sub(_codes, _ODD.sub(_symbol, text))
     return visible(text, lines=lines)
 
 
@@ -153,8 +154,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text)
 
 
-def _word(found: re.Match[str]) -> str:
-    word = found.group()
+def _word(match: re.Match[str]) -> str:
+    word = match.group()
     if word.isascii():
         return word
     if not _LATIN_TWINS.isdisjoint(word) and all(sign < "\x80" or sign in _LATIN_TWINS for sign in word):
@@ -191,15 +192,15 @@ def _without_modifiers(word: str) -> str:
 def _modifies(sign: str) -> bool:
     kind, _, codes = unicodedata.decomposition(sign).partition(" ")
     is_small = kind in ("<super>", "<sub>") and codes.strip() != "" and int(codes.split()[0], 16) < 0x7F
-    return unicodedata.category(sign) == "Lm" and (is_small or bool(_pattern(SIGNS).match(sign)))
+    return unicodedata.category(sign) == "Lm" and (is_small or bool(_pattern(SYMBOLS).match(sign)))
 
 
-def _in_order(found: re.Match[str]) -> str:
+def _in_order(match: re.Match[str]) -> str:
     """Return a right-to-left run with its letters as escapes if it has an operator, else unchanged.
 
     The words around an operator would be drawn in another order than they are executed in.
     """
-    text = found.group()
+    text = match.group()
     return (
         "".join(_code(sign) if sign >= "\x80" else sign for sign in text) if _pattern(OPERATORS).search(text) else text
     )
@@ -215,10 +216,10 @@ def _in_scripts(word: str) -> str:
     return "".join(map(_code, word)) if len(scripts) > 1 or _TWINS.issuperset(word) else word
 
 
-def _sign(found: re.Match[str]) -> str:
-    sign = found.group()
-    if _pattern(SIGNS).match(sign) and not sign.isalpha():
-        before = found.string[found.start() - 1 : found.start()]
+def _symbol(match: re.Match[str]) -> str:
+    sign = match.group()
+    if _pattern(SYMBOLS).match(sign) and not sign.isalpha():
+        before = match.string[match.start() - 1 : match.start()]
         is_own = before >= "\x80" and _script(before) == _script(sign)  # punctuation of the script around it
         return sign if is_own else _code(sign)
     return _code(sign) if _deceives(sign) else sign
@@ -243,8 +244,8 @@ def _script(sign: str) -> str:
     return unicodedata.name(sign, "").partition(" ")[0]
 
 
-def _codes(found: re.Match[str]) -> str:
-    return "".join(map(_code, found.group()))
+def _codes(match: re.Match[str]) -> str:
+    return "".join(map(_code, match.group()))
 
 
 def well_formed(text: str) -> str:
@@ -262,8 +263,8 @@ def cut_middle(text: str, limit: int) -> str:
     head = _to_line_end(text, limit // 2)
     tail = _to_line_start(text, len(text) - limit // 2)
     lines = text.count("\n", head, tail)
-    said = f"[… {lines} lines left out …]" if lines > 1 else f"[… {tail - head} characters left out …]"
-    return f"{text[:head]}{'' if text[:head].endswith(chr(10)) else chr(10)}{said}\n{text[tail:]}"
+    notice = f"[… {lines} lines left out …]" if lines > 1 else f"[… {tail - head} characters left out …]"
+    return f"{text[:head]}{'' if text[:head].endswith(chr(10)) else chr(10)}{notice}\n{text[tail:]}"
 
 
 def _to_line_end(text: str, at: int) -> int:
@@ -279,8 +280,8 @@ def _to_line_start(text: str, at: int) -> int:
 def first_line(text: str, width: int = 80, show: Callable[..., str] = visible) -> str:
     """Return the first line that is not blank, safe to show and cut to `width` characters; `show` makes it safe."""
     line = next((part for part in text.splitlines() if part.strip()), "").strip()
-    shown = show(line, lines=False)
-    return shown if len(shown) <= width else shown[: width - 1] + "…"
+    safe = show(line, lines=False)
+    return safe if len(safe) <= width else safe[: width - 1] + "…"
 
 
 def counted(count: int, what: str) -> str:

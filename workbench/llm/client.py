@@ -137,14 +137,14 @@ def _keep_to_one_host(litellm: Any) -> None:
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
     def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*args: Any, **more: Any) -> Any:
+        def wrapper(*args: Any, **more: Any) -> Any:
             client = make(*args, **more)
             if client is not None and stay_here not in client.event_hooks["response"]:
                 hooks = client.event_hooks
                 client.event_hooks = {**hooks, "response": [*hooks["response"], stay_here, limit_body]}
             return client
 
-        return made
+        return wrapper
 
     HTTPHandler.create_client = watched(HTTPHandler.create_client)
     BaseOpenAILLM._get_sync_http_client = staticmethod(watched(BaseOpenAILLM._get_sync_http_client))

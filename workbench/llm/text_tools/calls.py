@@ -298,7 +298,7 @@ def _assistant_text(message: Message, table: Table) -> Message:
     _change(converted, write_words)
     if calls:
         text = "\n".join([_call_text(call, table) for call in calls])
-        _change(converted, lambda said: f"{said}\n\n{text}" if said else text, last=True)
+        _change(converted, lambda content: f"{content}\n\n{text}" if content else text, last=True)
     return converted
 
 

@@ -201,15 +201,15 @@ def read_calls(text: str) -> tuple[str, list[TextCall]]:
     start = _first_call(text)
     if start is None:
         return read_words(text), []
-    texts, calls = [_before(text[: start.start()])], []
+    parts, calls = [_before(text[: start.start()])], []
     while start is not None:
         call, end = _read_call(text, start)
         calls.append(call)
         start = _OPEN.search(text, end)
         between = text[end : start.start() if start else len(text)].strip()
         if between:
-            texts.append(_WRAPPER.sub("\n", between).strip())
-    return read_words("\n".join(filter(None, texts))), calls
+            parts.append(_WRAPPER.sub("\n", between).strip())
+    return read_words("\n".join(filter(None, parts))), calls
 
 
 def _first_call(text: str) -> re.Match[str] | None:
