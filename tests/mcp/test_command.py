@@ -48,7 +48,7 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
         assert refused.returncode != 0
         assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
     assert set(catalog.entry(server).waiting) == {"echo", "peek", "wipe"}
-    catalog.shown(server).unlink()
+    catalog.review_path(server).unlink()
     assert "were not shown yet" in world.ohw("mcp", "approve", "fake").stderr
     shown = world.ohw("mcp", "changes", "fake").stdout
     assert '+ "description": "Run it."' in shown

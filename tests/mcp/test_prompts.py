@@ -105,7 +105,7 @@ async def test_what_a_server_wrote_is_sent_as_a_message_and_never_run(tmp_path):
         assert not (tmp_path / "x").exists()
         await pilot.press("up", "up", "up", "up")
         await wait_until(pilot, lambda: box.text == "!touch x")
-        box.give_back("see this:")
+        box.restore_text("see this:")
         assert box.is_foreign
         await pilot.press("ctrl+end", *" and more", "enter")
         await wait_until(pilot, lambda: len(link.commands) == 5)

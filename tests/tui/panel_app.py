@@ -6,10 +6,10 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from workbench.tui.messages import ActionChosen, FileChosen, RowWanted, TextChosen
+from workbench.tui.messages import ActionChosen, FileChosen, RowRequested, TextChosen
 from workbench.tui.opening import open_text
 from workbench.tui.textual_seam.screen import LowLatencyScreen
-from workbench.tui.themes import load_themes, shipped_folder, variable_defaults
+from workbench.tui.themes import builtin_directory, load_themes, variable_defaults
 from workbench.tui.widgets.changes import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.tasks import TaskPanel
@@ -49,7 +49,7 @@ class PanelApp(App[None]):
                 yield ChangesPanel()
 
     def on_mount(self) -> None:
-        for theme in load_themes(shipped_folder()).usable:
+        for theme in load_themes(builtin_directory()).usable:
             self.register_theme(theme)
         self.theme = "ohw-dark" if self.dark else "ohw-light"
         self.show(None)
@@ -70,7 +70,7 @@ class PanelApp(App[None]):
     def on_action_chosen(self, message: ActionChosen) -> None:
         self._note(message, message.action_id)
 
-    def on_row_wanted(self, message: RowWanted) -> None:
+    def on_row_requested(self, message: RowRequested) -> None:
         self._note(message, f"row {getattr(message.item, 'action_id', '')}")
 
     def on_file_chosen(self, message: FileChosen) -> None:

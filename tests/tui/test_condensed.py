@@ -8,8 +8,8 @@ from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.conversation_messages import OpenNotice
 from workbench.tui.widgets.text_lines import TextLines
-from workbench.tui.widgets.texts import OpenNotice
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.state import NoticeItem
 

@@ -11,7 +11,7 @@ from tests.tui.waiting import until
 from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.texts import AgentText, UserText
+from workbench.tui.widgets.conversation_messages import AgentText, UserText
 from workbench.view.wrapping import code_blocks
 
 

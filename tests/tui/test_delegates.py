@@ -11,7 +11,7 @@ from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
 from workbench.session.subagents import delegate_step
 from workbench.tui.widgets.card import ActionCard
-from workbench.tui.widgets.texts import FinalText
+from workbench.tui.widgets.conversation_messages import FinalText
 from workbench.view.formatting.approval import why_asked
 from workbench.view.formatting.cards import card
 from workbench.view.formatting.detail import detail_text

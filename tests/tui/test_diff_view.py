@@ -232,7 +232,7 @@ async def test_a_hunk_left_out_shows_what_stays_and_what_does_not_come(beside: b
         view.page.beside = beside
         view.lay_out()
         await until(pilot, lambda: "− one" in painted(view))
-        view.left_out = {1}
+        view.excluded = {1}
         text = painted(view)
         assert all(part in text for part in ("− one", "+ 1", "= three", "× 3"))
         view.show_edited([compare("a.py", "one\ntwo\nthree\n", "1\ntwo\nIII\n")])

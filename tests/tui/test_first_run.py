@@ -15,8 +15,8 @@ from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import take_over
-from workbench.tui.settings.providers import Way, kept, read_way, ways, wrong_way
+from workbench.tui.settings.live import apply_settings
+from workbench.tui.settings.providers import Way, profile_changes, read_way, ways, wrong_way
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.opened import Opened
 
@@ -42,7 +42,7 @@ def first_app(where, found, **more):
 
     look = found if callable(found) else lambda: found
     app = workbench_app(None, set={"model": None}, book=book, ways=look, start=start, **more)
-    book.subscribe(lambda settings: take_over(app, settings))
+    book.subscribe(lambda settings: apply_settings(app, settings))
     return app, started
 
 
@@ -73,8 +73,8 @@ def test_profiles_servers_and_keys_are_ways_to_begin(monkeypatch):
 
 
 def test_what_is_kept_has_a_name_of_its_own():
-    assert kept(Way("a/b", profile="fast"), {"fast"}) == ("fast", {("model",): "fast"})
-    name, changes = kept(Way("openai/q w:8", api_base="http://h/v1"), {"q-w:8"})
+    assert profile_changes(Way("a/b", profile="fast"), {"fast"}) == ("fast", {("model",): "fast"})
+    name, changes = profile_changes(Way("openai/q w:8", api_base="http://h/v1"), {"q-w:8"})
     assert name == "q-w:8-2"
     assert changes == {
         ("model",): "q-w:8-2",

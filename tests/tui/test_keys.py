@@ -34,7 +34,7 @@ def test_every_binding_can_have_another_key_but_for_those_that_answer():
 
 def test_the_keys_there_are_do_not_clash():
     for each in all_bindings():
-        if each.id not in ANSWERS and (len(each.binding.key) > 1 or each.place):
+        if each.id not in ANSWERS and (len(each.binding.key) > 1 or each.context):
             assert read_keymap({each.id: each.binding.key}).problems == (), each.id
 
 

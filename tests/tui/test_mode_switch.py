@@ -11,8 +11,8 @@ from tests.tui.sample_session import Script
 from tests.tui.test_main_screen import shown
 from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
 from workbench.tui.screens.confirmations import NeverAskScreen
-from workbench.tui.screens.mode_switch import SETTLE
-from workbench.tui.settings.live import take_over
+from workbench.tui.screens.mode_switch import DEBOUNCE_SECONDS
+from workbench.tui.settings.live import apply_settings
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.approval.never_ask import NeverAskQuestion
@@ -53,7 +53,7 @@ async def test_a_whole_round_back_to_the_mode_in_force_changes_nothing():
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press(*["shift+tab"] * 4)
-        await asyncio.sleep(SETTLE + 0.3)
+        await asyncio.sleep(DEBOUNCE_SECONDS + 0.3)
         await wait_until(pilot, lambda: not app.state.next_mode)
         assert link.commands == []
 
@@ -65,7 +65,7 @@ async def test_a_mode_by_name_takes_the_place_of_one_that_was_stepped_to():
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab")
         await app.run_action("mode('plan')", app.screen)
-        await asyncio.sleep(SETTLE + 0.3)
+        await asyncio.sleep(DEBOUNCE_SECONDS + 0.3)
         await pilot.pause()
         assert link.commands == [("mode", "plan")]
 
@@ -79,7 +79,7 @@ async def by_palette(app, pilot):
 
 
 async def by_settings(app, pilot):
-    take_over(app, type(app.settings)(mode="never"))
+    apply_settings(app, type(app.settings)(mode="never"))
 
 
 @pytest.mark.parametrize("way", [by_command, by_palette, by_settings])
@@ -129,7 +129,7 @@ async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
     async with app.run_test(size=(140, 30)) as pilot:
         await wait_until(pilot, lambda: app.state.session_id)
         await pilot.press("shift+tab")
-        type_while_it_stands_still(app, "shift+tab", seconds=SETTLE + 0.6)
+        type_while_it_stands_still(app, "shift+tab", seconds=DEBOUNCE_SECONDS + 0.6)
         await wait_until(pilot, lambda: link.commands)
         assert link.commands == [("mode", "plan")]
 

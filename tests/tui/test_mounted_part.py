@@ -14,8 +14,8 @@ from workbench.protocol import events as ev
 from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
+from workbench.tui.widgets.conversation_messages import AgentText, NoticeText
 from workbench.tui.widgets.copying import Copying
-from workbench.tui.widgets.texts import AgentText, NoticeText
 from workbench.view.window import Window, least_rows, mounted_rows
 
 _ANSWER = "Answer {0}: **one**\n\n- a\n- b\n\n```python\nx = {0}\n```\n"

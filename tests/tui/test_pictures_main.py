@@ -38,7 +38,7 @@ def _these_topics(monkeypatch):
     found = topics()
     kept = {name: found[name] for name in ("start", "keys", "approving", "reviewing", "models", "settings", "sessions")}
     monkeypatch.setattr("workbench.tui.screens.help.topics", lambda: kept)
-    monkeypatch.setattr("workbench.tui.screens.help.what_guides_tell", lambda: {"Start": "Where to begin"})
+    monkeypatch.setattr("workbench.tui.screens.help.guide_summaries", lambda: {"Start": "Where to begin"})
 
 
 @in_looks(*LOOKS, README, EVERY_SIZE)

@@ -27,8 +27,8 @@ def test_servers(look, folder, picture):
         await wait_until(pilot, lambda: isinstance(app.screen, ServersScreen) and "create_issue" in text_on(app))
         screen = app.screen
         assert isinstance(screen, ServersScreen)
-        screen._found = dataclasses.replace(
-            screen._found, servers=tuple(_placed(each) for each in screen._found.servers)
+        screen._configs = dataclasses.replace(
+            screen._configs, servers=tuple(_placed(each) for each in screen._configs.servers)
         )
         screen._show(0)
 

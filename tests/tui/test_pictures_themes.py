@@ -6,9 +6,9 @@ from tests.tui.picture_sessions import finished
 from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, shown
 from tests.tui.trial import wait_until
 from workbench.tui.screens.theme_choice import ThemeChoice
-from workbench.tui.themes import shipped_folder
+from workbench.tui.themes import builtin_directory
 
-THEMES = sorted(path.stem for path in shipped_folder().glob("*.toml"))
+THEMES = sorted(path.stem for path in builtin_directory().glob("*.toml"))
 
 
 @in_looks(*(Look(120, 40, theme) for theme in THEMES))

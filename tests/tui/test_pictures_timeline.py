@@ -10,7 +10,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.texts import AgentText
+from workbench.tui.widgets.conversation_messages import AgentText
 
 README = f"{CALC.rpartition('/src/')[0]}/README.md"
 

@@ -12,7 +12,7 @@ from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingsScreen
 from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import take_over
+from workbench.tui.settings.live import apply_settings
 from workbench.tui.widgets.setting_list import SettingList
 
 FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
@@ -28,7 +28,7 @@ def app_on(where):
     book = SettingsBook(where, load_settings(where, {}), {})
     app = workbench_app(link, book=book, set={"model": "scripted/demo"})
     app.settings = book.settings
-    book.subscribe(lambda settings: take_over(app, settings))
+    book.subscribe(lambda settings: apply_settings(app, settings))
     return link, app
 
 

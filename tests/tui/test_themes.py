@@ -5,10 +5,10 @@ from textual.color import Color
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
-from workbench.tui.themes import load_themes, read_theme, shipped_folder, variable_defaults
+from workbench.tui.themes import builtin_directory, load_themes, read_theme, variable_defaults
 from workbench.tui.theming import no_such_theme
 
-SHIPPED = {path.stem: path for path in shipped_folder().glob("*.toml")}
+SHIPPED = {path.stem: path for path in builtin_directory().glob("*.toml")}
 TEXTS = ["foreground", "primary", "secondary", "accent", "error", "success", "warning"]
 OWN_TEXTS = [name for name in variable_defaults(True) if not name.startswith("diff-")] + ["diff-gutter"]
 
@@ -31,7 +31,7 @@ def ratio(text: str, ground: str) -> float:
 
 def test_dark_light_high_contrast_colour_blind_and_two_with_character_are_there():
     assert {"ohw-dark", "ohw-light", "ohw-contrast", "ohw-colour-blind", "ohw-amber", "ohw-dusk"} == set(SHIPPED)
-    assert load_themes(shipped_folder()).problems == ()
+    assert load_themes(builtin_directory()).problems == ()
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

@@ -16,7 +16,7 @@ from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
 from workbench.mcp.catalog import Catalog, CatalogEntry, approve, show_changes
 from workbench.mcp.client import MCPClient
-from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, known_secrets, read_server
+from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.tokens import TokenStore
 from workbench.secrets.masker import MASKER
@@ -30,7 +30,7 @@ def mcp(arguments: Namespace) -> int:
     where, settings = settings_of(arguments)
     configs = find_servers(settings.mcpServers, where.settings_file, workspace_of(arguments), settings.trusted)
     for each in configs.servers:
-        known_secrets(each)
+        mask_secrets(each)
     action = arguments.action or "list"
     if action == "add":
         _add(where, configs, arguments)
@@ -70,7 +70,9 @@ def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
         for server in configs.servers
     ]
     wide = max((len(name) for name, *_ in rows), default=0)
-    lines = [f"{name:<{wide}}  {first_line(state, 100)}\n  {place}\n  from {file}" for name, state, place, file in rows]
+    lines = [
+        f"{name:<{wide}}  {first_line(state, 100)}\n  {target}\n  from {file}" for name, state, target, file in rows
+    ]
     return "\n".join(visible(line) for line in lines) or _NONE
 
 
@@ -94,7 +96,7 @@ def _add(where: Locations, configs: ServerConfigs, arguments: Namespace) -> None
         raise UsageError(f"the MCP server {name} already exists; remove it first")
     table = _table(words, arguments)
     server = read_server(name, table, str(where.settings_file), ".")
-    known_secrets(server)
+    mask_secrets(server)
     write_settings(where.settings_file, {("mcpServers", name, key): value for key, value in table.items()})
     print_line(
         f"{name} added to {where.settings_file}: {MASKER.masked(server.target)}\nTest it with: ohw mcp test {name}"

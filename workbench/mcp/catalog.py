@@ -85,7 +85,7 @@ class Catalog:
         """Return the path of the record of a server."""
         return self.directory / f"{server.key}.json"
 
-    def shown(self, server: ServerConfig) -> Path:
+    def review_path(self, server: ServerConfig) -> Path:
         """Return the path of the file that holds the hash of the changes the user was shown last."""
         return self.directory / f"{server.key}.shown"
 
@@ -172,7 +172,7 @@ class Catalog:
     def forget(self, server: ServerConfig) -> None:
         """Delete the record of a server."""
         self.path(server).unlink(missing_ok=True)
-        self.shown(server).unlink(missing_ok=True)
+        self.review_path(server).unlink(missing_ok=True)
 
     def _change(self, server: ServerConfig, change: Callable[[CatalogEntry], CatalogEntry]) -> CatalogEntry:
         path = self.path(server)
@@ -259,7 +259,7 @@ def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[s
         print_line(visible(line, lines=False))
     # If this record cannot be written, the user has to pass the hash to `ohw mcp approve`.
     with suppress(OSError):
-        catalog.shown(server).write_text(mark_of(entry), encoding="ascii")
+        catalog.review_path(server).write_text(mark_of(entry), encoding="ascii")
     state = "These are disabled" if entry.waits else "These hints are ignored, and each call needs approval,"
     print_line(f"{state} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
 
@@ -281,7 +281,7 @@ def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Calla
     if rest.waits:
         what = ", ".join((*rest.waiting, *rest.changed_files))
         raise UsageError(f"{what} changed meanwhile; review again: ohw mcp changes {server.name}")
-    catalog.shown(server).unlink(missing_ok=True)
+    catalog.review_path(server).unlink(missing_ok=True)
     names = (*entry.changed_files, *entry.waiting, *entry.claiming)
     print_line(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
 
@@ -296,6 +296,6 @@ def mark_of(entry: CatalogEntry) -> str:
 
 def _last_mark(catalog: Catalog, server: ServerConfig) -> str:
     try:
-        return catalog.shown(server).read_text(encoding="ascii")
+        return catalog.review_path(server).read_text(encoding="ascii")
     except (OSError, ValueError):
         return ""

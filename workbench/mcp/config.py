@@ -39,7 +39,7 @@ _STRINGS = ("command", "url", "cwd", "type", "transport", "description")
 _NUMBERS = ("timeout", "startTimeout", "askTimeout", "firstWait")
 _SWITCHES = ("enabled", "disabled", "sampling", "elicitation")
 _KEYS = (*_STRINGS, *_NUMBERS, "args", "env", "headers", *_SWITCHES, "oauth")
-_NOT_IDENTITY = ("is_on", "source", "oauth", "signs_in", "sampling", "elicitation")
+_NOT_IDENTITY = ("is_on", "source", "oauth", "uses_oauth", "sampling", "elicitation")
 _OAUTH = {"clientId": str, "clientSecret": str, "callbackPort": int}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -62,7 +62,7 @@ class ServerConfig:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """`clientId`, `clientSecret` and `callbackPort`, for servers that need a registered client."""
-    signs_in: bool = True
+    uses_oauth: bool = True
     """Whether requests carry the user's stored sign-in; if not, they carry only `headers`."""
     is_on: bool = True
     start_seconds: float = START_SECONDS
@@ -169,7 +169,7 @@ def read_server(name: str, value: Any, source: str, directory: str, *, runs_ther
         url="" if kind == "stdio" else value.get("url", ""),
         headers={} if kind == "stdio" else dict(value.get("headers", {})),
         oauth=value["oauth"] if isinstance(value.get("oauth"), Mapping) else {},
-        signs_in=value.get("oauth") is not False,
+        uses_oauth=value.get("oauth") is not False,
         is_on=value.get("enabled", True) and not value.get("disabled", False),
         start_seconds=float(value.get("startTimeout", START_SECONDS)),
         call_seconds=float(value.get("timeout", CALL_SECONDS)),
@@ -285,7 +285,7 @@ def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
     return secrets
 
 
-def known_secrets(server: ServerConfig) -> None:
+def mask_secrets(server: ServerConfig) -> None:
     """Mask the secrets of a server from now on. An unset variable is skipped: the start of the server reports it."""
     for name, value in secrets_of(server, os.environ).items():
         MASKER.add(name, value)

@@ -225,7 +225,7 @@ def _silence(server: ServerConfig) -> float:
 
 def _sign_in(server: ServerConfig, gone: Gone, locations: Locations) -> Signed | None:
     """Return authentication with the user's stored sign-in, None if there is none or the configuration excludes it."""
-    if not server.signs_in or any(name.lower() == "authorization" for name in server.headers):
+    if not server.uses_oauth or any(name.lower() == "authorization" for name in server.headers):
         return None
     store = TokenStore(locations, server)
     if not store.is_there:
@@ -250,7 +250,7 @@ def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable
 
     async def check(response: httpx2.Response) -> None:
         if response.status_code == 401 and auth is None:
-            hint = f"; to sign in: ohw mcp login {server.name}" if server.signs_in else ""
+            hint = f"; to sign in: ohw mcp login {server.name}" if server.uses_oauth else ""
             gone(http_words(401, response.reason_phrase) + hint, SignInNeeded)
 
     return check

@@ -21,7 +21,7 @@ from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.catalog import Catalog, CatalogEntry
 from workbench.mcp.client import MCPClient
-from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, known_secrets, read_server
+from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.definitions import Definition, name_of
 from workbench.mcp.executor import MCPToolExecutor, Resource, prompt_text, read_resource
 from workbench.mcp.requests import SAMPLING, RequestHandler
@@ -96,7 +96,7 @@ class _Lease:
     """A server that runs until its last tool is closed, with a temporary directory for its records."""
 
     def __init__(self, server: ServerConfig) -> None:
-        known_secrets(server)
+        mask_secrets(server)
         self._directory = Path(tempfile.mkdtemp(prefix=prefix("mcp")))
         self._clean = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self._lock = threading.Lock()
@@ -184,7 +184,7 @@ class SessionServers:
         self._asker_of = asker_of
         self.notices = [*servers.problems]
         for client in self._clients:
-            known_secrets(client.server)
+            mask_secrets(client.server)
         self.refresh()
         self._begin()
 
@@ -316,7 +316,7 @@ class ListedServers:
     def ask(self) -> None:
         """Start all enabled servers in parallel and read their lists; add a notice for each that fails."""
         for client in self._clients:
-            known_secrets(client.server)
+            mask_secrets(client.server)
         for starting in [client.connect() for client in self._clients]:
             try:
                 starting.result()

@@ -42,7 +42,7 @@ from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
 from workbench.tui.textual_seam.memory import break_reference_cycles
 from workbench.tui.themes import variable_defaults
-from workbench.tui.theming import ThemeFolder
+from workbench.tui.theming import ThemeDirectory
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.opened import Opened
 from workbench.view.state import Changed, SessionState
@@ -71,7 +71,7 @@ class UserKeymap:
         """Apply the keys of the settings, then report all problems in one notice."""
         if self._app.settings.keys:
             await self.read()
-        self._app.mistakes.tell()
+        self._app.mistakes.notify()
 
     async def read(self) -> None:
         """Check the keys of the settings and apply the valid ones."""
@@ -79,7 +79,7 @@ class UserKeymap:
 
         app, keys = self._app, self._app.settings.keys
         keymap = await in_daemon(lambda: read_keymap(keys, self._file))
-        app.mistakes.found("keys", keymap.problems)
+        app.mistakes.replace("keys", keymap.problems)
         app.keymap = keymap.usable
         app.set_keymap(dict(keymap.usable))
         app.switcher.main.show(Changed())  # hints and advice were painted with the unchecked keys
@@ -171,11 +171,11 @@ class WorkbenchApp(TerminalApp):
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
         self.book, self.keymap = book, settings.keys
         self.mistakes = Mistakes(self)
-        self.mistakes.found("settings", settings.problems)
+        self.mistakes.replace("settings", settings.problems)
         self.user_keys = UserKeymap(self, settings_file)
         self._guard = QuitGuard(self, clock)
-        self.take_signals = self._guard.install_signals
-        self._themes = ThemeFolder(self, themes, self.mistakes)
+        self.install_signals = self._guard.install_signals
+        self._themes = ThemeDirectory(self, themes, self.mistakes)
         self._themes.begin_with(settings.theme, settings_file)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -226,11 +226,11 @@ class WorkbenchApp(TerminalApp):
 
     def action_palette(self) -> None:
         """Open the palette, and run the chosen entry on the screen below."""
-        below = self.screen
+        screen = self.screen
 
         async def run(entry: PaletteEntry | None) -> None:
             if entry is not None:
-                await self.run_action(entry.action, entry.node or below)
+                await self.run_action(entry.action, entry.node or screen)
 
         open_palette(self, run)
 

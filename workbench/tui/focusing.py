@@ -8,10 +8,10 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 
-def give_keys(widget: Widget, shown_by: Widget | None = None) -> None:
-    """Focus a widget; `shown_by` is a container whose classes were just changed to show it, if any."""
-    if shown_by is not None:
-        widget.app.stylesheet.update(shown_by)
+def focus_now(widget: Widget, container: Widget | None = None) -> None:
+    """Focus a widget; if a change of classes of `container` has just shown it, pass that too."""
+    if container is not None:
+        widget.app.stylesheet.update(container)
     widget.screen.set_focus(widget)
 
 

@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, TextArea
 
-_SIGNS: Final = {
+_SYMBOLS: Final = {
     "slash": "/",
     "question_mark": "?",
     "full_stop": ".",
@@ -31,14 +31,14 @@ def key_of(app: App[Any], name: str, usual: str) -> str:
 
 def key_name(key: str) -> str:
     """Return a key as the screen shows it, such as `F1` for `f1` and `/` for `slash`."""
-    if key in _SIGNS:
-        return _SIGNS[key]
+    if key in _SYMBOLS:
+        return _SYMBOLS[key]
     return (
         key.upper() if key[:1] == "f" and key[1:].isdigit() else key.replace("escape", "esc").replace("underscore", "_")
     )
 
 
-_PLACES: Final = {
+_WIDGET_NAMES: Final = {
     "prompt": "the prompt",
     "timeline": "the timeline",
     "tasks": "the tasks",
@@ -73,7 +73,7 @@ def key_groups(screen: Screen[Any]) -> list[Group]:
     focused = screen.focused
     groups: dict[str, dict[str, list[str]]] = {}
     bindings = list(enumerate(screen.active_bindings.values()))
-    for _, active in sorted(bindings, key=lambda each: _place(each[1].binding, each[0])):
+    for _, active in sorted(bindings, key=lambda each: _sort_key(each[1].binding, each[0])):
         binding = active.binding
         if binding.description and binding.id and active.enabled:
             rows = groups.setdefault(_title(active.node, screen), {})
@@ -89,9 +89,9 @@ def key_groups(screen: Screen[Any]) -> list[Group]:
 
 def keys_lines(groups: Sequence[Group], guides: Mapping[str, str], width: int) -> list[Content]:
     """Return the lines of the help: groups and guides, with the keys in one column and long texts wrapped."""
-    shown = [*groups, Group("Guides", list(guides.items()))]
-    column = min(_COLUMN, max(len(keys) for group in shown for keys, _ in group.rows))
-    return [line for number, group in enumerate(shown) for line in _lines(group, number, column, width)]
+    sections = [*groups, Group("Guides", list(guides.items()))]
+    column = min(_COLUMN, max(len(keys) for group in sections for keys, _ in group.rows))
+    return [line for number, group in enumerate(sections) for line in _lines(group, number, column, width)]
 
 
 def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Content]:
@@ -99,9 +99,9 @@ def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Conte
         yield Content("")
     yield Content.styled(group.title, "bold $primary")
     for keys, words in group.rows:
-        left, right = wrap(keys, column), wrap(words, max(10, width - column - 5))
-        for key, said in zip_longest(left, right, fillvalue=""):
-            yield Content.assemble((f"  {key:<{column}}  ", "bold $footer-key-foreground"), said)
+        key_lines, text_lines = wrap(keys, column), wrap(words, max(10, width - column - 5))
+        for key, text in zip_longest(key_lines, text_lines, fillvalue=""):
+            yield Content.assemble((f"  {key:<{column}}  ", "bold $footer-key-foreground"), text)
 
 
 def _rows(rows: dict[str, list[str]]) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ def _rows(rows: dict[str, list[str]]) -> list[tuple[str, str]]:
     return listed + ([(" ".join(dict.fromkeys(moves)), "Move")] if moves else [])
 
 
-def _place(binding: Binding, number: int) -> tuple[bool, int]:
+def _sort_key(binding: Binding, number: int) -> tuple[bool, int]:
     """Return a sort key: bindings shown in the footer first, function keys by number before others."""
     is_function = binding.key[:1] == "f" and binding.key[1:].isdigit()
     return not binding.show, int(binding.key[1:]) if is_function else _LAST_FUNCTION + number
@@ -127,7 +127,7 @@ def _title(node: DOMNode | None, screen: Screen[Any]) -> str:
         return "Everywhere"
     if node is screen or node is None:
         return "On this screen"
-    within = next((_PLACES[each.id] for each in node.ancestors_with_self if each.id in _PLACES), "")
+    within = next((_WIDGET_NAMES[each.id] for each in node.ancestors_with_self if each.id in _WIDGET_NAMES), "")
     if within:
         return f"In {within}"
     return "In the line" if isinstance(node, Input | TextArea) else "In the list"

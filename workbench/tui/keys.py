@@ -43,7 +43,7 @@ class Bound:
         return self.binding.id or ""
 
     @property
-    def place(self) -> str:
+    def context(self) -> str:
         """The part of the id before the dot; bindings of the same place are active together."""
         return self.id.rpartition(".")[0]
 
@@ -58,11 +58,11 @@ class Keymap:
 
 def all_bindings() -> list[Bound]:
     """Import all screens and widgets, and return the bindings of the workbench's own classes."""
-    for folder in ("screens", "widgets"):
-        for module in iter_modules([str(Path(__file__).parent / folder)]):
-            import_module(f"workbench.tui.{folder}.{module.name}")
-    found = ((each, binding) for each in dict.fromkeys(_ours(DOMNode)) for binding in vars(each).get("BINDINGS", ()))
-    return [Bound(each, binding) for each, binding in found if isinstance(binding, Binding)]
+    for package in ("screens", "widgets"):
+        for module in iter_modules([str(Path(__file__).parent / package)]):
+            import_module(f"workbench.tui.{package}.{module.name}")
+    bindings = ((each, binding) for each in dict.fromkeys(_ours(DOMNode)) for binding in vars(each).get("BINDINGS", ()))
+    return [Bound(each, binding) for each, binding in bindings if isinstance(binding, Binding)]
 
 
 def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
@@ -70,11 +70,11 @@ def read_keymap(keys: Mapping[str, str], file: Path | None = None) -> Keymap:
     bound = {each.id: each for each in all_bindings() if each.id} if keys else {}
     text = _text_of(file)
     problems: dict[str, str] = {}
-    for name, wanted in keys.items():
-        said = _unusable(name, wanted, bound) or _clash(name, wanted, bound, keys)
-        if said:
-            place = f"{file}:{line_of(name, text, 'keys')}: " if file is not None and text else ""
-            problems[name] = f"{place}{said}"
+    for name, spec in keys.items():
+        problem = _unusable(name, spec, bound) or _clash(name, spec, bound, keys)
+        if problem:
+            prefix = f"{file}:{line_of(name, text, 'keys')}: " if file is not None and text else ""
+            problems[name] = f"{prefix}{problem}"
     return Keymap({name: key for name, key in keys.items() if name not in problems}, tuple(problems.values()))
 
 
@@ -92,28 +92,28 @@ def _text_of(file: Path | None) -> str:
         return ""
 
 
-def _unusable(name: str, wanted: str, bound: Mapping[str, Bound]) -> str:
+def _unusable(name: str, spec: str, bound: Mapping[str, Bound]) -> str:
     if name not in bound:
         return f"there is no key binding {name!r}{near(name, bound)}"
     if name in ANSWERS:
         return f"{name} cannot be rebound (approval keys are fixed)"
-    for key in _split(wanted):
+    for key in _split(spec):
         *held, last = key.split("+") if len(key) > 1 else [key]
         if not (last in _KEY_NAMES or len(last) == 1 or _is_sign(last)) or not set(held) <= _HELD:
             return f"{name}: there is no key {key!r}{near(key, _KEY_NAMES)}"
-        if len(key) == 1 and not bound[name].place:
+        if len(key) == 1 and not bound[name].context:
             return f"{name}: {key!r} is needed for typing; use e.g. f7 or ctrl+n"
-    return "" if _split(wanted) else f"{name}: no key is named; write one such as f7"
+    return "" if _split(spec) else f"{name}: no key is named; write one such as f7"
 
 
-def _clash(name: str, wanted: str, bound: Mapping[str, Bound], keys: Mapping[str, str]) -> str:
+def _clash(name: str, spec: str, bound: Mapping[str, Bound], keys: Mapping[str, str]) -> str:
     """Return a message if another binding that is active at the same time has one of the keys, else an empty text."""
     for other in bound.values():
         if other.id == name or not _together(bound[name], other):
             continue
         taken = _split(keys.get(other.id, other.binding.key))
         meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}  # the nearer of the two gets it
-        both = next((key for key in _split(wanted) if key in taken and key not in meant), None)
+        both = next((key for key in _split(spec) if key in taken and key not in meant), None)
         if both is not None:
             return f"{name}: {both} is the key of {other.id} ({other.binding.description})"
     return ""
@@ -122,7 +122,7 @@ def _clash(name: str, wanted: str, bound: Mapping[str, Bound], keys: Mapping[str
 def _together(one: Bound, other: Bound) -> bool:
     if issubclass(one.owner, App) or issubclass(other.owner, App):
         return True
-    if one.place != other.place:
+    if one.context != other.context:
         return False
     if issubclass(one.owner, other.owner) or issubclass(other.owner, one.owner):
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 _PARTS = (
-    "widgets.texts",  # loads Markdown and its parser, half of the load time of the whole screen
+    "widgets.conversation_messages",  # loads Markdown and its parser, half of the load time of the whole screen
     "widgets.card",
     "screens.approval",
     "screens.answer",

@@ -13,7 +13,7 @@ from textual.filter import LineFilter
 _MARK: Final = Style(reverse=True, bold=True)
 
 
-class FoundFilter(LineFilter):
+class HighlightFilter(LineFilter):
     """Shows these words reversed and bold, in upper or lower case, so that they stand out without colours too."""
 
     def __init__(self, words: str) -> None:

@@ -35,7 +35,7 @@ class TextChosen(Message):
         self.text = text
 
 
-class RowWanted(Message):
+class RowRequested(Message):
     """The user asked for the row of an item on the timeline."""
 
     def __init__(self, item: Item) -> None:
@@ -43,7 +43,7 @@ class RowWanted(Message):
         self.item = item
 
 
-class PlaceWanted(Message):
+class ItemRequested(Message):
     """The user asked for an item in the conversation."""
 
     def __init__(self, item: Item) -> None:
@@ -51,7 +51,7 @@ class PlaceWanted(Message):
         self.item = item
 
 
-class StepWanted(Message):
+class StepRequested(Message):
     """The user asked for the row of action `number` on the timeline."""
 
     def __init__(self, number: int) -> None:
@@ -59,7 +59,7 @@ class StepWanted(Message):
         self.number = number
 
 
-class EarlierWanted(Message):
+class EarlierRequested(Message):
     """The part of the session before the loaded one is needed, or with `all_of_it` all earlier parts."""
 
     def __init__(self, *, all_of_it: bool = False) -> None:

@@ -20,26 +20,26 @@ class Mistakes:
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
-        self._found: dict[str, tuple[str, ...]] = {}
+        self._problems: dict[str, tuple[str, ...]] = {}
 
     @property
     def lines(self) -> tuple[str, ...]:
         """All problems, one line each."""
-        return tuple(line for found in self._found.values() for line in found)
+        return tuple(line for problems in self._problems.values() for line in problems)
 
-    def found(self, where: str, lines: Iterable[str]) -> None:
+    def replace(self, where: str, lines: Iterable[str]) -> None:
         """Replace the problems of the source `where` by these."""
-        self._found[where] = tuple(lines)
+        self._problems[where] = tuple(lines)
 
     def key(self) -> str:
         """Return the name of the key that shows the problems."""
         return key_of(self._app, "mistakes", "f10")
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Show one notice if there are any problems."""
         if self.lines:
-            said = visible(in_short(self.lines, self.key()), lines=False)
-            self._app.notify(said, title="Settings", severity="warning", markup=False, timeout=_SECONDS)
+            message = visible(in_short(self.lines, self.key()), lines=False)
+            self._app.notify(message, title="Settings", severity="warning", markup=False, timeout=_SECONDS)
 
     def open(self) -> None:
         """Show all problems in a pager, or a notice if there are none."""

@@ -54,10 +54,10 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
     from workbench.tui.screens.diff_viewer import DiffViewerScreen
 
     state = review.state
-    wanted = "this turn" if state.only_turn and chosen else "whole session"
+    preferred = "this turn" if state.only_turn and chosen else "whole session"
     names = [scope.name for scope in review.scopes() if scope.is_slow or state.changes]
     if names:
-        scope = wanted if wanted in names else names[-1]
+        scope = preferred if preferred in names else names[-1]
         app.push_screen(DiffViewerScreen((), str(review.folder), chosen, review=review, scope=scope))
     else:
         app.notify("nothing has changed yet", severity="warning", markup=False)
@@ -113,8 +113,8 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     if not isinstance(app.screen, ServersScreen):
         where = Locations.from_environment()
         trusted = (*settings.trusted, *agreed(where))  # including approvals since the settings were read
-        found = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
-        app.push_screen(ServersScreen(found, Catalog(where)))
+        configs = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
+        app.push_screen(ServersScreen(configs, Catalog(where)))
 
 
 def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
@@ -161,14 +161,14 @@ def open_sessions(
 
 
 def open_first_run(
-    app: App[Any], look: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
+    app: App[Any], find_ways: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
 ) -> None:
     """Offer the models to start with, unless they are shown already."""
     from workbench.tui.screens.first_run import FirstRunScreen
 
-    below = app.screen
-    if not isinstance(below, FirstRunScreen):
-        app.push_screen(FirstRunScreen(look, lambda text: below.query_one(Prompt).type_in(text)), chosen)
+    screen = app.screen
+    if not isinstance(screen, FirstRunScreen):
+        app.push_screen(FirstRunScreen(find_ways, lambda text: screen.query_one(Prompt).type_in(text)), chosen)
 
 
 def open_settings(app: App[Any], book: SettingsBook) -> None:

@@ -27,12 +27,12 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
     The suffix of `name` tells the editor the kind of text. Raises WorkbenchError, with one line, if editing fails.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _USUAL
-    with tempfile.TemporaryDirectory(prefix="ohw-edit-") as folder:
-        file = Path(folder, f"text{Path(name).suffix}")
+    with tempfile.TemporaryDirectory(prefix="ohw-edit-") as directory:
+        file = Path(directory, f"text{Path(name).suffix}")
         try:
             file.write_bytes(text.encode())
             with app.suspend():
-                code = _run([*shlex.split(command), str(file)], folder)
+                code = _run([*shlex.split(command), str(file)], directory)
             if code:
                 raise WorkbenchError(f"{Path(command).name} ended with code {code}; nothing was changed")
             return file.read_bytes().decode()
@@ -42,14 +42,14 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
             raise WorkbenchError(f"{command}: {error}; set EDITOR to your editor") from error
 
 
-def _run(command: list[str], folder: str) -> int:
+def _run(command: list[str], directory: str) -> int:
     """Run the editor until it ends, and return its exit code.
 
     The event loop is blocked meanwhile. A signal that is to end us ends the editor first and is handled afterwards.
     Ctrl+z in the editor stops us too, or the shell would never get the terminal. The terminal's modes are restored.
     """
     modes = termios.tcgetattr(0) if os.isatty(0) else None
-    process = start(command, cwd=folder, is_users=True)
+    process = start(command, cwd=directory, is_users=True)
 
     def end(*_: object) -> None:
         process.terminate()

@@ -39,7 +39,7 @@ class ReplayClient:
 
     def __init__(self) -> None:
         self._coming: asyncio.Queue[Incoming] = asyncio.Queue()
-        self._told = SessionState()
+        self._state = SessionState()
 
     def history(self) -> Sequence[Event]:
         """Return no events: all of them are played."""
@@ -53,9 +53,9 @@ class ReplayClient:
     def play(self, events: Sequence[Event]) -> None:
         """Deliver these events, then the state of the engine after them."""
         for event in events:
-            apply(self._told, event)
+            apply(self._state, event)
             self._coming.put_nowait(event)
-        self._coming.put_nowait(EngineState(state=_work(self._told)))
+        self._coming.put_nowait(EngineState(state=_work(self._state)))
 
     def close(self, *, stop: bool = False) -> None:
         """Do nothing, as the client holds no resources."""
@@ -76,7 +76,7 @@ _AT_REST = 0.7
 """Seconds without a change after which a picture is taken; by then a question shows its keys."""
 _PATIENCE = 20.0
 _PAINTED = 0.04
-_LOOK = 0.1
+_POLL_SECONDS = 0.1
 _FONT = re.compile(r"\s*@font-face\s*\{[^}]*\}")
 """Matches the web fonts that Textual names, so that a picture loads nothing from the network."""
 
@@ -89,9 +89,9 @@ class Replay:
         self._now = self._began
         self.size = size
         self.link = ReplayClient()
-        place = Path(getattr(events[0], "workspace", "/")) if events else Path("/")
+        workspace = Path(getattr(events[0], "workspace", "/")) if events else Path("/")
         settings = Settings(model="recorded", theme=theme)
-        self.app = WorkbenchApp(Opened(self.link, place), settings, themes=themes, clock=self._clock)
+        self.app = WorkbenchApp(Opened(self.link, workspace), settings, themes=themes, clock=self._clock)
         self.app.animation_level = "none"
         self._pilot: Pilot[int]
 
@@ -121,8 +121,8 @@ class Replay:
         """Wait until nothing has changed for so many seconds, at most `_PATIENCE` seconds."""
         until = time.monotonic() + _PATIENCE
         same, before = 0, self.strips()
-        while time.monotonic() < until and same * _LOOK < seconds:
-            await self._pilot.pause(_LOOK)  # by then every widget has handled its messages
+        while time.monotonic() < until and same * _POLL_SECONDS < seconds:
+            await self._pilot.pause(_POLL_SECONDS)  # by then every widget has handled its messages
             now = self.strips()
             same, before = (same + 1 if now == before else 0), now
 
@@ -213,8 +213,8 @@ async def _played(replay: Replay, events: Sequence[Event]) -> AsyncIterator[tupl
 
 def drawn(rows: Sequence[Strip], before: Sequence[Strip]) -> str:
     """Return the text and sequences, for position and style only, that draw the changed rows on a terminal."""
-    known = dict(enumerate(before))
-    return "".join(f"\x1b[{y + 1};1H{_row(strip)}" for y, strip in enumerate(rows) if known.get(y) != strip)
+    previous = dict(enumerate(before))
+    return "".join(f"\x1b[{y + 1};1H{_row(strip)}" for y, strip in enumerate(rows) if previous.get(y) != strip)
 
 
 def _row(strip: Strip) -> str:

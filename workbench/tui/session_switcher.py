@@ -182,7 +182,7 @@ class SessionSwitcher:
             app.workers.cancel_node(app.screen)
             await app.push_screen(self.make_main())
         if typed:
-            app.screen.query_one(Prompt).give_back(typed)
+            app.screen.query_one(Prompt).restore_text(typed)
         self.ask_trust()
 
 

@@ -16,7 +16,7 @@ from workbench.processes.start import end_running
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PATIENCE = 1.5
 """Seconds that an orderly end may take before the process is ended by force."""
-_GIVE_BACK = (
+_RESTORE_TERMINAL = (
     b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
 )
 
@@ -93,7 +93,7 @@ class Signals:
             try:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal)
                 os.set_blocking(1, False)
-                os.write(1, _GIVE_BACK + self._ending)
+                os.write(1, _RESTORE_TERMINAL + self._ending)
             except (OSError, termios.error):
                 pass  # nobody is left to see it
         end_running()

@@ -21,7 +21,7 @@ from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.session_switcher import SessionSources
 from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import take_over
+from workbench.tui.settings.live import apply_settings
 from workbench.tui.settings.providers import Way, ways
 from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
@@ -61,14 +61,14 @@ def open_screen(
         settings_file=locations.settings_file,
         book=book,
     )
-    book.subscribe(opener.take)
-    book.subscribe(partial(take_over, app))
+    book.subscribe(opener.update_settings)
+    book.subscribe(partial(apply_settings, app))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it
-    said = farewell(locations, app.state)
-    if said:
-        sys.stdout.write(said + "\n")
+    message = farewell(locations, app.state)
+    if message:
+        sys.stdout.write(message + "\n")
     return code if code is not None else app.return_code or 0
 
 
@@ -86,10 +86,10 @@ class Opener:
 
     locations: Locations
     settings: Settings
-    said_no: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
     """Hashes of the directory contents that the user has refused to trust; kept until the process ends."""
 
-    def take(self, settings: Settings) -> None:
+    def update_settings(self, settings: Settings) -> None:
         """Use these settings for the sessions that begin from now on."""
         self.settings = settings
 
@@ -110,7 +110,7 @@ class Opener:
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt, unsent=unsent)
         keep_out_of(workspace)
-        asked = trust_question(self.locations, workspace, self.settings.trusted, self.said_no)
+        asked = trust_question(self.locations, workspace, self.settings.trusted, self.refused)
         never_ask = NeverAskQuestion() if wants_never(self.settings, is_new=session_id is None) else None
 
         def link() -> Client:
@@ -142,11 +142,11 @@ class Opener:
 
     def demo(self) -> Opened:
         """Return a session of the scripted model on a fresh copy of the demo project. Raises UsageError."""
-        folder = copy_demo()
+        workspace = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
             settings = without_never(settings)  # the demo shows how approvals are asked for
-        return Opened(DeferredClient(lambda: self._link(settings, folder, "demo", None)), folder, DEMO_PROMPT)
+        return Opened(DeferredClient(lambda: self._link(settings, workspace, "demo", None)), workspace, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:
         """Return the sessions that can be resumed, last used first, without damaged ones and those with a parent."""

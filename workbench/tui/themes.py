@@ -39,18 +39,18 @@ def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterat
     if "primary" not in {*data, *meant}:
         yield 1, 'a theme needs a primary color: primary = "#336699"'
     for key, value in data.items():
-        said = _of_key(key, value)
-        if said:
-            yield line_of(key, text), said
+        problem = _of_key(key, value)
+        if problem:
+            yield line_of(key, text), problem
     variables = data.get("variables", {})
-    known = known_variables(own)
+    allowed = variable_names(own)
     for key, value in variables.items() if isinstance(variables, dict) else ():
-        said = _of_variable(key, value, known)
-        if said:
-            yield line_of(key, text, "variables"), said
+        problem = _of_variable(key, value, allowed)
+        if problem:
+            yield line_of(key, text, "variables"), problem
 
 
-def known_variables(own: Collection[str]) -> set[str]:
+def variable_names(own: Collection[str]) -> set[str]:
     """Return the names of all variables that a theme may set: the workbench's and Textual's."""
     return {*own, *Theme("known", "#336699").to_color_system().generate()}
 
@@ -69,9 +69,9 @@ def _of_key(key: str, value: object) -> str:
     return ""
 
 
-def _of_variable(key: str, value: object, known: Collection[str]) -> str:
-    if key not in known:
-        return f"there is no variable {key!r}{near(key, known)}"
+def _of_variable(key: str, value: object, allowed: Collection[str]) -> str:
+    if key not in allowed:
+        return f"there is no variable {key!r}{near(key, allowed)}"
     if not isinstance(value, str):
         return f"{key} is text in quotes, not {value!r}"
     return "" if _NO_COLOURS.fullmatch(key) else _of_colour(key, value)
@@ -143,28 +143,28 @@ class Themes:
     problems: tuple[str, ...]
 
 
-def shipped_folder() -> Path:
+def builtin_directory() -> Path:
     """Return the directory of our own themes: inside the installed package, or beside it in a source tree."""
     package = Path(__file__).parents[1]
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"
 
 
-def load_themes(*folders: Path, is_checked: bool = True) -> Themes:
+def load_themes(*directories: Path, is_checked: bool = True) -> Themes:
     """Return the themes in the `*.toml` files of the directories; of several with the same name, the last one counts.
 
     Our own themes are loaded without checks (`is_checked`) to save time, as tests check them.
     """
     usable: dict[str, Theme] = {}
-    left_out = []
-    for path in _files(folders):
+    skipped = []
+    for path in _files(directories):
         try:
             theme = read_theme(path, is_checked=is_checked)
         except ThemeError as error:
-            left_out += error.told(path)
+            skipped += error.messages(path)
         else:
             usable[theme.name] = theme
-    return Themes(tuple(usable.values()), tuple(left_out))
+    return Themes(tuple(usable.values()), tuple(skipped))
 
 
 def theme_order(names: Iterable[str]) -> list[str]:
@@ -176,12 +176,12 @@ class ThemeError(ValueError):
     """Raised for a file that is not a valid theme, with the line and the reason of each problem."""
 
     def __init__(self, *problems: tuple[int, str]) -> None:
-        super().__init__("\n".join(f"{line}: {said}" for line, said in problems))
+        super().__init__("\n".join(f"{line}: {reason}" for line, reason in problems))
         self.problems = problems
 
-    def told(self, path: Path) -> list[str]:
+    def messages(self, path: Path) -> list[str]:
         """Return `PATH:LINE: reason` for each problem; the last one adds that the theme is not used."""
-        lines = [f"{path}:{line}: {visible(said, lines=False)[:300]}" for line, said in self.problems]
+        lines = [f"{path}:{line}: {visible(reason, lines=False)[:300]}" for line, reason in self.problems]
         return [*lines[:-1], f"{lines[-1]}; theme skipped until fixed"]
 
 
@@ -206,21 +206,21 @@ def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
 
 
 def _check(data: dict[str, Any], text: str) -> None:
-    if found := list(problems(data, text, _DARK)):
-        raise ThemeError(*found)
+    if errors := list(problems(data, text, _DARK)):
+        raise ThemeError(*errors)
 
 
-def _files(folders: Sequence[Path]) -> Iterable[Path]:
-    for folder in folders:
-        if folder.is_dir():
-            yield from sorted(folder.glob("*.toml"))
+def _files(directories: Sequence[Path]) -> Iterable[Path]:
+    for directory in directories:
+        if directory.is_dir():
+            yield from sorted(directory.glob("*.toml"))
 
 
-def folder_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
+def directory_state(directory: Path) -> tuple[tuple[str, int, int], ...]:
     """Return a value that changes if a theme file in the directory does; cheap enough to compute every second."""
-    found = []
-    for path in _files([folder]):
+    state = []
+    for path in _files([directory]):
         with suppress(OSError):
             info = path.stat()
-            found.append((path.name, info.st_mtime_ns, info.st_size))
-    return tuple(found)
+            state.append((path.name, info.st_mtime_ns, info.st_size))
+    return tuple(state)

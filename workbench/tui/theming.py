@@ -14,7 +14,7 @@ from workbench.errors import WorkbenchError
 from workbench.suggest import near
 from workbench.text import visible
 from workbench.tui.mistakes import Mistakes
-from workbench.tui.themes import DEFAULT, Themes, folder_state, load_themes, shipped_folder, theme_order
+from workbench.tui.themes import DEFAULT, Themes, builtin_directory, directory_state, load_themes, theme_order
 
 if TYPE_CHECKING:
     from workbench.tui.settings.book import SettingsBook
@@ -23,14 +23,14 @@ EVERY = 1.5
 """Seconds between two checks of the directory."""
 
 
-class ThemeFolder:
+class ThemeDirectory:
     """Registers our own themes and the user's, and reports problems in theme files when they are read."""
 
-    def __init__(self, app: App[Any], folder: Path | None, mistakes: Mistakes) -> None:
+    def __init__(self, app: App[Any], directory: Path | None, mistakes: Mistakes) -> None:
         self._app = app
         self._mistakes = mistakes
-        self._folder = folder
-        self._state = folder_state(folder) if folder else ()
+        self._directory = directory
+        self._state = directory_state(directory) if directory else ()
         self._register()
 
     def begin_with(self, name: str, settings_file: Path | None) -> None:
@@ -39,7 +39,7 @@ class ThemeFolder:
         If there is no theme of that name, report a problem in the settings and use the default theme.
         """
         app, themes = self._app, self._app.available_themes
-        self._mistakes.found("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
+        self._mistakes.replace("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
         app.set_reactive(App.theme, name if name in themes else DEFAULT)
         app.set_class(app.current_theme.dark, "-dark-mode", update=False)
         app.set_class(not app.current_theme.dark, "-light-mode", update=False)
@@ -73,35 +73,35 @@ class ThemeFolder:
 
     def watch(self) -> None:
         """Check the directory for changes regularly from now on."""
-        if self._folder is not None:
-            self._app.set_interval(EVERY, self.look)
+        if self._directory is not None:
+            self._app.set_interval(EVERY, self.poll)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Read the directory again if a file in it has changed, and apply changes to the current theme."""
-        now = folder_state(self._folder) if self._folder else ()
+        now = directory_state(self._directory) if self._directory else ()
         if now == self._state:
             return
         self._state = now
         before = self._app.current_theme
         if self._register().problems:
-            self._mistakes.tell()
+            self._mistakes.notify()
         if self._app.current_theme != before:
             self._app.mutate_reactive(App.theme)
 
     def _register(self) -> Themes:
-        own = load_themes(*([self._folder] if self._folder else []))
-        for theme in (*load_themes(shipped_folder(), is_checked=False).usable, *own.usable):
+        own = load_themes(*([self._directory] if self._directory else []))
+        for theme in (*load_themes(builtin_directory(), is_checked=False).usable, *own.usable):
             self._app.register_theme(theme)
-        self._mistakes.found("themes", own.problems)
+        self._mistakes.replace("themes", own.problems)
         return own
 
 
-def no_such_theme(name: str, known: Iterable[str], file: Path | None) -> str:
+def no_such_theme(name: str, available: Iterable[str], file: Path | None) -> str:
     """Return the message about an unknown theme, with the path and line if the settings file sets it."""
-    said = f"there is no theme {name}{near(name, known)}; using {DEFAULT}"
+    message = f"there is no theme {name}{near(name, available)}; using {DEFAULT}"
     try:
         text = file.read_text(encoding="utf-8") if file is not None else ""
         is_from_file = tomllib.loads(text).get("theme") == name
     except (OSError, ValueError):
-        return said
-    return f"{file}:{line_of('theme', text)}: {said}" if is_from_file else said
+        return message
+    return f"{file}:{line_of('theme', text)}: {message}" if is_from_file else message

@@ -59,19 +59,19 @@ def entries_of(
     """Return the entries for a screen; `prompts` are those of MCP servers, or None if it is not the main screen."""
     is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
-    found = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
-    known = {entry.action for entry in found}
-    found += [entry for entry in _bindings(screen) if entry.action not in known]
+    entries = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
+    actions = {entry.action for entry in entries}
+    entries += [entry for entry in _bindings(screen) if entry.action not in actions]
     if is_main:
-        found += [PaletteEntry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
-        found += [
+        entries += [PaletteEntry("mode", name, MODE_NAMES[name], f"mode({name!r})") for name in MODES]
+        entries += [
             PaletteEntry("model", name, settings.profile(name).model, f"app.model({name!r})")
             for name in settings.models
         ]
-    found += [
+    entries += [
         PaletteEntry("theme", name, "", f"app.change_theme({name!r})") for name in theme_order(app.available_themes)
     ]
-    return found
+    return entries
 
 
 def session_entries(sessions: Sequence[PastSession]) -> list[PaletteEntry]:
@@ -119,12 +119,12 @@ def _prompt_entry(prompt: ServerPrompt) -> PaletteEntry:
 
 
 def _bindings(screen: Screen[Any]) -> Iterator[PaletteEntry]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not (binding.id and binding.description and active.enabled) or binding.id in _OF_THE_PROMPT | seen:
+        if not (binding.id and binding.description and active.enabled) or binding.id in _OF_THE_PROMPT | ids:
             continue
-        seen.add(binding.id)
+        ids.add(binding.id)
         action = _whole_action(active.node, binding.action)
         yield PaletteEntry("key", binding.description, "", action, key_name(binding.key), active.node)
 

@@ -28,7 +28,7 @@ from workbench.view.state import ActionItem
 
 _WIDEST = 100
 _AROUND = 5  # rows of the card beside the question: border, gap, answer and key hints
-_BELOW = 5  # rows of the main screen that stay visible: activity, prompt and hints
+_MAIN_SCREEN_ROWS = 5  # rows of the main screen that stay visible: activity, prompt and hints
 _SMALL = 20
 _TYPED = frozenset({"enter", "backspace", "ctrl+j"})
 
@@ -102,8 +102,8 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self._card.styles.width = self._width
         is_small = self.size.height < _SMALL
         self.set_class(is_small, "-small")
-        room = self.size.height - (_AROUND - 1 if is_small else _AROUND + _BELOW)
-        self._asked.styles.max_height = max(1, room)
+        available = self.size.height - (_AROUND - 1 if is_small else _AROUND + _MAIN_SCREEN_ROWS)
+        self._asked.styles.max_height = max(1, available)
         self.show_keys()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:

@@ -23,8 +23,8 @@ from workbench.tui.screens.approval_parts import (
 )
 from workbench.tui.screens.question import QuestionScreen, behind_bindings, scroll_bindings
 from workbench.tui.widgets.diff_view import DiffView
+from workbench.tui.widgets.inline_editor import InlineEditor
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.place_editor import PlaceEditor
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Turn
 from workbench.view.approval.rule_trial import Trial
@@ -193,13 +193,13 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
                 self.notify(visible(problem), severity="warning", markup=False)
             self.on_text_discarded()
 
-    @on(PlaceEditor.Kept)
-    def on_text_saved(self, saved: PlaceEditor.Kept) -> None:
+    @on(InlineEditor.Saved)
+    def on_text_saved(self, saved: InlineEditor.Saved) -> None:
         """Save the edited text and go back to the question, if the text is valid."""
         if self._editor.save(saved.text):
             self.on_text_discarded()
 
-    @on(PlaceEditor.Discarded)
+    @on(InlineEditor.Discarded)
     def on_text_discarded(self) -> None:
         """Go back to the question, which accepts answers only after another quiet time."""
         self.box.close_editor()

@@ -24,7 +24,7 @@ from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question import QuestionScreen, QuietTime
-from workbench.tui.widgets.place_editor import can_edit
+from workbench.tui.widgets.inline_editor import can_edit
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import All, Always, Decision, Overheard, Scope, together
@@ -226,12 +226,12 @@ class DecisionKeys:
     @property
     def may_approve(self) -> bool:
         """Whether the action can be approved: the user has scrolled to its end, and at least one hunk is included."""
-        return self._box.look() and not self.fields.is_open and not self._proposal.is_empty
+        return self._box.check_read() and not self.fields.is_open and not self._proposal.is_empty
 
     @property
     def may_always(self) -> bool:
         """Whether a rule can be saved: there is one, and the user has seen the whole action and not edited it."""
-        is_unchanged = self._box.look() and not self._proposal.is_changed
+        is_unchanged = self._box.check_read() and not self._proposal.is_changed
         return bool(self._item.always) and is_unchanged and not self.fields.is_open
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
@@ -242,7 +242,7 @@ class DecisionKeys:
             return EDITING
         diff = self._box.diff
         now = Moment(
-            self._box.look(),
+            self._box.check_read(),
             self._quiet.check(),
             diff.current if diff else -1,
             len(self._batch.waiting),
@@ -340,8 +340,8 @@ class ScreensAbove:
     def show_diff(self) -> None:
         """Show the files as they would be written now in the diff viewer."""
         if self._item.preview:
-            texts = dict(self._proposal.written())
-            files = [FileState(delta.path, delta.before, texts[delta.path]) for delta in self._item.preview]
+            contents = dict(self._proposal.written())
+            files = [FileState(delta.path, delta.before, contents[delta.path]) for delta in self._item.preview]
             self._question.app.push_screen(DiffViewerScreen(files, self._item.working_dir))
 
 

@@ -47,14 +47,14 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self._trial = trial
         self._scope = 0
         self._box = Vertical(id="box")
-        self._said = Static(id="said")
+        self._summary = Static(id="said")
         self._keys = Static(id="keys")
 
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
         self._box.border_title = Content.styled("Always allow?", "bold")
         with self._box:
-            yield self._said
+            yield self._summary
             yield self._keys
 
     def no_answer(self) -> None:
@@ -68,8 +68,8 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
     def _show(self) -> None:
         width = min(_RULE_WIDTH, self.size.width - 2)
         self._box.styles.width = width
-        room = max(8, self.size.height - _FRAME_ROWS)
-        self._said.update(as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, room=room)))
+        rows = max(8, self.size.height - _FRAME_ROWS)
+        self._summary.update(as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, room=rows)))
 
     def on_key(self, event: events.Key) -> None:
         """Stop `y` during the quiet time, which every key restarts."""
@@ -120,16 +120,16 @@ class ApproveAllScreen(QuestionScreen[bool]):
     ]
 
     def __init__(
-        self, actions: Sequence[ActionItem], left_out: int = 0, *, clock: Callable[[], float] = time.monotonic
+        self, actions: Sequence[ActionItem], omitted: int = 0, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`left_out` is the number of actions that are not shown because the user has edited them."""
+        """`omitted` is the number of actions that are not shown because the user has edited them."""
         super().__init__(clock)
         self._count = len(actions)
-        self._text = QuestionText(all_of(actions, left_out), id="all")
+        self._text = QuestionText(all_of(actions, omitted), id="all")
         self._keys = Static(id="keys")
         self._box = Vertical(id="box")
         self._rows = 0
-        self._seen = False
+        self._is_read = False
 
     def compose(self) -> ComposeResult:
         """Yield the text and the key hints."""
@@ -161,14 +161,14 @@ class ApproveAllScreen(QuestionScreen[bool]):
         """Show the keys that work now."""
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
-            self._seen = True
-        lines = packed(all_keys(self._count, seen=self._seen, armed=self.quiet.check()), self.size.width - 8)
+            self._is_read = True
+        lines = packed(all_keys(self._count, seen=self._is_read, armed=self.quiet.check()), self.size.width - 8)
         self._keys.update(Content("\n").join(lines))
 
     def action_approve(self) -> None:
         """Approve all actions, if the user has scrolled to the end."""
         self.show_keys()
-        if self._seen:
+        if self._is_read:
             self.finish(True)
 
     def action_back(self) -> None:

@@ -197,7 +197,7 @@ class DiffViewerScreen(ModalScreen[None]):
     @on(FileList.Chosen)
     def on_file_chosen(self, chosen: FileList.Chosen) -> None:
         """Show the file that was clicked."""
-        self._open_file(chosen.place)
+        self._open_file(chosen.index)
 
     @on(ReviewLine.Written)
     def on_line_written(self, written: ReviewLine.Written) -> None:
@@ -209,8 +209,8 @@ class DiffViewerScreen(ModalScreen[None]):
         else:
             self._comments.write(written.text)
 
-    @on(ReviewLine.Left)
-    def on_line_left(self) -> None:
+    @on(ReviewLine.Cancelled)
+    def on_line_cancelled(self) -> None:
         """Go back to the diff."""
         self._view.focus()
         self._status.show("")

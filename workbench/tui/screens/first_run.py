@@ -50,10 +50,10 @@ class FirstRunScreen(ModalScreen[Way | None]):
         Binding("ctrl+t", "test", "Make the test call again", id="setup.test"),
     ]
 
-    def __init__(self, look: Callable[[], Sequence[Way]], typed: Callable[[str], None]) -> None:
-        """`look` is called in a thread to find models; `typed` is called with text for the prompt."""
+    def __init__(self, find_ways: Callable[[], Sequence[Way]], typed: Callable[[str], None]) -> None:
+        """`find_ways` is called in a thread to find models; `typed` is called with text for the prompt."""
         super().__init__(id="first-run")
-        self._look = look
+        self._find_ways = find_ways
         self._typed = typed
         self._ways: Sequence[Way] = ()
         self._trials = Trials()
@@ -105,16 +105,16 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._typed(event.text)
 
     async def _find(self) -> None:
-        self._say("● Looking for API keys and local servers …")
-        found = await in_daemon(lambda: list(self._look()))
+        self._show_note("● Looking for API keys and local servers …")
+        ways = await in_daemon(lambda: list(self._find_ways()))
         if self.is_attached:
-            self._ways = found
+            self._ways = ways
             self._fill()
-            if not found:
-                self._say(_NOTHING)
+            if not ways:
+                self._show_note(_NOTHING)
                 self.query_one(OptionList).action_last()  # the demo, which needs no model
             else:
-                self._say("")
+                self._show_note("")
 
     def _fill(self) -> None:
         rows = self.query_one(OptionList)
@@ -138,23 +138,23 @@ class FirstRunScreen(ModalScreen[Way | None]):
         elif not self._ways[int(name)].is_named:
             self._write(self._ways[int(name)].provider)
         else:
-            self._take(self._ways[int(name)])
+            self._choose(self._ways[int(name)])
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
         """Show the result of the test call of the model under the cursor, if there was one."""
         name = looked.option.id or ""
         if name.isdecimal() and self._ways[int(name)] in self._trials.outcomes:
-            self._tell(self._ways[int(name)])
+            self._show_outcome(self._ways[int(name)])
 
     @on(Input.Submitted)
     def on_named(self, event: Input.Submitted) -> None:
         """Test or use the model named in the line, or show what is wrong with the name."""
         way = read_way(event.value)
         if wrong := wrong_way(way):
-            self._say(f"✗ {wrong}")
+            self._show_note(f"✗ {wrong}")
         else:
-            self._take(way)
+            self._choose(way)
 
     def action_leave(self) -> None:
         """Close the line for a name or, if it is not open, the screen."""
@@ -162,7 +162,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         if line.display:
             line.display = False
             self._trials.stop()
-            self._say("")
+            self._show_note("")
             self.set_focus(self.query_one(OptionList))
         else:
             self.dismiss(None)
@@ -172,7 +172,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         way = self._under_cursor()
         if way is not None and not wrong_way(way):
             self._trials.outcomes.pop(way, None)
-            self._take(way)
+            self._choose(way)
 
     def _under_cursor(self) -> Way | None:
         line, at = self.query_one(Input), self.query_one(OptionList).highlighted
@@ -185,28 +185,28 @@ class FirstRunScreen(ModalScreen[Way | None]):
         line.value, line.display = begin, True
         line.cursor_position = len(begin)
         self.set_focus(line)
-        self._say("Enter test · Esc back")
+        self._show_note("Enter test · Esc back")
 
-    def _take(self, way: Way) -> None:
+    def _choose(self, way: Way) -> None:
         """Dismiss with the model if it was tested; otherwise test it."""
         if way in self._trials.outcomes:
             self.dismiss(way)
             return
-        self._say(f"● {way.model}: testing one call …")
+        self._show_note(f"● {way.model}: testing one call …")
         self.run_worker(self._ask(way), exclusive=True)
 
     async def _ask(self, way: Way) -> None:
         if await self._trials.ask(way) is not None and self.is_attached:
             self._wait()
-            self._tell(way)
+            self._show_outcome(way)
 
-    def _tell(self, way: Way) -> None:
+    def _show_outcome(self, way: Way) -> None:
         outcome = self._trials.outcomes[way]
         begin = "Enter starts with it and saves it to your settings"
         more = begin if outcome.works else f"{begin} anyway"
-        self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)
+        self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)
 
-    def _say(self, line: str, more: str = "") -> None:
+    def _show_note(self, line: str, more: str = "") -> None:
         style = {"✓": "$sign-ok", "✗": "$sign-failed", "●": "$sign-running"}.get(line[:1], "$dim")
         parts = [Content.styled(visible(line, lines=False), style)] + ([Content(more)] if more else [])
         self.query_one("#first-note", Static).update(Content("\n").join(parts))

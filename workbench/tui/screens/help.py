@@ -26,8 +26,8 @@ _FIRST = ("start", "keys", "approving", "reviewing", "models", "settings", "sess
 
 def topics() -> dict[str, str]:
     """Return the titles of the guides by file name without suffix, in the order of the help."""
-    found = {path.stem: _title(path) for path in sorted(GUIDES.glob("*.md"))}
-    return {name: found[name] for name in (*_FIRST, *found) if name in found}
+    titles = {path.stem: _title(path) for path in sorted(GUIDES.glob("*.md"))}
+    return {name: titles[name] for name in (*_FIRST, *titles) if name in titles}
 
 
 def _title(path: Path) -> str:
@@ -35,7 +35,7 @@ def _title(path: Path) -> str:
         return file.readline().removeprefix("#").strip()
 
 
-def what_guides_tell() -> dict[str, str]:
+def guide_summaries() -> dict[str, str]:
     """Return the first sentence of each guide, by title."""
     return {title: _begins(GUIDES / f"{name}.md") for name, title in topics().items()}
 
@@ -53,7 +53,7 @@ class KeyList(Widget):
     def __init__(self, groups: Sequence[Group]) -> None:
         super().__init__(id="help-keys")
         self._groups = groups
-        self._guides = what_guides_tell()
+        self._guides = guide_summaries()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines at this width."""
@@ -72,9 +72,9 @@ class HelpScreen(ModalScreen[None]):
         Binding("tab,right,left", "app.focus_next", "Other side", id="help.side", show=False),
     ]
 
-    def __init__(self, below: Screen[Any]) -> None:
+    def __init__(self, screen: Screen[Any]) -> None:
         super().__init__(id="help-screen")
-        self.groups = key_groups(below)
+        self.groups = key_groups(screen)
 
     def compose(self) -> ComposeResult:
         """Yield the topics and the text."""

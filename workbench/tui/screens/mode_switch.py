@@ -1,6 +1,6 @@
 """Changes the approval mode of a session: a key steps through the modes, a command chooses one by name.
 
-A step takes effect once no other has followed for `SETTLE` seconds, so modes that are only passed never take effect.
+A step takes effect once no other has followed for `DEBOUNCE_SECONDS`, so modes that are only passed never take effect.
 The mode that never asks is not among the steps: it must be chosen by name and confirmed.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from workbench.protocol.risk import Mode
 
-SETTLE: Final = 0.8
+DEBOUNCE_SECONDS: Final = 0.8
 """Seconds without another press after which a mode takes effect."""
 _STALL: Final = 0.3
 """Delay of the timer, in seconds, that shows that the process was stopped: another press may be unread."""
@@ -67,12 +67,12 @@ class ModeSwitch:
         if self._timer is not None:
             self._timer.stop()
         self._pressed_at = time.monotonic()
-        self._timer = self._screen.set_timer(SETTLE, self._apply) if mode else None
+        self._timer = self._screen.set_timer(DEBOUNCE_SECONDS, self._apply) if mode else None
         self._show(mode)
 
     def _apply(self) -> None:
         mode = self._state.next_mode
-        if time.monotonic() - self._pressed_at > SETTLE + _STALL:
+        if time.monotonic() - self._pressed_at > DEBOUNCE_SECONDS + _STALL:
             self._schedule(mode)
             return
         self._show("")

@@ -37,11 +37,11 @@ class ModelChoice(ModalScreen[str | None]):
     def __init__(self, profiles: Sequence[Profile], current: str) -> None:
         """`current` is the session's model, as a profile's name or its own; empty if there is none."""
         super().__init__(id="model-choice")
-        known = list(profiles)
-        if current and current not in [profile.name for profile in known]:
-            known.insert(0, Profile(current, current))
-        self._names = [profile.name for profile in known]
-        self._rows = list(_rows(known, current))
+        choices = list(profiles)
+        if current and current not in [profile.name for profile in choices]:
+            choices.insert(0, Profile(current, current))
+        self._names = [profile.name for profile in choices]
+        self._rows = list(_rows(choices, current))
         self._current = current
         self._note = _MORE if profiles else _NONE + _MORE
         self._trial: ModelTrial | None = None
@@ -73,15 +73,15 @@ class ModelChoice(ModalScreen[str | None]):
         if at is not None:
             self._stop()
             self._trial = ModelTrial(self._names[at])
-            self._say(f"{self._names[at]}: testing one call …")
-            self.run_worker(self._tell(self._trial), exclusive=True)
+            self._show_note(f"{self._names[at]}: testing one call …")
+            self.run_worker(self._show_outcome(self._trial), exclusive=True)
 
-    async def _tell(self, trial: ModelTrial) -> None:
+    async def _show_outcome(self, trial: ModelTrial) -> None:
         outcome = await in_daemon(trial.result)
         if self.is_attached:
-            self._say(f"{'✓' if outcome.works else '✗'} {outcome.line}")
+            self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}")
 
-    def _say(self, line: str) -> None:
+    def _show_note(self, line: str) -> None:
         self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))
 
     def on_unmount(self) -> None:

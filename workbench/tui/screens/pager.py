@@ -53,7 +53,7 @@ class PagerScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Focus the text and start the initial search."""
         self._lines.focus()
-        self._say()
+        self._show_status()
         if self._words.strip():
             self.call_after_refresh(self._find, self._words)
 
@@ -66,7 +66,7 @@ class PagerScreen(ModalScreen[None]):
     def action_next(self, by: int) -> None:
         """Go to the next or previous match."""
         self._lines.go_to_match(by)
-        self._say()
+        self._show_status()
 
     def action_close(self) -> None:
         """Close the pager."""
@@ -90,9 +90,9 @@ class PagerScreen(ModalScreen[None]):
 
     def _find(self, words: str) -> None:
         self._lines.search(words)
-        self._say()
+        self._show_status()
 
-    def _say(self) -> None:
+    def _show_status(self) -> None:
         keys = f"{self.own_keys}/ search · n N next, previous · home end page up, down · q close"
         self._status.update(Content.assemble((f"{self._lines.position()}   ", "$dim"), (keys, "$dim")))
 

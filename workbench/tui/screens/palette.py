@@ -44,21 +44,21 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         Binding("pageup", "move(-8)", "Eight back", id="palette.page-up", show=False),
     ]
 
-    class FilesFound(Message):
+    class FileMatches(Message):
         """The file index has found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
             self.query, self.paths = query, paths
 
-    def __init__(self, entries: Sequence[PaletteEntry], folder: Path | None, sessions: FindSessions | None) -> None:
-        """`folder` is searched for files, and `sessions` returns the past sessions; None leaves them out."""
+    def __init__(self, entries: Sequence[PaletteEntry], directory: Path | None, sessions: FindSessions | None) -> None:
+        """`directory` is searched for files, and `sessions` returns the past sessions; None leaves them out."""
         super().__init__(id="palette")
         self._entries = list(entries)
         self._find_sessions = sessions
-        self._index = FileIndex(folder, self._found) if folder is not None else None
+        self._index = FileIndex(directory, self._post_files) if directory is not None else None
         self._files: list[PaletteEntry] = []
-        self._shown: list[PaletteEntry] = []
+        self._matches: list[PaletteEntry] = []
         self.has_sessions = sessions is None
         """Whether the sessions are among the entries, or are not wanted."""
 
@@ -73,10 +73,10 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         """Show the entries, then add the sessions, which are read in a thread."""
         self._show()
         if self._find_sessions is not None:
-            found = session_entries(await in_daemon(self._find_sessions))
+            sessions = session_entries(await in_daemon(self._find_sessions))
             if not self.is_attached:
                 return
-            self._entries = [*self._entries, *found]
+            self._entries = [*self._entries, *sessions]
             self.has_sessions = True
             self._show()
 
@@ -97,47 +97,47 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             self._index.ask(event.value.strip())
         self._show()
 
-    @on(FilesFound)
-    def on_files_found(self, found: FilesFound) -> None:
+    @on(FileMatches)
+    def on_file_matches(self, matches: FileMatches) -> None:
         """Show the files found, unless the text has changed since."""
-        if found.query == self.query_one(Input).value.strip():
+        if matches.query == self.query_one(Input).value.strip():
             at = self.query_one(OptionList).highlighted
-            self._files = file_entries(found.paths)
+            self._files = file_entries(matches.paths)
             self._show(at or 0)
 
     @on(Input.Submitted)
     def on_submitted(self) -> None:
         """Dismiss with the entry under the cursor."""
         at = self.query_one(OptionList).highlighted
-        if at is not None and at < len(self._shown) and self.is_current:
-            self.dismiss(self._shown[at])
+        if at is not None and at < len(self._matches) and self.is_current:
+            self.dismiss(self._matches[at])
 
     @on(OptionList.OptionSelected)
     def on_clicked(self, chosen: OptionList.OptionSelected) -> None:
         """Dismiss with the entry that was clicked."""
-        self.dismiss(self._shown[chosen.option_index])
+        self.dismiss(self._matches[chosen.option_index])
 
     def action_move(self, by: int) -> None:
         """Move the cursor by some rows; a step of one wraps around, a longer one stops at the ends."""
         rows = self.query_one(OptionList)
-        if self._shown:
-            at, last = (rows.highlighted or 0) + by, len(self._shown) - 1
+        if self._matches:
+            at, last = (rows.highlighted or 0) + by, len(self._matches) - 1
             rows.highlighted = at % (last + 1) if abs(by) == 1 else max(0, min(at, last))
 
-    def _found(self, query: str, paths: list[str]) -> None:
+    def _post_files(self, query: str, paths: list[str]) -> None:
         if self.is_running:
-            self.post_message(self.FilesFound(query, paths))
+            self.post_message(self.FileMatches(query, paths))
 
     def _show(self, at: int = 0) -> None:
         query = self.query_one(Input).value.strip()
-        self._shown = fitting(query, [*self._entries, *self._files], _MOST)
+        self._matches = fitting(query, [*self._entries, *self._files], _MOST)
         rows, width = self.query_one(OptionList), self._width()
         rows.clear_options()
-        rows.add_options(Option(_row(entry, query, width)) for entry in self._shown)
-        rows.highlighted = min(at, len(self._shown) - 1) if self._shown else None
+        rows.add_options(Option(_row(entry, query, width)) for entry in self._matches)
+        rows.highlighted = min(at, len(self._matches) - 1) if self._matches else None
         close = key_of(self.app, "palette.close", "escape")
-        said = "" if self._shown else " · nothing fits"
-        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{said}")
+        hint = "" if self._matches else " · nothing fits"
+        self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{hint}")
 
     def _width(self) -> int:
         """Return the columns of a row: those of the box without its border, padding and scrollbar."""
@@ -148,14 +148,14 @@ def _row(entry: PaletteEntry, query: str, width: int) -> Content:
     """Return the row of an entry: name, description, and at the end its key or its kind."""
     label, words = visible(entry.label, lines=False), visible(entry.words, lines=False)
     end = entry.key or ("" if entry.kind in ("command", "key") else entry.kind)
-    room = width - cell_len(end) - 2
+    available = width - cell_len(end) - 2
     name = Content(label)
     if query and label == entry.label:
         offset = 1 if label.startswith("/") else 0
         for at in places(query, label[offset:]):
             name = name.stylize("bold $primary", at + offset, at + offset + 1)
     gap = " " * max(2, _NAMES - cell_len(label)) if words else ""
-    line = Content.assemble(name, gap, (words, "$dim")).truncate(room, ellipsis=True, pad=True)
+    line = Content.assemble(name, gap, (words, "$dim")).truncate(available, ellipsis=True, pad=True)
     return Content.assemble(
         line, "  ", (visible(end, lines=False), "bold $footer-key-foreground" if entry.key else "$dim")
     )

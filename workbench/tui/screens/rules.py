@@ -33,7 +33,7 @@ from workbench.view.formatting.actions import action_line
 from workbench.view.state import ActionItem, SessionState
 
 _COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
-_PLACES: Final = {"session": "this session", "folder": "project rules", "person": "your rules"}
+_SOURCES: Final = {"session": "this session", "folder": "project rules", "person": "your rules"}
 _SCOPES: Final = (
     ("session", "for this session"),
     ("folder", "for this project, in your rules"),
@@ -72,7 +72,7 @@ class RulesScreen(ModalScreen[None]):
             yield Static(id="rules-fits")
             yield Static(Content("Try a rule on this session"), id="rules-label")
             yield Input(placeholder="allow $ pytest *     deny in secrets     ask TOOL", id="rules-new")
-            scopes = OptionList(*(Option(Content(f"Save it {said}")) for _, said in _SCOPES), id="rules-scopes")
+            scopes = OptionList(*(Option(Content(f"Save it {label}")) for _, label in _SCOPES), id="rules-scopes")
             scopes.display = False
             yield scopes
 
@@ -85,19 +85,19 @@ class RulesScreen(ModalScreen[None]):
 
     async def _load(self) -> None:
         self._rules = await in_daemon(lambda: self._book.rules(self._state.rules))
-        await self._look(self._rules)
+        await self._match_rules(self._rules)
         if not self.is_attached:
             return
         rows = self.query_one("#rules-list", OptionList)
         rows.clear_options()
         rows.add_options(Option(row) for row in self._rows())
         rows.display = bool(self._rules)
-        self._say(_NONE if not self._rules else "", *self._book.faults)
+        self._show_note(_NONE if not self._rules else "", *self._book.faults)
         if self._rules:
             rows.highlighted = 0
             self._show(self._rules[0])
 
-    async def _look(self, rules: Sequence[Rule]) -> None:
+    async def _match_rules(self, rules: Sequence[Rule]) -> None:
         for rule in rules:
             self._fits[rule.text] = await in_daemon(partial(fitting, rule, self._state))
 
@@ -105,27 +105,27 @@ class RulesScreen(ModalScreen[None]):
         width = max((len(visible(rule.text, lines=False)) for rule in self._rules), default=0)
         for rule in self._rules:
             text = visible(rule.text, lines=False)
-            place = _PLACES[rule.source] + (f" in {rule.folder}" if rule.folder else "")
+            source = _SOURCES[rule.source] + (f" in {rule.folder}" if rule.folder else "")
             verdict, rest = text[: len(rule.verdict)], text[len(rule.verdict) :]
             yield Content.assemble(
                 (verdict, _COLOURS[rule.verdict]),
                 rest.ljust(min(width, 56) - len(verdict)),
                 (f"  {_count(len(self._fits[rule.text])):<12}", ""),
-                (visible(place, lines=False), "$dim"),
+                (visible(source, lines=False), "$dim"),
             )
 
     def _show(self, rule: Rule) -> None:
         """Show how many actions the rule matches, and the last of them."""
-        found = self._fits[rule.text]
-        said = "would have decided" if rule is self._tried else "fits"
-        lines = [f"{visible(rule.text, lines=False)} {said} {_count(len(found))} of this session"]
+        matches = self._fits[rule.text]
+        verb = "would have decided" if rule is self._tried else "fits"
+        lines = [f"{visible(rule.text, lines=False)} {verb} {_count(len(matches))} of this session"]
         lines += [
             f"  #{action.number:<4} {action.risk:<7} {action_line(action, self._state.workspace)}"
-            for action in found[-6:]
+            for action in matches[-6:]
         ]
-        self._say(*lines, *self._book.faults)
+        self._show_note(*lines, *self._book.faults)
 
-    def _say(self, *lines: str) -> None:
+    def _show_note(self, *lines: str) -> None:
         text = "\n".join(visible(line, lines=False) for line in lines if line)
         self.query_one("#rules-fits", Static).update(Content(text))
 
@@ -145,9 +145,9 @@ class RulesScreen(ModalScreen[None]):
             rule = checked(parse_rule(event.value))
         except RuleError as error:
             self._tried = None
-            self._say(str(error))
+            self._show_note(str(error))
             return
-        await self._look([rule])
+        await self._match_rules([rule])
         if not self.is_attached:
             return
         self._tried = rule
@@ -196,8 +196,8 @@ class RulesScreen(ModalScreen[None]):
 
     def _state_rule(self, text: str, *, is_there: bool) -> None:
         """Update the session state's rules now, as the engine's event will do in a moment."""
-        kept = tuple(rule for rule in self._state.rules if rule != text)
-        self._state.rules = (*kept, text) if is_there else kept
+        others = tuple(rule for rule in self._state.rules if rule != text)
+        self._state.rules = (*others, text) if is_there else others
 
     def _end_trial(self) -> None:
         self._tried = None
@@ -212,10 +212,10 @@ class RulesScreen(ModalScreen[None]):
             return
         rule = self._rules[at]
         if rule.source == "folder":
-            self._say(f"{rule.text} is a rule of the project; remove it from its .ohw/rules.toml")
+            self._show_note(f"{rule.text} is a rule of the project; remove it from its .ohw/rules.toml")
         elif not self.confirmation.is_answered(rule):
             self.confirmation.ask(rule)
-            self._say(f"d again deletes: {rule.text}")
+            self._show_note(f"d again deletes: {rule.text}")
         else:
             await self._drop(rule)
 

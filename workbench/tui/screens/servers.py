@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.mcp.catalog import Catalog, CatalogEntry, changed_lines
-from workbench.mcp.config import ServerConfig, ServerConfigs, known_secrets
+from workbench.mcp.config import ServerConfig, ServerConfigs, mask_secrets
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
@@ -33,7 +33,7 @@ _NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
 
 
 class ServersScreen(ModalScreen[None]):
-    """Shows the servers in `found`; approving pins the changed tools, which the model gets from its next call on.
+    """Shows the servers in `configs`; approving pins the changed tools, which the model gets from its next call on.
 
     A key approves only changes that the user has scrolled through and that were visible for the quiet time of a
     question.
@@ -46,12 +46,12 @@ class ServersScreen(ModalScreen[None]):
         Binding("l", "log", "Its log", id="servers.log"),
     ]
 
-    def __init__(self, found: ServerConfigs, catalog: Catalog) -> None:
+    def __init__(self, configs: ServerConfigs, catalog: Catalog) -> None:
         super().__init__(id="servers")
-        self._found = found
+        self._configs = configs
         self._catalog = catalog
         self._entries: dict[str, CatalogEntry] = {}
-        self._shown: CatalogEntry | None = None
+        self._entry: CatalogEntry | None = None
         """The entry as it was shown: only that is approved."""
         self._is_fresh = False
         """Whether the changes to approve have just changed, so that the user may not have read them."""
@@ -76,13 +76,13 @@ class ServersScreen(ModalScreen[None]):
         await self._load()
         if not self.is_attached:
             return
-        self.query_one("#servers-list" if self._found.servers else "#servers-about").focus()
+        self.query_one("#servers-list" if self._configs.servers else "#servers-about").focus()
         self.set_interval(_SECONDS, self._load)
         self.watch(self.query_one("#servers-about"), "scroll_y", self._scrolled)
 
     async def _load(self) -> None:
         entries = await in_daemon(self._read)
-        if not self.is_attached or (entries == self._entries and self._shown is not None):
+        if not self.is_attached or (entries == self._entries and self._entry is not None):
             return
         server = self._server
         before = self._entries.get(server.key) if server is not None else None
@@ -92,19 +92,19 @@ class ServersScreen(ModalScreen[None]):
         rows = self.query_one(OptionList)
         at = rows.highlighted or 0
         rows.clear_options()
-        rows.add_options(Option(_row(server, entries[server.key])) for server in self._found.servers)
-        rows.display = bool(self._found.servers)
-        if self._found.servers:
+        rows.add_options(Option(_row(server, entries[server.key])) for server in self._configs.servers)
+        rows.display = bool(self._configs.servers)
+        if self._configs.servers:
             rows.highlighted = at
         self._show(at)
 
     def _read(self) -> dict[str, CatalogEntry]:
-        return {server.key: self._catalog.entry(server) for server in self._found.servers}
+        return {server.key: self._catalog.entry(server) for server in self._configs.servers}
 
     @property
     def _server(self) -> ServerConfig | None:
         at = self.query_one(OptionList).highlighted
-        return self._found.servers[at] if at is not None and at < len(self._found.servers) else None
+        return self._configs.servers[at] if at is not None and at < len(self._configs.servers) else None
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -113,22 +113,22 @@ class ServersScreen(ModalScreen[None]):
 
     def _show(self, at: int) -> None:
         waiting: list[Content] = []
-        if at < len(self._found.servers):
-            server = self._found.servers[at]
-            self._shown = self._entries[server.key]
-            waiting = [*_head(server, self._shown), *_changes(_to_approve(self._shown)), Content("")]
-            lines = list(_tools(self._shown))
+        if at < len(self._configs.servers):
+            server = self._configs.servers[at]
+            self._entry = self._entries[server.key]
+            waiting = [*_head(server, self._entry), *_changes(_to_approve(self._entry)), Content("")]
+            lines = list(_tools(self._entry))
         else:
-            server, self._shown = None, CatalogEntry()
+            server, self._entry = None, CatalogEntry()
             lines = [Content(_NONE)]
-        lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._found.problems]
+        lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._configs.problems]
         self.query_one("#servers-waiting", Static).update(Content("\n").join(waiting))
         self.query_one("#servers-told", Static).update(Content("\n").join(lines))
         self._ask(server)
 
     def _ask(self, server: ServerConfig | None) -> None:
         """Begin a question about this server's changes, unless the same question is open already."""
-        about = (server.key, *_to_approve(self._shown)) if server is not None and self._shown is not None else ()
+        about = (server.key, *_to_approve(self._entry)) if server is not None and self._entry is not None else ()
         if len(about) < 2:
             self.confirmation.forget()
         elif not self.confirmation.is_asked(about):
@@ -158,24 +158,24 @@ class ServersScreen(ModalScreen[None]):
 
     async def action_approve(self) -> None:
         """Pin the tools of the server under the cursor as shown, or say what the user has to read first."""
-        server, shown = self._server, self._shown
-        if server is None or shown is None or not _to_approve(shown):
+        server, entry = self._server, self._entry
+        if server is None or entry is None or not _to_approve(entry):
             self.notify("This server has no pending approvals.", markup=False)
             return
         self._check_scroll()
         if not self._end_reached:
             self.notify("Scroll to the end of what changed first: tab, then page down.", markup=False)
             return
-        if not self.confirmation.is_answered((server.key, *_to_approve(shown))):
+        if not self.confirmation.is_answered((server.key, *_to_approve(entry))):
             return
         if self._is_fresh:
             self._is_fresh = False
             self.notify("The changes just changed again; review them, then press again to approve.", markup=False)
             return
         try:
-            left = await in_daemon(lambda: self._catalog.approve(server, shown))
-            if left.waits:
-                count = len(left.waiting) + len(left.changed_files)
+            result = await in_daemon(lambda: self._catalog.approve(server, entry))
+            if result.waits:
+                count = len(result.waiting) + len(result.changed_files)
                 self.notify(f"{count} changed again meanwhile and are still disabled.", markup=False)
         except WorkbenchError as error:
             self.notify(visible(str(error)), severity="error", markup=False)
@@ -220,7 +220,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
 
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
     """Yield lines that say how a server is started, which file names it, and what is wrong with it."""
-    known_secrets(server)
+    mask_secrets(server)
     yield Content.styled(visible(MASKER.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")
     if entry.failure:

@@ -309,12 +309,12 @@ class SessionsScreen(ModalScreen[str | None]):
             self._note.show(refusal)
             return
         row, self._line_kind = self._rows.current, kind
-        texts = {kind: self._query.text if self._query.kind == kind else ""}
-        texts |= {"rename": title(row.entry), "export": f"{row.entry.id}.md"} if row else {}
+        values = {kind: self._query.text if self._query.kind == kind else ""}
+        values |= {"rename": title(row.entry), "export": f"{row.entry.id}.md"} if row else {}
         line = self.query_one(Input)
         line.placeholder, line.display = _PLACEHOLDERS[kind], True
         with self.prevent(Input.Changed):
-            line.value = texts[kind]
+            line.value = values[kind]
         line.cursor_position = len(line.value)
         self.set_focus(line)  # at once, because the next key is text
         self._note.show(_SUBMIT_HINTS.get(kind, ""))

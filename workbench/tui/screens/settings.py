@@ -87,7 +87,7 @@ class SettingsScreen(ModalScreen[None]):
         """Show the number of invalid settings, if there are any."""
         mistakes = getattr(self.app, "mistakes", None)
         if isinstance(mistakes, Mistakes):
-            mistakes.found("settings", self._book.problems)
+            mistakes.replace("settings", self._book.problems)
         count = len(mistakes.lines if isinstance(mistakes, Mistakes) else self._book.problems)
         key = key_of(self.app, "mistakes", "f10")
         line = self.query_one("#settings-wrong", Static)

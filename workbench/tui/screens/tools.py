@@ -25,14 +25,14 @@ _CHANGES = "[tools] in your settings switches them on and off; the guide on tool
 
 
 class ToolsScreen(ModalScreen[None]):
-    """Shows the tools that `look` returns; it is called in a thread, as third-party tools may be slow to load."""
+    """Shows the tools that `find_tools` returns; it is called in a thread, as third-party tools may be slow to load."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Close", id="tools.close")]
 
-    def __init__(self, look: Callable[[], Sequence[ToolRow]]) -> None:
+    def __init__(self, find_tools: Callable[[], Sequence[ToolRow]]) -> None:
         super().__init__(id="tools")
-        self._look = look
+        self._find_tools = find_tools
         self._rows: list[ToolRow | None] = []
         """The tool of each line of the list; None for a heading, which names an origin."""
 
@@ -52,21 +52,21 @@ class ToolsScreen(ModalScreen[None]):
 
     async def _load(self) -> None:
         try:
-            found = await in_daemon(self._look)
+            tools = await in_daemon(self._find_tools)
         except WorkbenchError as error:
             if self.is_attached:
                 self.query_one("#tools-told", Static).update(Content(visible(str(error))))
             return
         if not self.is_attached:
             return
-        count = sum(row.standing[0] == "●" for row in found)
-        self.query_one("#tools-box").border_title = f"Tools · {count} of {len(found)} on"
+        count = sum(row.standing[0] == "●" for row in tools)
+        self.query_one("#tools-box").border_title = f"Tools · {count} of {len(tools)} on"
         self._rows = []
-        for origin, rows in by_origin(found):
+        for origin, rows in by_origin(tools):
             self._rows += [None, *rows]
             self._list.add_option(Option(Content.styled(visible(origin, lines=False), "bold $primary"), disabled=True))
             self._list.add_options(Option(as_content([tool_line(row, self._width)])) for row in rows)
-        self._list.highlighted = 1 if found else None
+        self._list.highlighted = 1 if tools else None
 
     @property
     def _list(self) -> OptionList:
@@ -81,7 +81,7 @@ class ToolsScreen(ModalScreen[None]):
         """Show the details of the tool under the cursor."""
         row = self._rows[event.option_index]
         if row is not None:
-            told = as_content(about_tool(row))
+            details = as_content(about_tool(row))
             note = Content.styled(_CHANGES, "$dim")
-            self.query_one("#tools-told", Static).update(Content("\n").join([told, Content(""), note]))
+            self.query_one("#tools-told", Static).update(Content("\n").join([details, Content(""), note]))
             self.query_one("#tools-about").scroll_home(animate=False)

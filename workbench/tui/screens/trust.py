@@ -119,8 +119,8 @@ class TrustScreen(QuestionScreen[bool]):
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 
     def _summary(self) -> Content:
-        folder, files = self._question.folder, self._question.files
-        names = [str(path.relative_to(folder)) for path in files]
+        directory, files = self._question.folder, self._question.files
+        names = [str(path.relative_to(directory)) for path in files]
         rows = []
         for name in names[:_MOST]:
             label = "  " + visible(name, lines=False).ljust(24)
@@ -131,7 +131,7 @@ class TrustScreen(QuestionScreen[bool]):
         return Content("\n").join(
             [
                 Content.assemble(
-                    (visible(str(folder), lines=False), "bold $primary"), " contains its own tools and rules:"
+                    (visible(str(directory), lines=False), "bold $primary"), " contains its own tools and rules:"
                 ),
                 Content(""),
                 *rows,

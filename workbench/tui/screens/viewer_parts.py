@@ -161,7 +161,7 @@ class ViewerSearch:
         if self.matches:
             self.step(1)
         else:
-            self._view.mark_found([], None)
+            self._view.mark_matches([], None)
             self._status.show(f'No match for "{needle}"' if needle else "")
 
     def step(self, by: int) -> None:
@@ -173,19 +173,19 @@ class ViewerSearch:
         match = self.matches[self._current]
         if match.file != self._files.chosen:
             self._open_file(match.file)
-        self._view.mark_found([other for other in self.matches if other.file == match.file], match)
+        self._view.mark_matches([other for other in self.matches if other.file == match.file], match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
         self._status.show(f"match {self._current + 1} of {len(self.matches)}{more} · n/N next, previous · esc ends")
 
     def mark(self) -> None:
         """Mark the matches of the chosen file."""
-        self._view.mark_found([match for match in self.matches if match.file == self._files.chosen], None)
+        self._view.mark_matches([match for match in self.matches if match.file == self._files.chosen], None)
 
     def end(self) -> bool:
         """Drop the matches; return whether there were any."""
         had_matches, self.matches = bool(self.matches), []
         if had_matches:
-            self._view.mark_found([], None)
+            self._view.mark_matches([], None)
             self._status.show("")
         return had_matches
 

@@ -26,11 +26,11 @@ from workbench.tui.settings.entries import (
     added,
     check_profile,
     entries_of,
+    format_value,
     is_profile,
     removed,
-    shown,
 )
-from workbench.tui.settings.providers import Way, kept
+from workbench.tui.settings.providers import Way, profile_changes
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
@@ -170,11 +170,11 @@ class SettingsBook:
         raw = _at(self._raw, entry.path)
         if raw is None or _at(self._valid, entry.path) is not None:
             return ""
-        return self.check(entry, shown(raw)) or f"invalid value {shown(raw)!r}"
+        return self.check(entry, format_value(raw)) or f"invalid value {format_value(raw)!r}"
 
     def save_model(self, way: Way) -> tuple[str, str]:
         """Use this model for new sessions; return the name of its saved model, and any error in writing it."""
-        name, changes = kept(way, self.settings.models)
+        name, changes = profile_changes(way, self.settings.models)
         try:
             self.write(changes)
         except UsageError as error:

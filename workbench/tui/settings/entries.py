@@ -12,7 +12,7 @@ from workbench.config.table import TOOL_SETS
 from workbench.text import visible
 from workbench.tools.manifest import BUILTIN_TOOLS
 from workbench.tui.keys import ANSWERS, all_bindings
-from workbench.tui.settings.providers import kept, read_way, wrong_way
+from workbench.tui.settings.providers import profile_changes, read_way, wrong_way
 from workbench.view.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
 
 def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
     """Return the name of a new saved model and the changes to the file, which keep the model of new sessions."""
-    name, changes = kept(read_way(text), names)
+    name, changes = profile_changes(read_way(text), names)
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 
 
@@ -59,7 +59,7 @@ _ON_OFF: Final = (("yes", "the agent has it"), ("no", "it does not"))
 _SWITCH: Final = {"yes": True, "no": False, "true": True, "false": False}
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return the text that the form shows for a value without a declared setting, such as the state of a tool."""
     if value is None:
         return ""
@@ -98,7 +98,7 @@ class SettingEntry:
 
     def show(self, value: object) -> str:
         """Return a value as text, as the form shows and reads it."""
-        return shown(value) if self.setting is None or value is None else self.setting.kind.show(value)
+        return format_value(value) if self.setting is None or value is None else self.setting.kind.show(value)
 
     def explained(self, text: str) -> str:
         """Return a shown value with its unit, or with what an empty value or 0 means."""

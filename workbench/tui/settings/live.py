@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
 
 
-def take_over(app: WorkbenchApp, settings: Settings) -> None:
+def apply_settings(app: WorkbenchApp, settings: Settings) -> None:
     """Apply the theme, the keys, the terminal settings and the mode now; the rest applies from the next session on."""
     before, app.settings = app.settings, settings
     if settings.theme != before.theme and settings.theme in app.available_themes:
         app.theme = settings.theme
-    app.mistakes.found("settings", settings.problems)
+    app.mistakes.replace("settings", settings.problems)
     if settings.keys != before.keys:
         app.run_worker(app.user_keys.read(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:

@@ -42,15 +42,15 @@ def ways(settings: Settings) -> Iterator[Way]:
 
     for name in settings.models:
         yield Way(settings.profile(name).model, f"Saved model {name}", profile=name)
-    for found in sources_of_servers():
-        yield from (Way(model, found.what, found.api_base) for model in found.models[:_MOST])
-    yield from (Way(found.models[0], found.what) for found in sources_of_keys())
+    for source in sources_of_servers():
+        yield from (Way(model, source.what, source.api_base) for model in source.models[:_MOST])
+    yield from (Way(source.models[0], source.what) for source in sources_of_keys())
 
 
 def read_way(text: str) -> Way:
     """Parse a model and, after a space, the optional address of its server, as the user writes them."""
-    model, _, address = text.strip().partition(" ")
-    return Way(model, "", address.strip())
+    model, _, api_base = text.strip().partition(" ")
+    return Way(model, "", api_base.strip())
 
 
 def wrong_way(way: Way) -> str:
@@ -63,7 +63,7 @@ def wrong_way(way: Way) -> str:
     return ""
 
 
-def kept(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
+def profile_changes(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
     """Return the name of the model's profile, new unless it has one, and the changes that make new sessions use it.
 
     `taken` holds the names that a new profile must not have.

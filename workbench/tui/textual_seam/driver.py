@@ -16,10 +16,10 @@ from workbench.tui.textual_seam.screen import repaint
 
 
 @runtime_checkable
-class TakesSignals(Protocol):
+class HandlesSignals(Protocol):
     """An app that handles the signals that end the process."""
 
-    def take_signals(self) -> None:
+    def install_signals(self) -> None:
         """Install the signal handlers."""
 
 
@@ -47,8 +47,8 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Take the terminal; if we own it already, only set its modes again."""
         if self._owned_modes is None:
-            if isinstance(self._app, TakesSignals):
-                self._app.take_signals()
+            if isinstance(self._app, HandlesSignals):
+                self._app.install_signals()
             super().start_application_mode()  # type: ignore[no-untyped-call]
             self._owned_modes = _modes(self.fileno)
         else:

@@ -12,10 +12,10 @@ from textual.widget import Widget
 
 from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import EarlierWanted
+from workbench.tui.messages import EarlierRequested
 from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
 from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.ticker import SecondTicker, show_below
+from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 _REST: Final = 2.0
@@ -38,14 +38,14 @@ class Conversation(FollowingScroll):
         self.mounted = MountedItems(self)
         self._ticker = SecondTicker(self, lambda: self.mounted.repaint(self.mounted.state.running.values()))
         self._cleanup: Timer | None = None
-        self._new_below = 0
+        self._unread = 0
         """How many messages and cards arrived while the user looked at earlier ones."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
         """Show what changed; `None` means everything."""
         self.mounted.show(state, changed)
-        self._new_below += len(changed.added) if changed is not None else 0
-        self._show_below()
+        self._unread += len(changed.added) if changed is not None else 0
+        self._show_scroll_hint()
         self._ticker.run(bool(state.running))
         self._clean_up_later()
 
@@ -88,7 +88,7 @@ class Conversation(FollowingScroll):
                 self._load_older()
             elif old_value < new_value >= self.max_scroll_y:
                 self.mounted.load(older=False)
-        self._show_below()
+        self._show_scroll_hint()
         self._clean_up_later()
 
     def action_scroll_home(self) -> None:
@@ -115,9 +115,9 @@ class Conversation(FollowingScroll):
     def action_fold_all(self) -> None:
         """Fold every card to one line, or unfold all if every card is folded."""
         actions = [item for item in self.mounted.state.items if isinstance(item, ActionItem)]
-        fold = any(not item.folded for item in actions)
+        folded = any(not item.folded for item in actions)
         for item in actions:
-            item.folded = fold
+            item.folded = folded
         for view in self.mounted.views.values():
             view.show_item()
 
@@ -125,15 +125,15 @@ class Conversation(FollowingScroll):
         """Load older items; when few of those that were read are left, ask for more of the session."""
         self.mounted.load(older=True)
         if self.mounted.wants_earlier:
-            self.post_message(EarlierWanted())
+            self.post_message(EarlierRequested())
 
-    def _show_below(self) -> None:
+    def _show_scroll_hint(self) -> None:
         if self.follows:
-            self._new_below = 0
-            show_below(self, "", "")
+            self._unread = 0
+            show_scroll_hint(self, "", "")
             return
         key = key_of(self.app, "scroll-end", "ctrl+end")
-        show_below(self, f"{self._new_below} new · {key}" if self._new_below else f"{key} follows", "screen.ends(True)")
+        show_scroll_hint(self, f"{self._unread} new · {key}" if self._unread else f"{key} follows", "screen.ends(True)")
 
     def _clean_up_later(self) -> None:
         if self._cleanup is None and self.is_mounted:

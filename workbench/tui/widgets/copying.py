@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from workbench.tui.messages import RowWanted
+from workbench.tui.messages import RowRequested
 from workbench.view.state import Item
 
 Copy = tuple[str, str]
@@ -53,7 +53,7 @@ class Copying(Widget, can_focus=True):
 
     def action_row(self) -> None:
         """Show its row on the timeline."""
-        self.post_message(RowWanted(self.item))
+        self.post_message(RowRequested(self.item))
 
     def _copy(self, what: str, text: str) -> None:
         self.app.copy_to_clipboard(text)

@@ -26,7 +26,7 @@ class DiffLayout:
         """Whether old and new are side by side; None lets the width of the screen decide."""
         self.comments: dict[LineId, str] = {}
         self.opened: set[FoldId] = set()
-        self._last_look: Look | None = None
+        self._last_layout: Look | None = None
         self._geometries = Geometries()
 
     def is_beside(self, screen_width: int) -> bool:
@@ -35,24 +35,24 @@ class DiffLayout:
 
     def at(self, width: int, screen_width: int) -> Geometry:
         """Return rows and columns for a width of the view."""
-        look = Look(width, self.is_beside(screen_width), self.wrapped)
-        return self._geometries.at(look, self.document, self.opened, self.comments)
+        layout = Look(width, self.is_beside(screen_width), self.wrapped)
+        return self._geometries.at(layout, self.document, self.opened, self.comments)
 
     def is_longer(self, most: int, width: int, screen_width: int) -> bool:
         """Return whether it takes more than `most` rows at a width; counts the unwrapped rows first, which is cheap."""
         rows = self.document.rows(self.opened, beside=self.is_beside(screen_width))
         return len(rows) > most or self.at(width, screen_width).height > most
 
-    def restart(self, *, anew: bool) -> None:
-        """Start a layout; pass `anew` if the rows have changed."""
-        self._last_look = None
-        if anew:
+    def restart(self, *, rows_changed: bool) -> None:
+        """Start a layout; pass `rows_changed` if the rows have changed."""
+        self._last_layout = None
+        if rows_changed:
             self._geometries.clear()
 
-    def is_new_look(self, look: Look) -> bool:
+    def is_new_layout(self, layout: Look) -> bool:
         """Return whether the look differs from that of the last call, without a `restart` in between."""
-        before, self._last_look = self._last_look, look
-        return before not in (None, look)
+        before, self._last_layout = self._last_layout, layout
+        return before not in (None, layout)
 
     def open_fold(self, row: DiffRow) -> bool:
         """Open the fold in this row; return False if it is not a fold."""

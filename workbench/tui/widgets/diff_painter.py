@@ -58,8 +58,8 @@ LOOKS: Final = {
 }
 """Styles by name: characters, numbers (`gutter`) and sign of each kind of line, then marks, then syntax."""
 
-_SIGNS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
-_LEFT_OUT = {"removed": "stays", "added": "left-out"}
+_MARKERS = {"removed": "−", "added": "+", "stays": "=", "left-out": "×"}
+_EXCLUDED = {"removed": "stays", "added": "left-out"}
 _STATES = {"A": "new file", "D": "deleted", "M": "changed", "=": "unchanged"}
 _Painted = list[tuple[int, int, str]]
 
@@ -113,12 +113,14 @@ class Painter:
             side: Side = "old" if row.kind == "removed" or (row.kind == "no-newline" and row.new < 0) else "new"
             half = self._half(row, side, part, marked)
             return self._at_cursor(half, "❯") if here else half
-        middle = Segment("│", self.style("gutter"))
-        left, right = self._half(row, "old", part, marked), self._half(row, "new", part, False)
+        divider = Segment("│", self.style("gutter"))
+        old_half, new_half = self._half(row, "old", part, marked), self._half(row, "new", part, False)
         if here:
-            left = self._at_cursor(left, "❯") if row.old >= 0 else [Segment("❯", self.style("mark")), *left[1:]]
-            right = self._at_cursor(right, " ") if row.new >= 0 else right
-        return [*left, middle, *right]
+            old_half = (
+                self._at_cursor(old_half, "❯") if row.old >= 0 else [Segment("❯", self.style("mark")), *old_half[1:]]
+            )
+            new_half = self._at_cursor(new_half, " ") if row.new >= 0 else new_half
+        return [*old_half, divider, *new_half]
 
     def _at_cursor(self, segments: list[Segment], mark: str) -> list[Segment]:
         """Return the segments of the cursor's line, whose numbers are highlighted by a sign and a colour."""
@@ -155,11 +157,11 @@ class Painter:
             return [mark, Segment(" " * (self.geometry.column - 1), self.style("nothing"))]
         kind = self._kind_of(row, side)
         if row.kind == "no-newline":
-            blank = " " * (self.geometry.numbers * (self.geometry.digits + 1))
+            padding = " " * (self.geometry.numbers * (self.geometry.digits + 1))
             text = set_cell_size("\\ No newline at end of file", self.geometry.text_width + 2)
-            return [mark, Segment(blank, self.style("gutter")), Segment(text, self.style("note"))]
+            return [mark, Segment(padding, self.style("gutter")), Segment(text, self.style("note"))]
         numbers = Segment(self._numbers(row, side, part), self.style(f"gutter-{kind}"))
-        sign = Segment(f"{_SIGNS.get(kind, ' ') if part == 0 else '↪'} ", self.style(f"sign-{kind}"))
+        sign = Segment(f"{_MARKERS.get(kind, ' ') if part == 0 else '↪'} ", self.style(f"sign-{kind}"))
         return [mark, numbers, sign, *self._text(row, side, part, kind), *self._rest_of_column()]
 
     def _rest_of_column(self) -> list[Segment]:
@@ -171,13 +173,13 @@ class Painter:
     def _kind_of(self, row: DiffRow, side: Side) -> str:
         kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
         if self.marks.left_out and self.geometry.hunk_at(self._index) in self.marks.left_out:
-            return _LEFT_OUT.get(kind, kind)
+            return _EXCLUDED.get(kind, kind)
         return kind
 
     def _numbers(self, row: DiffRow, side: Side, part: int) -> str:
         digits = self.geometry.digits
-        shown = (row.old, row.new) if self.geometry.numbers == 2 else (row.old if side == "old" else row.new,)
-        return "".join(f"{line + 1 if line >= 0 and part == 0 else '':>{digits}} " for line in shown)
+        lines = (row.old, row.new) if self.geometry.numbers == 2 else (row.old if side == "old" else row.new,)
+        return "".join(f"{line + 1 if line >= 0 and part == 0 else '':>{digits}} " for line in lines)
 
     def _text(self, row: DiffRow, side: Side, part: int, kind: str) -> list[Segment]:
         line = row.old if side == "old" else row.new
@@ -189,23 +191,23 @@ class Painter:
         ]
         base = self.style(kind)
         segments = self._styled(painted.text, first, end, styles, base)
-        room = self.geometry.text_width - indent - cell_len(painted.text[first:end])
-        if more and room < 1 and segments:
+        remaining = self.geometry.text_width - indent - cell_len(painted.text[first:end])
+        if more and remaining < 1 and segments:
             last = segments.pop()
             segments += [Segment(last.text[:-1], last.style)] if len(last.text) > 1 else []
-            room += cell_len(last.text[-1])
-        tail = "…" + " " * (room - 1) if more and room > 0 else " " * max(0, room)
+            remaining += cell_len(last.text[-1])
+        tail = "…" + " " * (remaining - 1) if more and remaining > 0 else " " * max(0, remaining)
         return [Segment(" " * indent, base), *segments, Segment(tail, base)]
 
     def _cut(self, row: DiffRow, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
         """Return first character and end of the part shown, blank cells before it, and whether more is to its right."""
         if self.geometry.look.wrapped:
-            places = [*self.geometry.wraps(row, side), len(text)]
-            if part >= len(places) - 1:
+            breaks = [*self.geometry.wraps(row, side), len(text)]
+            if part >= len(breaks) - 1:
                 return len(text), len(text), 0, False
-            return places[part], places[part + 1], 0, False
-        shown = text[:LONGEST]
-        first, end, indent = cut_cells(shown, self.offset, self.geometry.text_width)
+            return breaks[part], breaks[part + 1], 0, False
+        head = text[:LONGEST]
+        first, end, indent = cut_cells(head, self.offset, self.geometry.text_width)
         return first, end, indent, end < len(text)
 
     def _spans(self, row: DiffRow, side: Side, line: int, kind: str) -> _Painted:
@@ -229,7 +231,7 @@ class Painter:
         ]
         if not inside:
             return [Segment(text[first:end], base)] if first < end else []
-        cuts = sorted({first, end, *(place for start, stop, _ in inside for place in (start, stop))})
+        cuts = sorted({first, end, *(offset for start, stop, _ in inside for offset in (start, stop))})
         segments = []
         for start, stop in pairwise(cuts):
             style = base

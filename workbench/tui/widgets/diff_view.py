@@ -57,7 +57,7 @@ class DiffRenderer:
         base, top = style(""), y + int(view.scroll_offset.y)
         if top >= geometry.height:
             return Strip.blank(width, base)
-        marks = replace(view.marks, left_out=view.left_out)
+        marks = replace(view.marks, left_out=view.excluded)
         painter = Painter(geometry, style, int(view.scroll_offset.x), view.current, marks)
         segments = [Segment(text, base + part) for text, part, _ in painter.paint(*geometry.at(top))]
         if view.page.document.has_work and self._timer is None:
@@ -82,7 +82,7 @@ class DiffView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.page = DiffLayout(files, wrapped=wrapped)
         self.current = -1
-        self.left_out: Collection[int] = ()  # hunks that are not taken, counted over all files
+        self.excluded: Collection[int] = ()  # hunks that are not taken, counted over all files
         self.marks = Marks()
         self._renderer = DiffRenderer()
 
@@ -90,8 +90,9 @@ class DiffView(ScrollView, can_focus=True):
     def geometry(self) -> Geometry:
         """Rows and columns for the current width."""
         geometry = self._at(max(20, self.scrollable_content_region.width or self.size.width))
-        if self.page.is_new_look(geometry.look):
-            self.call_later(self.lay_out, anew=False)  # a scrollbar came or went, so the height may have changed
+        if self.page.is_new_layout(geometry.look):
+            # A scrollbar came or went, so the height may have changed.
+            self.call_later(self.lay_out, rows_changed=False)
         return geometry
 
     def _at(self, width: int) -> Geometry:
@@ -108,20 +109,20 @@ class DiffView(ScrollView, can_focus=True):
         self.show_vertical_scrollbar = is_long
         return min(most, max(1, self.virtual_size.height))
 
-    def _lay(self, geometry: Geometry, *, anew: bool = False) -> None:
+    def _lay(self, geometry: Geometry, *, rows_changed: bool = False) -> None:
         size = Size(geometry.look.width + geometry.overhang, geometry.height)
-        if anew or size != self.virtual_size:
+        if rows_changed or size != self.virtual_size:
             self.virtual_size = size
             self.refresh()
 
-    def lay_out(self, *, anew: bool = True) -> None:
-        """Lay out for the current width; pass `anew` if the rows have changed."""
-        self.page.restart(anew=anew)
-        self._lay(self.geometry, anew=anew)
+    def lay_out(self, *, rows_changed: bool = True) -> None:
+        """Lay out for the current width; pass `rows_changed` if the rows have changed."""
+        self.page.restart(rows_changed=rows_changed)
+        self._lay(self.geometry, rows_changed=rows_changed)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out for the new width."""
-        self.lay_out(anew=False)
+        self.lay_out(rows_changed=False)
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show other files, from their top."""

@@ -74,7 +74,7 @@ class Draft:
             return
         sent = next((item.text for item in reversed(self._state.items) if isinstance(item, UserItem)), "")
         if text.strip() and well_formed(text) != well_formed(sent):
-            prompt.give_back(text)
+            prompt.restore_text(text)
 
     def flush(self) -> None:
         """Write what is typed now, because the screen ends."""

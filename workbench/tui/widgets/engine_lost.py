@@ -21,7 +21,7 @@ class EngineLost(Static):
     """
 
 
-def say_engine_lost(app: App[Any], state: SessionState) -> None:
+def show_engine_lost(app: App[Any], state: SessionState) -> None:
     """Show the line on every modal while the engine is gone, and remove it when the engine is back."""
     for screen in app.screen_stack:
         if not isinstance(screen, ModalScreen):

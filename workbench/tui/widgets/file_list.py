@@ -33,11 +33,11 @@ class FileList(ScrollView, can_focus=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
 
     class Chosen(Message):
-        """Posted when a file was clicked; `place` counts from 0."""
+        """Posted when a file was clicked; `index` counts from 0."""
 
-        def __init__(self, place: int) -> None:
+        def __init__(self, index: int) -> None:
             super().__init__()
-            self.place = place
+            self.index = index
 
     def __init__(self, rows: Sequence[FileRow]) -> None:
         super().__init__()
@@ -51,21 +51,21 @@ class FileList(ScrollView, can_focus=False):
         self.virtual_size = Size(1, len(self._rows))
         self.refresh(layout=True)
 
-    def choose(self, place: int) -> None:
+    def choose(self, index: int) -> None:
         """Mark a file and bring it into view."""
-        self._chosen = place
-        self.scroll_to_region(Region(0, place, 1, 1), animate=False)
+        self._chosen = index
+        self.scroll_to_region(Region(0, index, 1, 1), animate=False)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Paint screen line `y`."""
-        place = y + int(self.scroll_offset.y)
+        index = y + int(self.scroll_offset.y)
         width = self.scrollable_content_region.width
-        if place >= len(self._rows):
+        if index >= len(self._rows):
             return Strip.blank(self.size.width, self.rich_style)
-        row = self._rows[place]
+        row = self._rows[index]
         base = self.rich_style
-        if place == self._chosen:
+        if index == self._chosen:
             base += self.get_component_rich_style("file--chosen", partial=True)
         added = f" +{row.added}" if row.added > 0 or not row.removed else ""
         removed = f" −{row.removed} " if row.removed > 0 else " "
@@ -73,7 +73,7 @@ class FileList(ScrollView, can_focus=False):
         path = row.path if len(row.path) <= space else "…" + row.path[-(space - 1) :]
         sign = self.get_component_rich_style("file--sign", partial=True)
         segments = [
-            Segment("▌" if place == self._chosen else " ", base + sign),
+            Segment("▌" if index == self._chosen else " ", base + sign),
             Segment(f"{row.sign}{row.owner}", base + sign),
             Segment(pad(clip(path, space), space + 1), base),
             Segment(added, base + self.get_component_rich_style("file--added", partial=True)),
@@ -83,6 +83,6 @@ class FileList(ScrollView, can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         """Choose the file under the mouse."""
-        place = event.y + int(self.scroll_offset.y)
-        if place < len(self._rows):
-            self.post_message(self.Chosen(place))
+        index = event.y + int(self.scroll_offset.y)
+        if index < len(self._rows):
+            self.post_message(self.Chosen(index))

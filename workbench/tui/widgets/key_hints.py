@@ -30,9 +30,9 @@ class KeyHints(Widget):
 
     def show(self, hints: Iterable[Hint]) -> None:
         """Show these hints."""
-        found = tuple(hints)
-        if found != self._hints:
-            self._hints = found
+        new_hints = tuple(hints)
+        if new_hints != self._hints:
+            self._hints = new_hints
             self.refresh()
 
     def render(self) -> Content:
@@ -85,7 +85,7 @@ def _in_prompt(state: SessionState) -> list[Hint]:
 def _in_panel(screen: Screen[Any]) -> list[Hint]:
     focused = screen.focused
     own = own_bindings(focused).values() if focused is not None else ()
-    names = [(binding.id, binding.description.lower()) for found in own for binding in found if binding.show]
+    names = [(binding.id, binding.description.lower()) for bindings in own for binding in bindings if binding.show]
     named = [(name, words) for name, words in dict(names).items() if name and words]
     return [*named[:4], ("leave", "prompt")]
 

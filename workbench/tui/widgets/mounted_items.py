@@ -25,7 +25,7 @@ from workbench.view.window import CHUNK, MAX_ITEMS, Window, WindowStep, least_ro
 
 if TYPE_CHECKING:  # Markdown is not needed before the first message
     from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+    from workbench.tui.widgets.conversation_messages import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
 _RETRIES: Final = 6
 """How often to scroll again to a revealed item while its neighbours are laid out."""
@@ -226,7 +226,7 @@ class MountedItems:
         if item is None or not self.is_at_end:
             return
         if self._live is None:
-            from workbench.tui.widgets.texts import AgentText
+            from workbench.tui.widgets.conversation_messages import AgentText
 
             self._live = AgentText(item)
             self._panel.mount(self._live)
@@ -293,7 +293,7 @@ def _keep_at(panel: Widget, view: Widget, offset: float) -> None:
 
 def _make_view(item: Item, workspace: str) -> ItemView:
     from workbench.tui.widgets.card import ActionCard
-    from workbench.tui.widgets.texts import AgentText, FinalText, NoticeText, OpenNotice, UserText
+    from workbench.tui.widgets.conversation_messages import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
     if isinstance(item, UserItem):
         return UserText(item)

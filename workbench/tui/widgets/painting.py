@@ -48,19 +48,19 @@ def as_content(lines: Iterable[Line]) -> Content:
     )
 
 
-def say(widget: Static, content: Content) -> None:
+def update_content(widget: Static, content: Content) -> None:
     """Set the content of a widget; if it shows that already, nothing is laid out or painted."""
-    shown = widget.content
-    if not (isinstance(shown, Content) and shown.is_same(content)):
+    current = widget.content
+    if not (isinstance(current, Content) and current.is_same(content)):
         widget.update(content)
 
 
-def entitle(widget: Widget, title: Content, *, below: bool = False) -> None:
-    """Set the title of a border, with `below` of the lower one; if it is the same, nothing is painted."""
-    current = widget.border_subtitle if below else widget.border_title
+def entitle(widget: Widget, title: Content, *, as_subtitle: bool = False) -> None:
+    """Set the title of a border, or of the lower one with `as_subtitle`; if it is the same, nothing is painted."""
+    current = widget.border_subtitle if as_subtitle else widget.border_title
     if current == title.markup:
         return
-    if below:
+    if as_subtitle:
         widget.border_subtitle = title
     else:
         widget.border_title = title

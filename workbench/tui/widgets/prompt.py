@@ -26,7 +26,7 @@ from workbench.view.prompt.history import PromptHistory
 _KEYS: Final[list[BindingType]] = [
     Binding("enter", "submit", "Send", id="send"),
     Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="newline"),
-    Binding("tab", "take", "Accept the suggestion", id="take", show=False),
+    Binding("tab", "complete", "Accept the suggestion", id="take", show=False),
     Binding("escape", "close_list", "Close the list", id="close-list", show=False),
     Binding("ctrl+r", "search_history", "Search the prompt history", id="search-history"),
     Binding("ctrl+underscore", "undo", "Undo", show=False, id="undo"),
@@ -37,7 +37,7 @@ _KEYS: Final[list[BindingType]] = [
 ]
 
 
-class ForeignTexts:
+class ForeignMessages:
     """Texts from servers that were sent from a prompt; such a text still counts as a server's when it comes back."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class ForeignTexts:
 
 
 class PromptSubmitted(Message):
-    """Posted when the user sent the text; the prompt is empty again, and `give_back` undoes that."""
+    """Posted when the user sent the text; the prompt is empty again, and `restore_text` undoes that."""
 
     def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
         """`written` is the text with its large pastes folded; with `is_foreign` it came from a server."""
@@ -86,7 +86,7 @@ class Prompt(TextArea):
         self.completer = completer
         self.pastes = Pastes(directory)
         self.leave_upwards: Callable[[], bool] = lambda: False
-        self._foreign = ForeignTexts()
+        self._foreign = ForeignMessages()
 
     def bring(self, text: str) -> None:
         """Put a server's text before what is typed, to be read from its beginning."""
@@ -94,7 +94,7 @@ class Prompt(TextArea):
         self.load_text(f"{text}\n{self.text}".strip())
         self.scroll_home(animate=False)
 
-    def give_back(self, text: str) -> None:
+    def restore_text(self, text: str) -> None:
         """Put back a text that could not be sent, before what was typed since."""
         self._replace_all(f"{text}\n{self.text}".strip())
 
@@ -120,7 +120,7 @@ class Prompt(TextArea):
     def action_submit(self) -> None:
         """Take what is chosen in the list; otherwise send the text, unless it is blank, and clear the prompt."""
         choice = self.completer.chosen
-        if choice is not None and not self._is_typed(choice) and not self._take(choice).runs:
+        if choice is not None and not self._is_typed(choice) and not self._insert_choice(choice).runs:
             return
         written, text = self.text, self.pastes.expand(self.text)
         if text.strip():
@@ -137,10 +137,10 @@ class Prompt(TextArea):
         self.insert("\n")
         self.scroll_cursor_visible()
 
-    def action_take(self) -> None:
+    def action_complete(self) -> None:
         """Insert what is chosen in the list in place of the part that was typed."""
         if self.completer.is_open:
-            self._take(self.completer.chosen or self.completer.choices[0])
+            self._insert_choice(self.completer.chosen or self.completer.choices[0])
 
     def action_close_list(self) -> None:
         """Close the list, and leave the text as it is."""
@@ -202,7 +202,7 @@ class Prompt(TextArea):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enable two keys only while the list is open."""
-        return self.completer.is_open if action in ("take", "close_list") else True
+        return self.completer.is_open if action in ("complete", "close_list") else True
 
     def action_cursor_up(self, select: bool = False) -> None:
         """Move up a row of the list, or a line; in the first line, back in the history."""
@@ -242,17 +242,17 @@ class Prompt(TextArea):
         self.update_suggestion()
 
     def _is_typed(self, choice: CompletionRow) -> bool:
-        wish, (row, column) = self.completer.wish, self.cursor_location
-        return wish is not None and self.document.lines[row][wish.start : column] == choice.insert
+        completion, (row, column) = self.completer.wish, self.cursor_location
+        return completion is not None and self.document.lines[row][completion.start : column] == choice.insert
 
-    def _take(self, choice: CompletionRow) -> CompletionRow:
-        wish, (row, column) = self.completer.wish, self.cursor_location
+    def _insert_choice(self, choice: CompletionRow) -> CompletionRow:
+        completion, (row, column) = self.completer.wish, self.cursor_location
         self.completer.forget()
-        if wish is None or wish.kind == "history":
+        if completion is None or completion.kind == "history":
             self.is_foreign = False
             self._replace_all(choice.insert)
         else:
-            self.type_over((row, wish.start), (row, column), _with_space(choice))
+            self.type_over((row, completion.start), (row, column), _with_space(choice))
         return choice
 
     def _recall(self, step: int) -> bool:

@@ -14,8 +14,8 @@ from textual.widgets import Input, Static
 
 from workbench.text import visible
 from workbench.tui.widgets.diff_view import DiffView
-from workbench.tui.widgets.painting import css_beside, say
-from workbench.tui.widgets.place_editor import PlaceEditor
+from workbench.tui.widgets.inline_editor import InlineEditor
+from workbench.tui.widgets.painting import css_beside, update_content
 from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionText
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
@@ -64,7 +64,7 @@ class QuestionBox(Vertical):
         if self._files:
             diff = DiffView(self._files, wrapped=True, id="diff")
             diff.can_focus = False
-            diff.left_out = self._proposal.out
+            diff.excluded = self._proposal.out
             yield diff
             yield self._hunks
         yield self._why
@@ -109,22 +109,22 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     @property
-    def editor(self) -> PlaceEditor | None:
+    def editor(self) -> InlineEditor | None:
         """The editor of a hunk or of the arguments; None while none is open."""
-        return next((editor for editor in self.query(PlaceEditor) if editor.display), None)
+        return next((editor for editor in self.query(InlineEditor) if editor.display), None)
 
     async def open_editor(self, text: str, title: str) -> None:
         """Let the user edit a text in place."""
-        editor = next(iter(self.query(PlaceEditor)), None)
+        editor = next(iter(self.query(InlineEditor)), None)
         if editor is None:  # created with the first edit and only hidden after it
-            editor = PlaceEditor()
+            editor = InlineEditor()
             await self.mount(editor, before=self.query_one("#note-said"))
         editor.open(text, title)
         self.fit(self.screen.size)
 
     def close_editor(self) -> None:
         """Go back to the question."""
-        self.query(PlaceEditor).set(display=False)
+        self.query(InlineEditor).set(display=False)
         self.screen.set_focus(None)
         self.fit(self.screen.size)
 
@@ -155,8 +155,8 @@ class QuestionBox(Vertical):
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
         lines = packed(self._hints, inner)
-        say(self._keys, Content("\n").join(lines))
-        say(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
+        update_content(self._keys, Content("\n").join(lines))
+        update_content(self.query_one("#note-said", Static), Content(f"Note: {visible(self.note, lines=False)}"))
         self.query_one("#note-said").display = bool(self.note) and not self.is_writing
         fixed = 2 + len(lines) + 1 + int(bool(self.note) or self.is_writing)
         fixed += self._batch.lay_out(inner) + (self._hunks.lay_out(self.diff.current) if self.diff else 0)
@@ -211,7 +211,7 @@ class QuestionBox(Vertical):
         if self.diff is not None:
             yield self.diff
 
-    def look(self) -> bool:
+    def check_read(self) -> bool:
         """Note which parts have been seen to their end; return whether all have."""
         scrollers = list(self.scrollers())
         for scroller in scrollers:

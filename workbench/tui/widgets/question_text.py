@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from workbench.tui.widgets.painting import as_content, css_beside, say, style_of
+from workbench.tui.widgets.painting import as_content, css_beside, style_of, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import wrap_places
 from workbench.view.formatting.approval import Said, batch_lines
@@ -39,7 +39,7 @@ class BatchList(Static):
         if not self.display:
             return 0
         lines = batch_lines(self._waiting, self._at, width)
-        say(self, as_content(lines))
+        update_content(self, as_content(lines))
         return len(lines) + 1
 
 
@@ -55,7 +55,7 @@ class HunkLine(Static):
         """Show which hunks are accepted now; return how many rows that takes."""
         self.display = self._proposal.count > 1 or bool(self._proposal.count and self._proposal.is_changed)
         if self.display:
-            say(self, as_content([hunk_line(self._proposal, current)]))
+            update_content(self, as_content([hunk_line(self._proposal, current)]))
         return int(self.display)
 
 

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from workbench.text import counted, first_line
-from workbench.tui.focusing import give_keys
+from workbench.tui.focusing import focus_now
 from workbench.view.state import UserItem
 
 ROWS = 4
@@ -37,7 +37,7 @@ class QueueList(Widget, can_focus=True):
             super().__init__()
             self.item, self.edit = item, edit
 
-    class Left(Message):
+    class Exited(Message):
         """Posted when the focus goes back to the prompt; `typed` is a letter for it."""
 
         def __init__(self, typed: str = "") -> None:
@@ -61,7 +61,7 @@ class QueueList(Widget, can_focus=True):
         self.border_title = Content(f"{len(items)} queued")
         self.display = bool(items)
         if not items and self.has_focus:
-            self.post_message(self.Left())
+            self.post_message(self.Exited())
         self.refresh(layout=True)
 
     def enter(self) -> bool:
@@ -69,7 +69,7 @@ class QueueList(Widget, can_focus=True):
         if not self._items:
             return False
         self.at = len(self._items) - 1
-        give_keys(self)
+        focus_now(self)
         return True
 
     def render(self) -> Content:
@@ -80,7 +80,7 @@ class QueueList(Widget, can_focus=True):
     def action_move(self, by: int) -> None:
         """Choose another message; below the last one, go back to the prompt."""
         if self.at + by >= len(self._items):
-            self.post_message(self.Left())
+            self.post_message(self.Exited())
         self.at = max(0, min(self.at + by, len(self._items) - 1))
         self.refresh()
 
@@ -94,7 +94,7 @@ class QueueList(Widget, can_focus=True):
         """Pass letters on to the prompt."""
         if event.is_printable and event.character:
             event.stop()
-            self.post_message(self.Left(event.character))
+            self.post_message(self.Exited(event.character))
 
     def on_focus(self) -> None:
         """Highlight the chosen row."""

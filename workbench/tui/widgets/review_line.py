@@ -30,7 +30,7 @@ class ReviewLine(Input):
             self.whole = whole
             """Whether to search in all files, and not only in the one shown."""
 
-    class Left(Message):
+    class Cancelled(Message):
         """Posted when the user goes back to the diff."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class ReviewLine(Input):
         self.value = text
         self.cursor_position = len(text)
         self.placeholder = title
-        self._say()
+        self._show_scope()
         self.display = True
         self.focus()
 
@@ -54,9 +54,9 @@ class ReviewLine(Input):
         """Switch a search between all files and the one that is shown; a comment has no such choice."""
         if self.asked == "search":
             self._whole = not self._whole
-            self._say()
+            self._show_scope()
 
-    def _say(self) -> None:
+    def _show_scope(self) -> None:
         if self.asked == "search":
             self.placeholder = f"search in {'all files' if self._whole else 'this file'} · tab changes that"
 
@@ -68,4 +68,4 @@ class ReviewLine(Input):
     def action_leave(self) -> None:
         """Hide the line and discard what was written."""
         self.display = False
-        self.post_message(self.Left())
+        self.post_message(self.Cancelled())

@@ -62,15 +62,15 @@ class ReviewView(DiffView):
             self.lay_out()
             self.call_after_refresh(self._bring_into_view)
 
-    def lay_out(self, *, anew: bool = True) -> None:
+    def lay_out(self, *, rows_changed: bool = True) -> None:
         """Lay out, keeping the cursor on its line, which may be in another row now."""
-        super().lay_out(anew=anew)
+        super().lay_out(rows_changed=rows_changed)
         row = self.geometry.row_of(self.line) if self.line is not None else -1
         if row >= 0:
             self.marks = replace(self.marks, cursor=row)
             self.current = self.geometry.hunk_at(row)
 
-    def mark_found(self, matches: Sequence[Match], here: Match | None) -> None:
+    def mark_matches(self, matches: Sequence[Match], here: Match | None) -> None:
         """Mark these matches and go to `here`, opening the fold that hides it."""
         self.marks = search_marks(self.marks, matches, here)
         if here is not None:
@@ -80,10 +80,10 @@ class ReviewView(DiffView):
 
     def _open_fold(self, row: int) -> bool:
         """Open the fold in this row; return False if it is not a fold."""
-        fold = self.geometry.rows[row] if 0 <= row < len(self.geometry.rows) else None
-        if fold is None or not self.page.open_fold(fold):
+        diff_row = self.geometry.rows[row] if 0 <= row < len(self.geometry.rows) else None
+        if diff_row is None or not self.page.open_fold(diff_row):
             return False
-        self.line = (fold.file, "new", fold.new)
+        self.line = (diff_row.file, "new", diff_row.new)
         self.lay_out()
         return True
 

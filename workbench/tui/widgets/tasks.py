@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.text import visible
-from workbench.tui.messages import RowWanted, StepWanted
+from workbench.tui.messages import RowRequested, StepRequested
 from workbench.tui.widgets.line_list import LineList
 from workbench.view.state import Changed, SessionState, Task
 from workbench.view.wrapping import Line, Piece, spread
@@ -52,7 +52,7 @@ class TaskPanel(LineList):
         step = (step + 1) % len(steps) if task == index else 0
         self._last_step = (index, step)
         item = next((item for item in self._state.actions.values() if item.number == steps[step]), None)
-        self.post_message(StepWanted(steps[step]) if item is None else RowWanted(item))
+        self.post_message(StepRequested(steps[step]) if item is None else RowRequested(item))
 
 
 def task_line(task: Task, width: int) -> Line:

@@ -34,7 +34,7 @@ class SecondTicker:
 _STYLE: Final = "bold $sign-running"
 
 
-def show_below(panel: Widget, words: str, action: str) -> None:
+def show_scroll_hint(panel: Widget, words: str, action: str) -> None:
     """Show words and an arrow on the lower border; a click runs the action. Without words, clear the border."""
     hint = Content("")
     if words:

@@ -10,9 +10,9 @@ from textual.geometry import Size
 from textual.message import Message
 
 from workbench.tui.key_names import key_of
-from workbench.tui.messages import ActionChosen, DiffChosen, EarlierWanted, PlaceWanted, TextChosen
+from workbench.tui.messages import ActionChosen, DiffChosen, EarlierRequested, ItemRequested, TextChosen
 from workbench.tui.widgets.line_list import LineList
-from workbench.tui.widgets.ticker import SecondTicker, show_below
+from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
 from workbench.view import clock
 from workbench.view.formatting.rows import has_row, row
 from workbench.view.search import Filter
@@ -122,7 +122,7 @@ _KEYS: Final[list[BindingType]] = [
     Binding("slash", "filter", "Filter", id="timeline.filter"),
     Binding("escape", "show_all", "Every row again", id="timeline.all"),
     Binding("d", "diff", "Diff", id="timeline.diff"),
-    Binding("g", "place", "In the conversation", id="timeline.place"),
+    Binding("g", "reveal", "In the conversation", id="timeline.place"),
 ]
 
 
@@ -153,11 +153,11 @@ class Timeline(LineList):
 
     def filter(self, text: str) -> None:
         """Show only the rows that fit; an empty text shows all."""
-        if (wanted := Filter(text)).text != self.rows.filter.text:
-            self.rows.filter = wanted
+        if (new_filter := Filter(text)).text != self.rows.filter.text:
+            self.rows.filter = new_filter
             self.show(self._state, None)
             self.refresh_bindings()
-            if wanted.text:
+            if new_filter.text:
                 self._request_earlier(all_of_it=True)
 
     def go_to(self, item: Item) -> bool:
@@ -179,12 +179,12 @@ class Timeline(LineList):
     def set_count(self, count: int) -> None:
         """Set the number of lines, and say how many are below."""
         super().set_count(count)
-        self._show_below()
+        self._show_scroll_hint()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Ask for older rows at the top."""
         super().watch_scroll_y(old_value, new_value)
-        self._show_below()
+        self._show_scroll_hint()
         if new_value <= 0 < old_value:
             self._request_earlier()
 
@@ -206,10 +206,10 @@ class Timeline(LineList):
         if isinstance(item := self.rows.at(self.cursor), ActionItem):
             self.post_message(DiffChosen(item.action_id))
 
-    def action_place(self) -> None:
+    def action_reveal(self) -> None:
         """Show the row's item in the conversation."""
         if (item := self.rows.at(self.cursor)) is not None:
-            self.post_message(PlaceWanted(item))
+            self.post_message(ItemRequested(item))
 
     def action_filter(self) -> None:
         """Open the line to write the filter in."""
@@ -240,12 +240,12 @@ class Timeline(LineList):
     def _request_earlier(self, *, all_of_it: bool = False) -> None:
         """Ask for older parts of the session, if there are any."""
         if self._state.first_seq > 1:
-            self.post_message(EarlierWanted(all_of_it=all_of_it))
+            self.post_message(EarlierRequested(all_of_it=all_of_it))
 
-    def _show_below(self) -> None:
-        below = self.count - self.scroll_offset.y - self.size.height
-        is_shown = below > 0 and self.size.height and not self.is_at_end
-        show_below(self, f"{below} more · {key_of(self.app, 'list.last', 'end')}" if is_shown else "", "last")
+    def _show_scroll_hint(self) -> None:
+        remaining = self.count - self.scroll_offset.y - self.size.height
+        has_hint = remaining > 0 and self.size.height and not self.is_at_end
+        show_scroll_hint(self, f"{remaining} more · {key_of(self.app, 'list.last', 'end')}" if has_hint else "", "last")
 
 
 def _running(state: SessionState) -> Changed:

@@ -10,19 +10,19 @@ from workbench.diff.hunks import FileDiff
 from workbench.text import counted, visible
 
 
-def viewer_title(scope: str, diff: FileDiff | None, hunk: int, place: int, count: int) -> Content:
+def viewer_title(scope: str, diff: FileDiff | None, hunk: int, index: int, count: int) -> Content:
     """Return the title: scope, file, counts, and which hunk and which file (from 0) of how many is shown."""
     named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
     if diff is None:
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
     path = PurePath(visible(diff.path, lines=False))
-    folder = "" if str(path.parent) == "." else f"{path.parent}/"
+    directory = "" if str(path.parent) == "." else f"{path.parent}/"
     counts = () if diff.note else _counts(diff)
-    files = f"   file {place + 1} of {count}" if count > 1 else ""
+    files = f"   file {index + 1} of {count}" if count > 1 else ""
     where = ("" if diff.note else _hunks(hunk, len(diff.hunks))) + files
     sign = "M" if diff.note else diff.sign
-    shown = (f"{sign} ", "bold $primary"), (folder, "$dim"), (path.name, "bold"), *counts, (where, "$dim")
-    return Content.assemble(named, *shown)
+    parts = (f"{sign} ", "bold $primary"), (directory, "$dim"), (path.name, "bold"), *counts, (where, "$dim")
+    return Content.assemble(named, *parts)
 
 
 def _counts(diff: FileDiff) -> tuple[tuple[str, str], tuple[str, str]]:

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from workbench.client.threads import in_daemon
 from workbench.session.mentions import mentioned
-from workbench.tui.focusing import give_keys
+from workbench.tui.focusing import focus_now
 from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
@@ -33,7 +33,7 @@ class Writing(Vertical):
     class ListChanged(Message):
         """Posted when the list was opened or closed, or shows other rows."""
 
-    class FilesFound(Message):
+    class FileMatches(Message):
         """Posted when a thread found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
@@ -42,7 +42,7 @@ class Writing(Vertical):
 
     def __init__(
         self,
-        folder: Path,
+        directory: Path,
         history: Path | None,
         arguments: Mapping[str, Names],
         offers: ServerOffers,
@@ -54,14 +54,14 @@ class Writing(Vertical):
         `offers` are the resources that MCP servers have to be mentioned, and their prompts.
         """
         super().__init__(id="writing")
-        self._folder = folder
+        self._directory = directory
         self._has_vim_keys = vim
         self._images: list[str] = []
         self.past = PromptHistory(history)
         self.offers = offers
         self.queue = QueueList()
         """Held, as what is shown of it may change while the screen is being removed, a widget at a time."""
-        self._files = FileIndex(folder, lambda query, paths: self._found(query, paths), beside=offers.look)
+        self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.look)
         self._completer = Completer(
             arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
         )
@@ -78,7 +78,7 @@ class Writing(Vertical):
         yield Suggestions(self._completer)
         yield self.queue
         yield Attachments()
-        yield self._kind_of_prompt()(self.past, self._completer, self._folder)
+        yield self._kind_of_prompt()(self.past, self._completer, self._directory)
 
     def on_mount(self) -> None:
         """Read the history after the first frame."""
@@ -91,11 +91,11 @@ class Writing(Vertical):
 
     def mentioned(self, text: str) -> tuple[str, ...]:
         """Return the files and resources that a text mentions."""
-        return mentioned(text, self._folder, self.offers.is_resource(text))
+        return mentioned(text, self._directory, self.offers.is_resource(text))
 
-    def recall(self, texts: Iterable[str]) -> None:
+    def recall(self, messages: Iterable[str]) -> None:
         """Add texts of this session to the history; those written here are in its file already."""
-        for text in texts:
+        for text in messages:
             self.past.remember(text, keep=False)
 
     def show_queue(self, items: Sequence[UserItem]) -> None:
@@ -109,10 +109,10 @@ class Writing(Vertical):
         paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
         if paths != self._images:
             self._images = paths
-            self.run_worker(self._look_at(paths), group="images", exclusive=True)
+            self.run_worker(self._load_images(paths), group="images", exclusive=True)
 
-    async def _look_at(self, paths: list[str]) -> None:
-        images = await in_daemon(lambda: look_at(paths, self._folder)) if paths else []
+    async def _load_images(self, paths: list[str]) -> None:
+        images = await in_daemon(lambda: look_at(paths, self._directory)) if paths else []
         self.query_one(Attachments).show(images)
 
     async def _read(self) -> None:
@@ -122,31 +122,31 @@ class Writing(Vertical):
     def _changed(self) -> None:
         self.post_message(self.ListChanged())
 
-    def _found(self, query: str, paths: list[str]) -> None:
+    def _post_files(self, query: str, paths: list[str]) -> None:
         if self.is_running:
-            self.post_message(self.FilesFound(query, paths))
+            self.post_message(self.FileMatches(query, paths))
 
     @on(ListChanged)
     def on_list_changed(self) -> None:
         """Show the list; the main screen updates its key hints."""
         self.query_one(Suggestions).show()
 
-    @on(FilesFound)
-    def on_files_found(self, found: FilesFound) -> None:
+    @on(FileMatches)
+    def on_file_matches(self, matches: FileMatches) -> None:
         """Pass the thread's answer on to the list."""
-        self._completer.found_files(found.query, found.paths)
+        self._completer.found_files(matches.query, matches.paths)
 
     @on(Suggestions.Picked)
     def on_picked(self, picked: Suggestions.Picked) -> None:
         """Take the row that was clicked."""
         self._completer.at = picked.at
-        self.query_one(Prompt).action_take()
+        self.query_one(Prompt).action_complete()
         self.query_one(Prompt).focus()
 
-    @on(QueueList.Left)
-    def on_queue_list_left(self, left: QueueList.Left) -> None:
+    @on(QueueList.Exited)
+    def on_queue_list_exited(self, exited: QueueList.Exited) -> None:
         """Go back to the prompt, with the letter that was typed."""
         prompt = self.query_one(Prompt)
-        give_keys(prompt)
-        if left.typed:
-            prompt.type_in(left.typed)
+        focus_now(prompt)
+        if exited.typed:
+            prompt.type_in(exited.typed)

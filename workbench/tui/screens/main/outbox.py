@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.text import well_formed
-from workbench.tui.focusing import give_keys
+from workbench.tui.focusing import focus_now
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import Changed, NoticeItem, SessionState, UserItem
 
@@ -35,10 +35,10 @@ class Outbox:
         """Put recalled, refused and lost messages into the prompt, before the text being typed."""
         withdrawn = self._withdrawn(changed)
         if withdrawn:
-            give_keys(prompt)
+            focus_now(prompt)
         text = "\n".join(filter(None, (*withdrawn, self._undelivered(changed))))
         if text:
-            prompt.give_back(text)
+            prompt.restore_text(text)
 
     def _withdrawn(self, changed: Changed | None) -> list[str]:
         """Return the texts of recalled messages that `changed` reports as withdrawn."""

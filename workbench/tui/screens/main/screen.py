@@ -15,7 +15,7 @@ from workbench.config.modes import MODES
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import Condense, Interrupt
 from workbench.text import visible
-from workbench.tui.focusing import give_keys
+from workbench.tui.focusing import focus_now
 from workbench.tui.garbage import freeze
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
 from workbench.tui.opening import export_session, open_action, open_action_diff, open_diff, open_spending, open_text
@@ -27,7 +27,7 @@ from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
 from workbench.tui.widgets.draft import Draft
-from workbench.tui.widgets.engine_lost import say_engine_lost
+from workbench.tui.widgets.engine_lost import show_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
@@ -62,7 +62,7 @@ class MainScreen(LowLatencyScreen):
         self.has_session = has_session = opened.link is not None
         self._status = StatusLine(state, opened.workspace)
         self.view = SessionView(
-            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: give_keys(self.query_one(Prompt))
+            link, state, has_session=has_session, show=self.show, focus_prompt=lambda: focus_now(self.query_one(Prompt))
         )
         self._activity = Activity(state)
         self._hints = KeyHints()
@@ -110,7 +110,7 @@ class MainScreen(LowLatencyScreen):
         """Repaint the key hints, the activity, the queue, and the number of messages on their way."""
         if not self.writing.query(Prompt):
             return  # not mounted yet, or removed already
-        say_engine_lost(self.app, self.state)
+        show_engine_lost(self.app, self.state)
         self._hints.show(hints_now(self, self.state, self.query_one(Prompt).has_focus))
         self._activity.show()
         self.submitter.show_waiting()
@@ -184,7 +184,7 @@ class MainScreen(LowLatencyScreen):
         """Focus the prompt; if it has the focus already, stop the agent."""
         if not self.query_one(Prompt).has_focus:
             self.view.search.end()
-            give_keys(self.query_one(Prompt))
+            focus_now(self.query_one(Prompt))
         elif is_working(self.state):
             self.link.send(Interrupt())
 

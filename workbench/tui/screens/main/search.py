@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.text import first_line
-from workbench.tui.marking import FoundFilter
+from workbench.tui.marking import HighlightFilter
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.side import SidePanels
@@ -40,7 +40,7 @@ class SearchInput(Input):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return all filters except that of the search."""
-        return [each for each in super().get_line_filters() if not isinstance(each, FoundFilter)]
+        return [each for each in super().get_line_filters() if not isinstance(each, HighlightFilter)]
 
 
 class SessionSearch(Horizontal):
@@ -163,7 +163,7 @@ class SessionSearch(Horizontal):
         """Highlight the words on the main screen; empty words remove the highlights."""
         if not words.strip() and not self.line_filters:
             return
-        self.line_filters = (FoundFilter(words),) if words.strip() else ()
+        self.line_filters = (HighlightFilter(words),) if words.strip() else ()
         for panel in (self._conversation, self._side.query_one(Timeline)):
             for each in (panel, *panel.walk_children(Widget)):
                 each.refresh()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.client.client import Client
 from workbench.text import visible
-from workbench.tui.focusing import give_keys
+from workbench.tui.focusing import focus_now
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.prompt.server_prompts import get_prompt, written
@@ -45,7 +45,7 @@ class PromptRequests:
         try:
             self._client.send(get_prompt(prompt, line.words))
         except ValueError as error:
-            self._prompt().give_back(text)
+            self._prompt().restore_text(text)
             self._notify(str(error), severity="warning", markup=False)
         else:
             self._notify(f"asking {visible(prompt.server, lines=False)} for it", markup=False, timeout=2)
@@ -61,13 +61,13 @@ class PromptRequests:
             self.request(f"/{name}")
             return
         prompt = self._prompt()
-        prompt.give_back(" ".join([f"/{name}", *(f"{argument}=" for argument in required)]))
-        give_keys(prompt)
+        prompt.restore_text(" ".join([f"/{name}", *(f"{argument}=" for argument in required)]))
+        focus_now(prompt)
 
     def insert(self, changed: Changed | None) -> None:
         """Put a prompt that a server has sent into the prompt, for the user to check and send."""
         if changed is not None and changed.prompt:
             prompt = self._prompt()
-            give_keys(prompt)
+            focus_now(prompt)
             prompt.bring(visible(changed.prompt))
             self._notify("This is what the server's prompt says: look at it, then send it.", timeout=5)

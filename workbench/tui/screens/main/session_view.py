@@ -12,8 +12,8 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from workbench.client.client import Client
-from workbench.tui.focusing import give_keys
-from workbench.tui.messages import EarlierWanted, PlaceWanted, RowWanted, StepWanted
+from workbench.tui.focusing import focus_now
+from workbench.tui.messages import EarlierRequested, ItemRequested, RowRequested, StepRequested
 from workbench.tui.screens.main.borders import PanelBorders
 from workbench.tui.screens.main.feed import SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
@@ -125,7 +125,7 @@ class SessionView(Horizontal):
         if is_here:
             self._focus_prompt()
         else:
-            give_keys(self.side.query_one(f"#{name}", Widget), self.side)
+            focus_now(self.side.query_one(f"#{name}", Widget), self.side)
 
     def zoom(self) -> None:
         """Give the focused panel, or without one the conversation, the whole width; undo that if it is zoomed."""
@@ -162,13 +162,13 @@ class SessionView(Horizontal):
             self.side.open("timeline")
         self.call_after_refresh(self.side.reveal, item)
 
-    @on(RowWanted)
-    def on_row_wanted(self, message: RowWanted) -> None:
+    @on(RowRequested)
+    def on_row_requested(self, message: RowRequested) -> None:
         """Go to a row of the timeline."""
         self.show_row(message.item)
 
-    @on(StepWanted)
-    def on_step_wanted(self, message: StepWanted) -> None:
+    @on(StepRequested)
+    def on_step_requested(self, message: StepRequested) -> None:
         """Go to the timeline row of an action, loading it first if needed."""
         self.run_worker(self._show_step(message.number), group="step", exclusive=True)
 
@@ -178,14 +178,14 @@ class SessionView(Horizontal):
         if item is not None:
             self.show_row(item)
 
-    @on(PlaceWanted)
-    def on_place_wanted(self, message: PlaceWanted) -> None:
+    @on(ItemRequested)
+    def on_item_requested(self, message: ItemRequested) -> None:
         """Go to an item in the conversation."""
         self._leave_zoom("conversation")
         self.call_after_refresh(self.conversation.reveal, message.item)
 
-    @on(EarlierWanted)
-    def on_earlier_wanted(self, message: EarlierWanted) -> None:
+    @on(EarlierRequested)
+    def on_earlier_requested(self, message: EarlierRequested) -> None:
         """Load the part of the session before the first loaded event, or all of it."""
         self._feed.load(everything=message.all_of_it)
 

@@ -91,7 +91,7 @@ class Submitter:
         if self._first_message and self._has_session:
             self.send(self._first_message, self._first_message)
         elif self._first_message:
-            self._prompt.give_back(self._first_message)
+            self._prompt.restore_text(self._first_message)
 
     def restore(self, changed: Changed | None) -> None:
         """Put undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt."""
@@ -104,7 +104,7 @@ class Submitter:
         """Show queued messages above the prompt, and on its border how many are on their way or that it is foreign."""
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} being sent" if pending else ""
-        entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), below=True)
+        entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), as_subtitle=True)
         self._writing.show_queue(list(self._state.queued))
 
     def withdraw(self, event: QueueList.Withdrawn) -> None:
@@ -133,7 +133,7 @@ class Submitter:
             await self._begin_shell(command)
 
     def _refuse(self, text: str, reason: str) -> None:
-        self._prompt.give_back(text)
+        self._prompt.restore_text(text)
         self._warn(reason)
 
     def _warn(self, text: str) -> None:

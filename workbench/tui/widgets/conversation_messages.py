@@ -17,7 +17,7 @@ from workbench.tui.messages import TextChosen
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
-from workbench.tui.widgets.painting import css_beside, say
+from workbench.tui.widgets.painting import css_beside, update_content
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, UserItem
 from workbench.view.window import head_of
 from workbench.view.wrapping import code_blocks
@@ -100,7 +100,7 @@ class MoreText(Static, can_focus=True):
         """Set the line and the text that it opens; an empty line hides it."""
         self.text = text
         self.display = bool(line)
-        say(self, Content(visible(line, lines=False)))
+        update_content(self, Content(visible(line, lines=False)))
 
     def action_open(self) -> None:
         """Ask for the whole text to be shown."""
@@ -204,7 +204,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         if self._thoughts is not None:
             self._thoughts.display = is_open
             if is_open:
-                say(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
+                update_content(self._thoughts, Content(visible(_tail_of(item.reasoning.strip()))))
 
     def _add_part(self, part: Widget, before: Widget | None = None) -> None:
         """Mount a part if the others are mounted already; otherwise `compose` does."""

@@ -13,7 +13,7 @@ from workbench.text import visible
 from workbench.tui.widgets.painting import css_beside
 
 
-class PlaceEditor(TextArea):
+class InlineEditor(TextArea):
     """Keeps or discards the edited text; its keys do nothing else."""
 
     DEFAULT_CSS = css_beside(__file__)
@@ -22,7 +22,7 @@ class PlaceEditor(TextArea):
         Binding("escape", "discard", "Discard it", priority=True, id="place.discard"),
     ]
 
-    class Kept(Message):
+    class Saved(Message):
         """Posted when the text is to be used."""
 
         def __init__(self, text: str) -> None:
@@ -50,7 +50,7 @@ class PlaceEditor(TextArea):
 
     def action_keep(self) -> None:
         """Post the text after the letters that are still on their way, as this key is handled before them."""
-        self.call_later(lambda: self.post_message(self.Kept(self.text)))
+        self.call_later(lambda: self.post_message(self.Saved(self.text)))
 
     def action_discard(self) -> None:
         """Drop the edit."""
