@@ -11,10 +11,10 @@ from tests.bench.measure import Measure
 from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
 from workbench.risk.executed import executed_files
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
 _CASES = Path(__file__).parent.parent / "risk/data/risk.jsonl"
-_PLACES = Places("/home/u/proj", "/home/u")
+_PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def measures() -> list[Measure]:
@@ -70,7 +70,7 @@ def _executed_in(lines: list[str]) -> list[float]:
     """Milliseconds of the search for the files that each command executes, in the folder of this project."""
     folder, found = str(Path.cwd()), []
     for text in (str(json.loads(line)["input"]) for line in lines):
-        parts = assess_command(text, Places(folder, "/home/u")).parts
+        parts = assess_command(text, PathContext(folder, "/home/u")).parts
         start = time.perf_counter()
         executed_files(parts, folder, folder, text=text)
         found.append((time.perf_counter() - start) * 1e3)

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from workbench.risk import RatingContext, assess
 from workbench.risk.browser import assess_calls
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.tools import ArgumentError, BrowserTool
 from workbench.tools.browser.calls import CALLS, CallError, parse_calls
 
-PLACES = Places("/w", "/home/u")
+PLACES = PathContext("/w", "/home/u")
 
 
 def test_there_are_the_fifteen_calls():

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from workbench.risk.description import assess_line
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
 FILE = Path(__file__).parent / "data/risk.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from workbench.risk import RatingContext, assess
 from workbench.risk.cells import assess_cell
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.tools import IPythonTool, PythonExecuteTool
 
-PLACES = Places("/w", "/home/u")
+PLACES = PathContext("/w", "/home/u")
 
 RATED = [
     ("x = 1", "MEDIUM"),

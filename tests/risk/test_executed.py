@@ -14,14 +14,14 @@ from workbench.risk.commands import assess_command
 from workbench.risk.executed import executed_files, project_files
 from workbench.risk.executed.finder import MOST_FILES
 from workbench.risk.executed.source import LARGEST, source_of
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.tools import IPythonTool, PythonExecuteTool
 
 CASES = Path(__file__).parent / "data/risk.jsonl"
 
 
 def found(folder: Path, command: str, **more) -> dict[str, str]:
-    parts = assess_command(command, Places(str(folder), "/nowhere")).parts
+    parts = assess_command(command, PathContext(str(folder), "/nowhere")).parts
     return executed_files(parts, str(folder), str(folder), text=command, **more)
 
 
@@ -89,7 +89,7 @@ def test_no_command_makes_it_fail(tmp_path):
 def test_text_that_an_earlier_action_writes_counts_for_what_is_there(tmp_path):
     script = tmp_path / "run.sh"
     script.write_text("old\n")
-    foreseen = found(tmp_path, "sh run.sh", beneath={str(script): "new\n"})
+    foreseen = found(tmp_path, "sh run.sh", pending={str(script): "new\n"})
     assert foreseen != found(tmp_path, "sh run.sh")
     script.write_text("new\n")
     assert foreseen == found(tmp_path, "sh run.sh")
@@ -172,11 +172,11 @@ def test_a_tree_that_an_earlier_action_will_change_is_bound_to_what_that_leaves(
     (tmp_path / "Cargo.toml").write_text("x")
     (tmp_path / "src").mkdir()
     (tmp_path / "src/lib.rs").write_text("old")
-    beneath = {str(tmp_path / "src/lib.rs"): "new", str(tmp_path / "src/more.rs"): "x"}
-    foreseen = found(tmp_path, "cargo test", beneath=beneath)
-    for path, text in beneath.items():
+    pending = {str(tmp_path / "src/lib.rs"): "new", str(tmp_path / "src/more.rs"): "x"}
+    foreseen = found(tmp_path, "cargo test", pending=pending)
+    for path, text in pending.items():
         Path(path).write_text(text)
-    assert foreseen == found(tmp_path, "cargo test", beneath=beneath)
+    assert foreseen == found(tmp_path, "cargo test", pending=pending)
     (tmp_path / "src/lib.rs").write_text("other")
     assert foreseen != found(tmp_path, "cargo test")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def rated(command: str) -> str:
@@ -120,7 +120,7 @@ def test_up_behind_a_link_leads_where_it_depends_on_the_shell_so_it_is_not_known
     (inside / "a/b").mkdir(parents=True)
     (tmp_path / "far/deep").mkdir(parents=True)
     (inside / "link").symlink_to(tmp_path / "far/deep")
-    places = Places(str(inside), str(tmp_path))
+    places = PathContext(str(inside), str(tmp_path))
     assert assess_command("cd a/b && cd .. && rm x", places).risk == "MEDIUM"
     for line in ("cd link && cd .. && rm x", "cd link/.. && rm x", "pushd link && cd ../a; rm x"):
         assert assess_command(line, places).risk == "HIGH", line

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.risk.actions import assess_foreign
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
 FILES = [
     Path(__file__).parent / "data" / name
@@ -22,7 +22,7 @@ FILES = [
 ]
 WRITTEN = [line.split("\t", 1) for line in (Path(__file__).parent / "data/written.txt").read_text().splitlines()]
 LINES = [line.split("\t", 1) for file in FILES for line in file.read_text().splitlines()]
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 @pytest.mark.parametrize(("risk", "line"), LINES)
@@ -46,7 +46,7 @@ def test_what_lies_below_tmpdir_is_rated_by_where_that_is(monkeypatch):
 def test_what_a_descriptor_of_another_process_leads_to_is_not_looked_up_in_ours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").write_text("x")
-    places = Places(str(tmp_path), "/home/u")
+    places = PathContext(str(tmp_path), "/home/u")
     with (tmp_path / "a").open() as opened:
         number = opened.fileno()
         assert number > 2

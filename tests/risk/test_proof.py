@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.programs.harmless import ROWS
 from workbench.risk.shell.grammar import parsed_row
 
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/proof.txt").read_text().splitlines()]
 """`level<TAB>line`, written from manual pages: options, variables, folders and state that are seldom seen."""
 
 
-def risk(line: str, places: Places = PLACES) -> str:
+def risk(line: str, places: PathContext = PLACES) -> str:
     return assess_command(line, places).risk
 
 
@@ -142,7 +142,7 @@ def test_what_only_looks_stays_low(line):
 
 
 def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path):
-    places = Places(str(tmp_path), "/home/u")
+    places = PathContext(str(tmp_path), "/home/u")
     for name in ("src", "vendor/nested/.git", "vendor/nested/lib", "bare"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / ".git").mkdir()
@@ -161,7 +161,7 @@ def test_a_folder_of_the_same_repository_is_low_and_a_nested_one_is_not(tmp_path
 
 def test_a_repository_without_a_work_tree_in_the_workspace_is_medium(tmp_path):
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
-    assert risk("git log", Places(str(tmp_path), "/home/u")) == "MEDIUM"
+    assert risk("git log", PathContext(str(tmp_path), "/home/u")) == "MEDIUM"
 
 
 def test_of_seldom_used_options_and_variables_97_percent_are_high_where_they_harm_and_none_is_low():

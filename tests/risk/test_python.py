@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from workbench.risk.cells import assess_cell, assess_python
 from workbench.risk.commands import assess_command
 from workbench.risk.description import assess_line
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.python.source import LONGEST
 
 DATA = Path(__file__).parent / "data"
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def lines(name: str) -> list[str]:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.shell import scan
 from workbench.risk.shell.parser import MOST_NODES, is_too_dense, parsed
 
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 HEIGHT = {"LOW": 1, "MEDIUM": 2, "HIGH": 3}
 
 LOW = """
@@ -222,7 +222,7 @@ def test_paths_count_by_their_real_place(tmp_path: Path):
     (home / ".ssh").mkdir()
     (project / "keys").symlink_to(home / ".ssh")
     (project / "up").symlink_to("..")
-    places = Places(str(project), str(home))
+    places = PathContext(str(project), str(home))
     assert assess_command("cat keys/config", places).risk == "HIGH"
     assert assess_command("echo x > up/made", places).risk != "LOW"
     assert assess_command("echo x > up/.BASHRC", places).risk == "HIGH"
@@ -277,7 +277,7 @@ def test_a_dangerous_line_in_front_is_never_hidden_by_what_follows(text):
 
 
 def test_a_script_of_a_workspace_in_tmp_is_one_of_the_project():
-    places = Places("/tmp/a-project", "/home/u")
+    places = PathContext("/tmp/a-project", "/home/u")
     assert assess_command("python3 check.py", places).risk == "MEDIUM"
     assert assess_command("python3 /tmp/other/check.py", places).risk == "HIGH"
     assert assess_command("bash ../other.sh", places).risk == "HIGH"
@@ -356,7 +356,7 @@ def test_what_a_command_deletes_and_writes_over_is_data(command, deletes, change
     ],
 )
 def test_a_folder_made_by_a_build_is_not_the_workspace(command, risk):
-    assert assess_command(command, Places("/home/u/proj", "/home/u")).risk == risk
+    assert assess_command(command, PathContext("/home/u/proj", "/home/u")).risk == risk
 
 
 PIECES_OF_LONG_LINES = ("ls;", "a b ", "`x` ", "a=b\n", "[[ a ]];", "a>b ", "a&")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.typed import Waiting, assess_typed
 
 DATA = Path(__file__).parent / "data"
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def lines(name: str) -> list[str]:

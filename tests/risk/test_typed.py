@@ -9,11 +9,11 @@ import pytest
 from tests.tools.shells import Bash, eventually
 from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment, Part
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.typed import Waiting, assess_typed
 from workbench.session.actions.assess import _effective
 
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def rated(words: str, text: str) -> str:

@@ -6,11 +6,11 @@ import pytest
 
 from workbench.risk import RatingContext, assess
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.tools.execute_bash.definition import BashTool
 
 DATA = Path(__file__).parent / "data"
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 def rated(name: str) -> dict[str, str]:

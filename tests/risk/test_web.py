@@ -7,7 +7,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.risk import effective
 from workbench.risk import RatingContext, assess
-from workbench.risk.actions import assess_address, canonical
+from workbench.risk.actions import assess_url, canonical
 from workbench.rules.book import RuleBook, deciding
 from workbench.rules.files import subject_again, too_wide
 from workbench.rules.policy import rule_for, rule_on
@@ -17,7 +17,7 @@ from workbench.tools import WebReadTool
 
 
 def subject(url: str) -> Subject:
-    return subject_of("web_read", {"url": url}, assess_address(url), "/work")
+    return subject_of("web_read", {"url": url}, assess_url(url), "/work")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def subject(url: str) -> Subject:
     ],
 )
 def test_reading_the_web_is_medium(url):
-    found = assess_address(url)
+    found = assess_url(url)
     assert found.risk == "MEDIUM"
     assert found.parts[0].paths == (canonical(url),)
 
@@ -46,7 +46,7 @@ def test_reading_the_web_is_medium(url):
     ],
 )  # fmt: skip
 def test_an_address_that_is_not_plain_or_carries_something_is_high(url):
-    assert assess_address(url).risk == "HIGH"
+    assert assess_url(url).risk == "HIGH"
     assert rule_for(subject(url), "HIGH") is None
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 WRAPPERS = (Path(__file__).parent / "data/wrappers.txt").read_text().splitlines()
 LOUD = (
     *("npm exec", "npm --workspace", "bunx", "bun x", "pnpm dlx", "yarn dlx"),  # fetch what they run

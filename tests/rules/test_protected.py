@@ -6,7 +6,7 @@ from workbench.config.settings import Settings, load_settings
 from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import Assessment
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.rules.book import RuleBook, guarded_by
 from workbench.rules.files import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
@@ -15,7 +15,7 @@ from workbench.rules.subject import Subject, subject_of
 from workbench.tools.execute_bash.definition import BashTool
 
 W, HOME = "/home/u/proj", "/home/u"
-PLACES = Places(W, HOME)
+PLACES = PathContext(W, HOME)
 NAMES = [
     ".git/hooks/pre-commit",
     ".git/config",

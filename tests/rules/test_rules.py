@@ -6,7 +6,7 @@ import pytest
 
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import summed
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.rules.book import RuleBook, deciding
 from workbench.rules.files import add_rule, command_subject, drop_rule, read_rules
 from workbench.rules.policy import rule_for
@@ -21,7 +21,7 @@ def command(text: str) -> Subject:
 
 
 def edit(path: str, tool: str = "str_replace_editor") -> Subject:
-    found = assess_file("create", path, Places(WORKSPACE, HOME))
+    found = assess_file("create", path, PathContext(WORKSPACE, HOME))
     return subject_of(tool, {"command": "create", "path": path}, found, WORKSPACE, HOME)
 
 
@@ -204,7 +204,7 @@ def test_paths_of_rules_are_those_of_the_workspace_also_behind_links(tmp_path):
         return subject_of(
             "str_replace_editor",
             {"path": path},
-            assess_file("create", path, Places(str(place), HOME)),
+            assess_file("create", path, PathContext(str(place), HOME)),
             str(place),
             HOME,
         )
@@ -223,7 +223,7 @@ def test_a_rule_of_a_folder_counts_there_alone():
     rule = Rule("deny", path="a", folder="/home/u/proj")
     assert deciding([rule], edit("/home/u/proj/a")) == rule
     other = subject_of(
-        "edit_file", {"path": "/other/a"}, assess_file("edit", "/other/a", Places("/other", HOME)), "/other"
+        "edit_file", {"path": "/other/a"}, assess_file("edit", "/other/a", PathContext("/other", HOME)), "/other"
     )
     assert deciding([rule], other) is None
 

@@ -11,7 +11,7 @@ from workbench.risk import Assessment
 from workbench.risk.actions import assess_file
 from workbench.risk.cells import assess_python
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.rules.book import guarded_by
 from workbench.rules.rule import Rule
 from workbench.rules.subject import subject_of
@@ -38,7 +38,7 @@ def guarded(workspace: Path, tool: str, arguments: dict[str, str], rated: Assess
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_command_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(workspace: Path, line: str) -> None:
-    places = Places(str(workspace), str(workspace.parent))
+    places = PathContext(str(workspace), str(workspace.parent))
     arguments = {"command": line}
     assert guarded(workspace, "execute_bash", arguments, assess_command(line, places)) == str(workspace / "notes")
     plain = line.replace("notes", "alone")
@@ -47,7 +47,7 @@ def test_a_command_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(
 
 @pytest.mark.parametrize("operation", ["str_replace", "insert", "undo_edit", "edit"])
 def test_an_edit_of_one_of_two_names_is_asked_about_in_every_mode(workspace: Path, operation: str) -> None:
-    places, path = Places(str(workspace), str(workspace.parent)), str(workspace / "notes")
+    places, path = PathContext(str(workspace), str(workspace.parent)), str(workspace / "notes")
     arguments = {"command": operation, "path": path}
     rated = assess_file(operation, path, places)
     assert rated.risk == "HIGH"
@@ -59,14 +59,14 @@ def test_an_edit_of_one_of_two_names_is_asked_about_in_every_mode(workspace: Pat
 
 
 def test_python_that_writes_to_one_of_two_names_is_asked_about_in_every_mode(workspace: Path) -> None:
-    places = Places(str(workspace), str(workspace.parent))
+    places = PathContext(str(workspace), str(workspace.parent))
     code = "from pathlib import Path\nPath('notes').write_text('evil')\n"
     assert guarded(workspace, "python_execute", {}, assess_python(code, places)) == str(workspace / "notes")
     assert not guarded(workspace, "python_execute", {}, assess_python(code.replace("notes", "alone"), places))
 
 
 def test_reading_or_deleting_one_of_two_names_is_as_ever(workspace: Path) -> None:
-    places = Places(str(workspace), str(workspace.parent))
+    places = PathContext(str(workspace), str(workspace.parent))
     for line in ("cat notes", "rm notes", "python3 notes"):
         assert not guarded(workspace, "execute_bash", {"command": line}, assess_command(line, places))
     for operation in ("view", "delete"):

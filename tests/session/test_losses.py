@@ -10,7 +10,7 @@ import pytest
 from tests.session.test_versions import repository
 from workbench.config.locations import Locations
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.session.workspace.deletions import DeletionSurvey
 from workbench.session.workspace.repository import SnapshotRepository
 
@@ -31,7 +31,7 @@ def losses(tmp_path, monkeypatch):
 
 @pytest.fixture
 def assessed(losses, tmp_path):
-    return lambda command: assess_command(command, Places(str(tmp_path / "work"), str(tmp_path)))
+    return lambda command: assess_command(command, PathContext(str(tmp_path / "work"), str(tmp_path)))
 
 
 @pytest.mark.parametrize(

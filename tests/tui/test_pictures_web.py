@@ -10,7 +10,7 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.risk.actions import assess_address
+from workbench.risk.actions import assess_url
 from workbench.tools.web_read.impl import page_of
 from workbench.tools.web_read.pages import Document
 from workbench.tui.opening import open_action
@@ -40,7 +40,7 @@ def asked() -> Script:
 def question() -> list[Any]:
     script = asked()
     name = script.propose("web_read", "UNKNOWN", "Read about decimal numbers", url=URL)
-    found = assess_address(URL)
+    found = assess_url(URL)
     always = "allow web_read in https://docs.python.org/**"
     assess(script, name, found.risk, reasons=found.reasons, always=always)
     return [*script.events, live.EngineState(state="deciding")]

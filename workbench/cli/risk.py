@@ -9,14 +9,14 @@ from pathlib import Path
 
 from workbench.cli.common import print_line
 from workbench.risk import assess_line
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 
 _SEGMENT = ("text", "risk", "reason", "paths")
 
 
 def risk(arguments: Namespace) -> int:
     """Print the rating of each command as a line of JSON."""
-    base = Places(str(_assumed(arguments.workspace or ".")), str(_assumed(arguments.home or "~")))
+    base = PathContext(str(_assumed(arguments.workspace or ".")), str(_assumed(arguments.home or "~")))
     lines = [json.dumps({"kind": "bash", "input": command}) for command in arguments.commands]
     for line in lines or sys.stdin.buffer:
         text = line if isinstance(line, str) else line.decode(errors="surrogateescape")

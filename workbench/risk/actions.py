@@ -11,62 +11,62 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
-from workbench.risk.paths import Places, is_secret, words
+from workbench.risk.paths import PathContext, is_secret, words
 from workbench.secrets.masker import MASKER, masks_in
 
 _PATH_NAMES = words("path paths file files file_path filename folder directory dir")
 READS = frozenset({"view", "read"})
 
 
-def assess_file(operation: str, path: str, places: Places) -> Assessment:
+def assess_file(operation: str, path: str, context: PathContext) -> Assessment:
     """Rate `view`, `create`, `str_replace` or another file operation on a path; never raises."""
     try:
-        return _assessed(operation, path, places)
+        return _assessed(operation, path, context)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
-def _assessed(operation: str, path: str, places: Places) -> Assessment:
+def _assessed(operation: str, path: str, context: PathContext) -> Assessment:
     if not path.startswith("/") or hides(path):
         return one("HIGH", "the path is not plain", f"{operation} {path}")
-    risk, reason = places.reading(path) if operation in READS else places.writing(path)
+    risk, reason = context.reading(path) if operation in READS else context.writing(path)
     if operation == "delete":
-        risk, reason = places.deleting(path)
-    shares = operation not in (*READS, "delete") and places.shares(path)
+        risk, reason = context.deleting(path)
+    shares = operation not in (*READS, "delete") and context.shares(path)
     if risk == "MEDIUM" and shares:
         risk, reason = "HIGH", "the file has another name elsewhere, which changes too"
     result = one(risk, reason, f"{operation} {path}", (path,))
-    if operation in READS or not (shares or places.protects(path)):
+    if operation in READS or not (shares or context.protects(path)):
         return result
     return result._replace(parts=tuple(part._replace(protected=(path,)) for part in result.parts))
 
 
-def assess_reading(arguments: Mapping[str, Any], places: Places) -> Assessment:
+def assess_reading(arguments: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate the call of a read-only tool by the files and directories it names, with everything below them."""
-    return summed(_read(path, places) for path in named_paths(arguments, places.workspace))
+    return summed(_read(path, context) for path in named_paths(arguments, context.workspace))
 
 
-def _read(path: str, places: Places) -> Part:
-    risk, reason = places.reading(path, deep=True)
+def _read(path: str, context: PathContext) -> Part:
+    risk, reason = context.reading(path, deep=True)
     if hides(path):
         risk, reason = "HIGH", "the path is not plain"
     return Part(shortened(path), risk, reason, (path,))
 
 
-def named_paths(arguments: Mapping[str, Any], folder: str) -> list[str]:
-    """Return the absolute paths in arguments whose names suggest a path; `folder` is the base of relative paths."""
+def named_paths(arguments: Mapping[str, Any], directory: str) -> list[str]:
+    """Return the absolute paths in arguments whose names suggest a path; `directory` is the base of relative paths."""
     result: list[str] = []
     for name, value in arguments.items():
         if name.casefold() in _PATH_NAMES:
             result += [
                 each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each
             ]
-    return list(dict.fromkeys(_absolute(path, folder) for path in result))
+    return list(dict.fromkeys(_absolute(path, directory) for path in result))
 
 
-def _absolute(path: str, folder: str) -> str:
+def _absolute(path: str, directory: str) -> str:
     whole = os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - Path costs more
-    return os.path.normpath(whole if whole.startswith("/") else f"{folder}/{whole}")
+    return os.path.normpath(whole if whole.startswith("/") else f"{directory}/{whole}")
 
 
 _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view-source):", re.I)
@@ -133,7 +133,7 @@ _LONGEST: Final = 600
 """The maximum length of an address; a longer one could be used to send a file away."""
 
 
-def assess_address(url: str) -> Assessment:
+def assess_url(url: str) -> Assessment:
     """Rate reading an address: MEDIUM, as any network access; HIGH if it is not plain or could carry data away."""
     plain = _PLAIN.fullmatch(url.strip())
     why = _danger(url, is_plain=plain is not None)

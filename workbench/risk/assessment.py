@@ -46,7 +46,7 @@ class Part(NamedTuple):
     mentions: tuple[str, ...] = ()
     """The command's words as patterns, or the string literals of its code: it may overwrite files with these names too,
     because nothing known about it rules that out."""
-    folders: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
     """The directories in which it may run, as far as known; relative names in `mentions` start there."""
     protected: tuple[str, ...] = ()
     """The protected paths that it changes or deletes."""
@@ -101,13 +101,13 @@ def summed(parts: Iterable[Part]) -> Assessment:
     return Assessment(risk, () if risk == "LOW" else tuple(reasons)[:MOST_REASONS], selected)
 
 
-def with_hidden(hidden: str, text: str, found: Assessment) -> Assessment:
+def with_hidden(hidden: str, text: str, assessment: Assessment) -> Assessment:
     """Return the assessment of a text that hides something: HIGH for that reason, followed by what was found.
 
     The reasons of parts below HIGH are included, because what the text does matters as much as what it hides.
     """
     whole = Part(shortened(text), "HIGH", hidden)
-    return Assessment("HIGH", (hidden, *found.reasons)[:MOST_REASONS], (whole, *found.parts))
+    return Assessment("HIGH", (hidden, *assessment.reasons)[:MOST_REASONS], (whole, *assessment.parts))
 
 
 def not_plain(parts: Iterable[Part]) -> list[Part]:
@@ -167,13 +167,13 @@ _MOST, _LONGEST = 60, 300
 
 def mentioned(part: Part) -> list[str]:
     """Return absolute paths, or glob patterns, that the part's `mentions` may name, except those in its `paths`."""
-    bases = [directory.rstrip("/") for directory in part.folders]
+    bases = [directory.rstrip("/") for directory in part.directories]
     names = list(dict.fromkeys(name for word in part.mentions[:_MOST] for name in _names(word)))[:_MOST]
     paths = dict.fromkeys(name if name.startswith("/") else f"{base}/{name}" for base in bases for name in names)
     return [path for path in paths if path not in part.paths]
 
 
-def texts_of(code: str) -> tuple[str, ...]:
+def string_literals(code: str) -> tuple[str, ...]:
     """Return the string literals in the code, each escaped to a glob pattern that matches only itself."""
     return tuple(glob.escape(match[2]) for match in _TEXT.finditer(code))[:_MOST]
 
@@ -219,4 +219,8 @@ def losing(part: Part, code: str, workspace: str) -> Part:
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":
         return part._replace(deletes=everything)
-    return part._replace(changes=everything) if use else part._replace(mentions=texts_of(code), folders=(workspace,))
+    return (
+        part._replace(changes=everything)
+        if use
+        else part._replace(mentions=string_literals(code), directories=(workspace,))
+    )

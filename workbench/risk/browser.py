@@ -11,9 +11,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from workbench.protocol.risk import Risk
-from workbench.risk.actions import assess_address
+from workbench.risk.actions import assess_url
 from workbench.risk.assessment import Assessment, Part, hides, one, shortened, summed
-from workbench.risk.paths import Places, is_secret, within
+from workbench.risk.paths import PathContext, is_secret, within
 from workbench.secrets.masker import MASKER, masks_in
 from workbench.tools.browser.calls import BrowserCall, CallError, parse_calls
 
@@ -29,7 +29,7 @@ _OWN = re.compile(r"localhost|.*\.localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 
 
 def assess_calls(
-    code: str, places: Places, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
+    code: str, context: PathContext, origin: str = "", elements: Mapping[str, str] = MappingProxyType({})
 ) -> Assessment:
     """Rate browser calls that start on the page `origin`, whose `elements` are given by id; HIGH if unreadable."""
     try:
@@ -38,13 +38,13 @@ def assess_calls(
         return one("HIGH", "the calls cannot be read", code)
     parts: list[Part] = []
     for call in calls:
-        parts.append(_part(call, places, origin, elements))
+        parts.append(_part(call, context, origin, elements))
         if call.name == "goto":
             origin, elements = str(call.arguments["url"]), {}
     return summed(parts)
 
 
-def _part(call: BrowserCall, places: Places, origin: str, elements: Mapping[str, str]) -> Part:
+def _part(call: BrowserCall, context: PathContext, origin: str, elements: Mapping[str, str]) -> Part:
     text = shortened(str(call))
     why = _hidden(call)
     if why:
@@ -54,7 +54,7 @@ def _part(call: BrowserCall, places: Places, origin: str, elements: Mapping[str,
     if call.name in _LOOKS:
         return Part(text, "LOW")
     if call.name == "upload_file":
-        return _giving(text, call.arguments["file"], places, origin)
+        return _giving(text, call.arguments["file"], context, origin)
     element = elements.get(str(call.arguments.get("bid", call.arguments.get("from_bid", ""))), "")
     what = _CHANGES.get(call.name, "clicks")
     return Part(text, "MEDIUM", f"{what}{f' {element}' if element else ''} on {_host(origin)}")
@@ -73,7 +73,7 @@ def _going(text: str, url: str) -> Part:
     """Rate opening an address; code of the page is not rated, because it runs only inside the browser."""
     if url == "about:blank":
         return Part(text, "LOW")
-    result = assess_address(url)
+    result = assess_url(url)
     if result.risk == "HIGH":
         return Part(text, "HIGH", result.reasons[0] if result.reasons else "the address is not plain")
     host = urlsplit(url).hostname or ""
@@ -86,13 +86,13 @@ def _going(text: str, url: str) -> Part:
     return Part(text, risk, reason)
 
 
-def _giving(text: str, files: list[str], places: Places, origin: str) -> Part:
+def _giving(text: str, files: list[str], context: PathContext, origin: str) -> Part:
     """Rate handing files to a page."""
     for file in files:
-        path = file if file.startswith("/") else str(Path(places.workspace) / file)
-        if is_secret(path) or is_secret(places.resolved(path)):
+        path = file if file.startswith("/") else str(Path(context.workspace) / file)
+        if is_secret(path) or is_secret(context.resolved(path)):
             return Part(text, "HIGH", f"hands what holds secrets to {_host(origin)}", tuple(files))
-        if not within(places.resolved(path), places.workspace):
+        if not within(context.resolved(path), context.workspace):
             return Part(text, "HIGH", f"hands a file from outside the workspace to {_host(origin)}", tuple(files))
     is_own = _OWN.fullmatch(urlsplit(origin).hostname or "") is not None
     return Part(text, "MEDIUM" if is_own else "HIGH", f"hands a file of the workspace to {_host(origin)}", tuple(files))

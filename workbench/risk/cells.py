@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from workbench.risk.actions import assess_file
-from workbench.risk.assessment import ANY, Assessment, Part, hides, losing, one, shortened, summed, texts_of
+from workbench.risk.assessment import ANY, Assessment, Part, hides, losing, one, shortened, string_literals, summed
 from workbench.risk.commands import assess_command
 from workbench.risk.environment import poisons
-from workbench.risk.paths import Places, words
+from workbench.risk.paths import PathContext, words
 from workbench.risk.python.analysis import Surroundings, parts_of
 from workbench.risk.python.source import LONGEST, TooMuchCode, parsed
 
@@ -28,22 +28,22 @@ _EXTENSIONS = words("autoreload line_profiler memory_profiler tensorboard rich s
 _WRITES = words("writefile file")
 
 
-def assess_cell(code: str, places: Places, folder: str = "") -> Assessment:
-    """Rate an IPython cell that runs in `folder` (default: the workspace)."""
+def assess_cell(code: str, context: PathContext, directory: str = "") -> Assessment:
+    """Rate an IPython cell that runs in `directory` (default: the workspace)."""
     why = _unreadable(code)
     if why:
-        return _not_read(code, why, places)
+        return _not_read(code, why, context)
     text = _JOINED.sub(" ", code)
     first, _, body = text.lstrip().partition("\n")
     if first.startswith("%%"):
-        return _whole(first[2:], body, places, folder)
-    return summed(_parts(code, text, places, folder))
+        return _whole(first[2:], body, context, directory)
+    return summed(_parts(code, text, context, directory))
 
 
-def assess_python(code: str, places: Places, folder: str = "") -> Assessment:
-    """Rate plain Python code that runs in `folder` (default: the workspace)."""
+def assess_python(code: str, context: PathContext, directory: str = "") -> Assessment:
+    """Rate plain Python code that runs in `directory` (default: the workspace)."""
     why = _unreadable(code)
-    return _not_read(code, why, places) if why else summed(_python(code, places, folder))
+    return _not_read(code, why, context) if why else summed(_python(code, context, directory))
 
 
 def _unreadable(code: str) -> str:
@@ -51,16 +51,16 @@ def _unreadable(code: str) -> str:
     return f"longer than {LONGEST:,} characters, so it was not analysed" if len(code) > LONGEST else hides(code)
 
 
-def _not_read(code: str, why: str, places: Places) -> Assessment:
+def _not_read(code: str, why: str, context: PathContext) -> Assessment:
     """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
-    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{places.workspace}{ANY}",))])
+    return summed([Part(shortened(code), "HIGH", why, deletes=(f"{context.workspace}{ANY}",))])
 
 
-def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
+def _parts(code: str, text: str, context: PathContext, directory: str) -> Iterator[Part]:
     """Yield the parts of a cell without a cell magic; if it parses as Python, IPython treats it as Python too."""
     tree = _tree(code)
     if tree is not None:
-        yield from _python(code, places, folder, tree)
+        yield from _python(code, context, directory, tree)
         return
     plain: list[str] = []
     for line in text.splitlines():
@@ -71,12 +71,12 @@ def _parts(code: str, text: str, places: Places, folder: str) -> Iterator[Part]:
         sign, rest = result["sign"], result["rest"].strip()
         plain.append(line if sign in ",;/" else f"{line[: result.start('sign')]}{_as_python(rest)}")
         if sign.startswith("!"):
-            yield from _command(rest.lstrip("!"), places, folder)
+            yield from _command(rest.lstrip("!"), context, directory)
         elif sign.startswith("%"):
-            yield from _magic(rest.lstrip("%"), places, folder)
+            yield from _magic(rest.lstrip("%"), context, directory)
     source = "\n".join(plain)
     if set(source.split()) - {"None"}:
-        yield from _python(source, places, folder)
+        yield from _python(source, context, directory)
 
 
 def _as_python(magic: str) -> str:
@@ -101,59 +101,61 @@ def _assigned(line: str) -> re.Match[str] | None:
     return None
 
 
-def _python(code: str, places: Places, folder: str, tree: ast.Module | None = None) -> Iterator[Part]:
+def _python(code: str, context: PathContext, directory: str, tree: ast.Module | None = None) -> Iterator[Part]:
     """Yield a part for the code as a whole, then a part for each thing that it does."""
 
     def rate(command: str) -> tuple[Part, ...]:
-        return assess_command(command, places, folder).parts
+        return assess_command(command, context, directory).parts
 
-    places = places.remembering()
-    names, directories = texts_of(code), (folder or places.workspace,)
-    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, folders=directories)
-    around = Surroundings(places, folder or places.workspace, rate, magic=_called(places, folder))
+    context = context.remembering()
+    names, directories = string_literals(code), (directory or context.workspace,)
+    yield Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=names, directories=directories)
+    around = Surroundings(context, directory or context.workspace, rate, magic=_called(context, directory))
     yield from parts_of(code, around, tree)
 
 
-def _called(places: Places, folder: str) -> Callable[[str, str], tuple[Part, ...]]:
+def _called(context: PathContext, directory: str) -> Callable[[str, str], tuple[Part, ...]]:
     """Return a function that rates `get_ipython().NAME(text)`."""
 
     def rate(name: str, text: str) -> tuple[Part, ...]:
         if name in {"system", "getoutput", "getoutput_raw", "system_raw"}:
-            return tuple(_command(text, places, folder))
+            return tuple(_command(text, context, directory))
         if name in {"run_line_magic", "magic"}:
-            return tuple(_magic(text, places, folder))
-        return assess_cell(text, places, folder).parts
+            return tuple(_magic(text, context, directory))
+        return assess_cell(text, context, directory).parts
 
     return rate
 
 
-def _command(command: str, places: Places, folder: str) -> Iterator[Part]:
+def _command(command: str, context: PathContext, directory: str) -> Iterator[Part]:
     """Yield the parts of a shell line; HIGH if IPython inserts values, which are unknown until it runs."""
     if _INSERTED.search(command):
         why = "runs a command into which values are put that are not known before"
-        yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, places.workspace)
+        yield losing(Part(shortened(f"!{command}"), "HIGH", why), command, context.workspace)
         return
-    result = assess_command(command, places, folder)
+    result = assess_command(command, context, directory)
     yield from result.parts
     yield Part(shortened(f"!{command}"), result.risk if result.risk != "LOW" else "MEDIUM", "runs a shell command")
 
 
-def _magic(line: str, places: Places, folder: str) -> Iterator[Part]:
+def _magic(line: str, context: PathContext, directory: str) -> Iterator[Part]:
     name, _, rest = line.partition(" ")
     if name in _PACKAGES:
-        yield from _command(f"{name} {rest}", places, folder)
+        yield from _command(f"{name} {rest}", context, directory)
     elif name in _OF_PYTHON and rest:
-        yield from _python(_behind_flags(rest), places, folder)
+        yield from _python(_behind_flags(rest), context, directory)
     elif name in _QUIET:
         yield Part(shortened(f"%{line}"), "LOW")
     elif name in _SHELLS:
-        yield from _command(rest, places, folder)
+        yield from _command(rest, context, directory)
     elif name == "run":
-        yield from _command(f"python {rest}", places, folder)
+        yield from _command(f"python {rest}", context, directory)
     elif name in _SETTLES or (name == "load_ext" and rest.strip() in _EXTENSIONS):
         yield _settled(line, name, rest)
     else:
-        yield losing(Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, places.workspace)
+        yield losing(
+            Part(shortened(f"%{line}"), "HIGH", "uses a magic that is not known here"), line, context.workspace
+        )
 
 
 def _settled(line: str, name: str, rest: str) -> Part:
@@ -171,17 +173,19 @@ def _behind_flags(rest: str) -> str:
     return re.sub(r"\A(?:-[a-z]\s*[\d.]*\s+)+", "", rest)
 
 
-def _whole(first: str, body: str, places: Places, folder: str) -> Assessment:
+def _whole(first: str, body: str, context: PathContext, directory: str) -> Assessment:
     """Rate a cell whose first line is a cell magic."""
     name, _, rest = first.partition(" ")
     if name in _WRITES:
         path = rest.split()[-1].strip("'\"") if rest.split() else ""
-        return assess_file("create", path if path.startswith("/") else f"{folder or places.workspace}/{path}", places)
+        return assess_file(
+            "create", path if path.startswith("/") else f"{directory or context.workspace}/{path}", context
+        )
     if name in {"bash", "sh"} and not rest.strip():
-        result = assess_command(body, places, folder)
+        result = assess_command(body, context, directory)
         return summed([*result.parts, Part(shortened(f"%%{name}"), "MEDIUM", "runs a shell command")])
     if name in _OF_PYTHON:
         inner = f"{_behind_flags(rest) if name != 'capture' else ''}\n{body}"
-        return summed(_parts(inner, inner, places, folder))
+        return summed(_parts(inner, inner, context, directory))
     unknown = one("HIGH", "runs the cell with a magic that is not known here", f"%%{first}\n{body}")
-    return unknown._replace(parts=tuple(losing(part, body, places.workspace) for part in unknown.parts))
+    return unknown._replace(parts=tuple(losing(part, body, context.workspace) for part in unknown.parts))

@@ -30,10 +30,10 @@ def rated_code(code: str) -> Rating:
     match = _DANGEROUS_CODE.search(code)
     if match:
         return "HIGH", f"runs code that uses {match[0].strip()[:20]}"
-    return shown_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", "runs code")
+    return printed_variables(code) if _SURROUNDINGS.search(code) else ("MEDIUM", "runs code")
 
 
-def shown_variables(code: str) -> Rating:
+def printed_variables(code: str) -> Rating:
     """Rate code that reads environment variables: HIGH if one is named like a secret, otherwise MEDIUM."""
     if any(map(holds_secret, _NAMES.findall(code))):
         return "HIGH", "prints a secret"

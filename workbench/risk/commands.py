@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
-from workbench.risk.paths import Places, words
+from workbench.risk.paths import PathContext, words
 from workbench.risk.programs import judge
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
@@ -34,32 +34,32 @@ _REPLACES: Final = "puts something encrypted in the place of files"
 _PASS_ON: Final = words("tee sponge")
 
 
-def assess_command(text: str, places: Places, folder: str | None = None) -> Assessment:
-    """Rate a command line that starts in `folder` (default: the workspace); never raises."""
+def assess_command(text: str, context: PathContext, directory: str | None = None) -> Assessment:
+    """Rate a command line that starts in `directory` (default: the workspace); never raises."""
     try:
-        return _assessed(text, places, folder or places.workspace)
+        return _assessed(text, context, directory or context.workspace)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
-        return unread(f"the analysis failed ({type(error).__name__})", str(text), places)
+        return unread(f"the analysis failed ({type(error).__name__})", str(text), context)
 
 
-def _assessed(text: str, places: Places, folder: str) -> Assessment:
+def _assessed(text: str, context: PathContext, directory: str) -> Assessment:
     if len(text) > LONGEST:
-        return unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, places)
+        return unread(f"longer than {LONGEST:,} characters, so it was not analysed", text, context)
     hidden = hides(text)
-    parts = _parts(text, places, folder)
+    parts = _parts(text, context, directory)
     if not hidden:
         return summed(parts)
     if not parts or any(part.reason in NOT_READ for part in parts):
-        return unread(hidden, text, places)
+        return unread(hidden, text, context)
     return with_hidden(hidden, text, summed(not_plain(parts)))
 
 
-def _parts(text: str, places: Places, folder: str) -> list[Part]:
-    scan = Scan(places.remembering(), folder, programs=judge)
+def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
+    scan = Scan(context.remembering(), directory, programs=judge)
     scan.run(text)
     doubtful = scan.origins.doubtful()
     if doubtful:
-        scan = Scan(scan.places, folder, programs=judge)
+        scan = Scan(scan.context, directory, programs=judge)
         scan.origins = Origins(doubtful)
         scan.run(text)
     scan.parts += scan.origins.parts()
@@ -103,7 +103,7 @@ def _decodes(part: Part, name: str) -> bool:
 def _targets(part: Part) -> set[str]:
     """Return the paths to which the part saves a download: as its flags say, or the last name of the URL."""
     named_paths = {path for path in (*part.changes, *part.paths) if not path.endswith(ANY)}
-    directories = {path for path in named_paths if posixpath.basename(path) in {"", "."}} | set(part.folders)
+    directories = {path for path in named_paths if posixpath.basename(path) in {"", "."}} | set(part.directories)
     names = {posixpath.basename(word.partition("?")[0]) for word in part.words[1:] if "://" in word}
     return named_paths | {
         posixpath.normpath(f"{directory}/{name}") for directory in directories for name in names if name

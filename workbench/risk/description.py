@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.risk.actions import assess_file, assess_foreign
 from workbench.risk.assessment import Assessment, has_markup_action, hides, one
-from workbench.risk.paths import Places, within
+from workbench.risk.paths import PathContext, within
 
 _WEAKENS = re.compile(r"base_url|api_base|confirm|mode|rules|hooks|mcp|command|proxy|api_key|key_command", re.I)
 _PROVIDER = re.compile(r"^\s*(?:export\s+)?\w*(?:PROXY|API_KEY|BASE_URL|API_BASE|TOKEN)\w*\s*=", re.I | re.M)
@@ -17,55 +17,55 @@ _INCLUDE = re.compile(r"(?:^|\s)@((?:/|~|\.\./)\S+)")
 _LINK = re.compile(r"(\S+) -> (/\S+)")
 
 
-def assess_line(line: str, places: Places) -> Assessment:
+def assess_line(line: str, context: PathContext) -> Assessment:
     """Rate one JSON line; a line that cannot be read is HIGH. Never raises."""
     try:
         read = json.loads(line)
         rate = _KINDS[read["kind"]]
-        return rate(read["input"], places)
+        return rate(read["input"], context)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return one("HIGH", f"cannot be read ({type(error).__name__})", line)
 
 
-def _bash(command: str, places: Places) -> Assessment:
+def _bash(command: str, context: PathContext) -> Assessment:
     from workbench.risk.commands import assess_command
 
-    return assess_command(command, places)
+    return assess_command(command, context)
 
 
-def _python(code: str, places: Places) -> Assessment:
+def _python(code: str, context: PathContext) -> Assessment:
     from workbench.risk.cells import assess_python
 
-    return assess_python(code, places)
+    return assess_python(code, context)
 
 
-def _cell(code: str, places: Places) -> Assessment:
+def _cell(code: str, context: PathContext) -> Assessment:
     from workbench.risk.cells import assess_cell
 
-    return assess_cell(code, places)
+    return assess_cell(code, context)
 
 
-def _file(described: Mapping[str, Any], places: Places) -> Assessment:
+def _file(described: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate a file action; `setup` may name a link that is assumed to exist, for example `lib -> /somewhere`."""
     link = _LINK.search(str(described.get("setup", "")))
     if link:
-        name = link[1] if link[1].startswith("/") else f"{places.workspace}/{link[1]}"
-        places = Places(places.workspace, places.home, {name: link[2]})
-    return assess_file(str(described["op"]), str(described["path"]), places)
+        name = link[1] if link[1].startswith("/") else f"{context.workspace}/{link[1]}"
+        context = PathContext(context.workspace, context.home, {name: link[2]})
+    return assess_file(str(described["op"]), str(described["path"]), context)
 
 
-def _mcp(described: Mapping[str, Any], places: Places) -> Assessment:
+def _mcp(described: Mapping[str, Any], context: PathContext) -> Assessment:
     return assess_foreign(described)
 
 
-def _terminal(described: Mapping[str, Any], places: Places) -> Assessment:
+def _terminal(described: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate a text that would be shown in the terminal: HIGH if it would do more than be displayed."""
     text = str(described["text"])
     hidden = hides(text, colours=True) or ("would become something to click" if has_markup_action(text) else "")
     return one("HIGH", hidden, text) if hidden else Assessment("LOW")
 
 
-def _config(described: Mapping[str, Any], places: Places) -> Assessment:
+def _config(described: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate a settings file that a workspace contains: HIGH if it sets what only the user may set."""
     path, content = str(described["path"]), str(described["content"])
     hidden = hides(content)
@@ -76,13 +76,13 @@ def _config(described: Mapping[str, Any], places: Places) -> Assessment:
     if path.rpartition("/")[2].startswith(".env") and _PROVIDER.search(content):
         return one("HIGH", "a folder may not change how the provider is reached", path)
     for result in _INCLUDE.findall(content):
-        position = result.replace("~", places.home, 1) if result.startswith("~") else f"{places.workspace}/{result}"
-        if not within(places.resolved(result if result.startswith("/") else position), places.workspace):
+        position = result.replace("~", context.home, 1) if result.startswith("~") else f"{context.workspace}/{result}"
+        if not within(context.resolved(result if result.startswith("/") else position), context.workspace):
             return one("HIGH", "includes a file outside the workspace", path)
     return one("MEDIUM", "brings settings along", path) if path.startswith(".ohw/") else Assessment("LOW")
 
 
-_KINDS: dict[str, Callable[[Any, Places], Assessment]] = {
+_KINDS: dict[str, Callable[[Any, PathContext], Assessment]] = {
     "bash": _bash,
     "python": _python,
     "cell": _cell,

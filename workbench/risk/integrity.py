@@ -90,7 +90,7 @@ class _Listing(NamedTuple):
     files: tuple[str, ...]
     near: tuple[tuple[str, _Scope], ...]
     """Subdirectories that hold protected files, or may further down; these are searched first."""
-    below: tuple[tuple[str, _Scope], ...]
+    others: tuple[tuple[str, _Scope], ...]
     """The other subdirectories."""
 
 
@@ -115,7 +115,7 @@ class Baseline(NamedTuple):
         listing = self.listings.get(directory)
         if self.directories.get(directory, _UNLISTED) == _UNLISTED:
             return False
-        return listing is None or all(name != child for name, _ in (*listing.near, *listing.below))
+        return listing is None or all(name != child for name, _ in (*listing.near, *listing.others))
 
 
 class ProtectedFiles:
@@ -139,9 +139,9 @@ class ProtectedFiles:
         self._listings: dict[str, _Listing] = {}
         self._passed: set[str] = set()
         self._states: Mapping[str, PathState] = {}
-        self._texts: dict[str, tuple[StatKey, str]] = {}
+        self._contents: dict[str, tuple[StatKey, str]] = {}
         self._up_to_date: set[str] = set()
-        """The paths in `_texts` that were read or compared in this scan."""
+        """The paths in `_contents` that were read or compared in this scan."""
 
     def scan(self) -> Baseline:
         """Return a baseline with every protected file in its present state."""
@@ -213,7 +213,7 @@ class ProtectedFiles:
                 yield file, scope
             if listing is not None:
                 urgent += listing.near
-                waiting += listing.below
+                waiting += listing.others
             directories[path] = scope
 
     def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
@@ -229,8 +229,8 @@ class ProtectedFiles:
                         path = path.rpartition("/")[0]
             self._passed.update(path for path in plain if path not in retained)
             for path, listing in [(path, self._listings[path]) for path in retained if path in self._listings]:
-                children = tuple(each for each in listing.below if each[0] not in self._passed)
-                self._listings[path] = listing._replace(below=children)
+                children = tuple(each for each in listing.others if each[0] not in self._passed)
+                self._listings[path] = listing._replace(others=children)
         if len(self._listings) > len(visited) or len(plain) > MOST_DIRECTORIES:
             retained_paths = visited.keys() - self._passed
             self._listings = {path: cached for path, cached in self._listings.items() if path in retained_paths}
@@ -308,8 +308,8 @@ class ProtectedFiles:
     def _text(self, path: str) -> str:
         """Return the first MOST_BYTES of a regular file, reading it only if its stat differs; empty if none exists."""
         if path in self._up_to_date:
-            return self._texts[path][1]
-        cached = self._texts.get(path, ((), ""))
+            return self._contents[path][1]
+        cached = self._contents.get(path, ((), ""))
         try:
             info = os.stat(path)  # noqa: PTH116 - asked for each action
             if not stat.S_ISREG(info.st_mode):
@@ -320,7 +320,7 @@ class ProtectedFiles:
                     cached = key, file.read(MOST_BYTES).decode(errors="replace")
         except (OSError, ValueError):
             cached = (), ""
-        self._texts[path] = cached
+        self._contents[path] = cached
         self._up_to_date.add(path)
         return cached[1]
 
@@ -413,11 +413,11 @@ _LISTED: Mapping[_Scope, _Listed] = {
 }
 
 
-def _state(path: str, known: PathState | None, reads: bool) -> PathState | None:
+def _state(path: str, previous: PathState | None, reads: bool) -> PathState | None:
     """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
 
-    Content is only read if `reads`. `known` is the path's earlier state; it is returned again if the stat proves that
-    nothing changed.
+    Content is only read if `reads`. `previous` is the path's earlier state; it is returned again if the stat proves
+    that nothing changed.
     """
     try:
         info = os.lstat(path)
@@ -427,8 +427,8 @@ def _state(path: str, known: PathState | None, reads: bool) -> PathState | None:
             target = _target(path)
             key += stat_key(target) if target is not None else ()
             is_settled = is_settled and (target is None or has_settled(target))
-        if known is not None and known.is_settled and known.key == key:
-            return known
+        if previous is not None and previous.is_settled and previous.key == key:
+            return previous
         if is_link:
             content = os.fsencode(os.readlink(path))  # noqa: PTH115 - bytes may be any
             read = _content(path, os.O_RDONLY) if target is not None and reads else None

@@ -32,7 +32,7 @@ SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".ppk", ".key
 PUBLIC_ENDINGS = (".pub", ".example", ".sample", ".template", ".dist", ".md", ".py")
 """Endings of files that are public although their names start like a secret's: `id_rsa.pub`, `.env.example`."""
 
-SECRET_FOLDERS = frozenset(
+SECRET_DIRECTORIES = frozenset(
     words(
         ".ssh .aws .gnupg .azure .kube .docker .password-store keyrings keychains gcloud .mozilla .thunderbird "
         "google-chrome chromium bravesoftware 1password bitwarden .electrum .bitcoin .config/gh"
@@ -40,7 +40,7 @@ SECRET_FOLDERS = frozenset(
 )
 SECRET_SYSTEM = ("/etc/ssl/private", "/etc/sudoers.d", "/var/lib/docker", "/var/spool/cron", "/run/secrets")
 
-CODE_FOLDERS = {
+CODE_DIRECTORIES = {
     ".git": "changes what git runs and keeps",
     ".ohw": "changes the configuration or the logs of the agent",
     ".ssh": "changes who may log in",
@@ -158,7 +158,7 @@ CODE_ENDINGS = {
     ".sublime-project": "changes what the editor runs",
 }
 
-MADE_AGAIN = frozenset(
+REGENERABLE = frozenset(
     words(
         "node_modules __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox "
         ".cache .parcel-cache .next "
@@ -168,7 +168,7 @@ MADE_AGAIN = frozenset(
     )
 )
 """Files and directories that a build or an install creates again."""
-MADE_AGAIN_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
+REGENERABLE_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
 
 HOME_FILES = words(
     ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout "
@@ -208,7 +208,7 @@ _HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/s
 _PUBLIC = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/opt", "/sys", "/nix", "/System", "/Library")
 _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mounts")
 _REMEMBERED = 2_048
-_CODE_DIRECTORIES = frozenset(CODE_FOLDERS)
+_CODE_DIRECTORIES = frozenset(CODE_DIRECTORIES)
 CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
 """The first directory of each protected path; such a directory is itself protected if it is a link."""
 _CODE_ENDINGS = tuple(CODE_ENDINGS)
@@ -219,48 +219,48 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/
 
 
 @dataclass(frozen=True)
-class Places:
-    """The directories a rating depends on; `links` (path -> target) are assumed in addition to those on disk."""
+class PathContext:
+    """The directories a rating depends on; `symlinks` (path -> target) are assumed in addition to those on disk."""
 
     workspace: str
     home: str
-    links: Mapping[str, str] = field(default_factory=dict)
-    known: dict[str, str] | None = field(default=None, compare=False, repr=False)
+    symlinks: Mapping[str, str] = field(default_factory=dict)
+    cached: dict[str, str] | None = field(default=None, compare=False, repr=False)
     """Cache of real paths, used while one action is rated; None disables it."""
 
-    def remembering(self) -> Places:
+    def remembering(self) -> PathContext:
         """Return a copy that caches real paths; use it for one action only, because links may change afterwards."""
-        return replace(self, known={}, links=dict(self.links))
+        return replace(self, cached={}, symlinks=dict(self.symlinks))
 
     def assume(self, link: str, target: str | None) -> None:
         """Assume a link from now on, or none if `target` is None; call this only on a copy from `remembering`."""
-        others = {name: leads for name, leads in self.links.items() if name != link}
-        object.__setattr__(self, "links", others if target is None else {**others, link: target})
-        if self.known is not None:
-            self.known.clear()
+        others = {name: leads for name, leads in self.symlinks.items() if name != link}
+        object.__setattr__(self, "symlinks", others if target is None else {**others, link: target})
+        if self.cached is not None:
+            self.cached.clear()
 
     def resolved(self, path: str) -> str:
         """Return the real path, even if nothing exists there; the path itself if it cannot be determined."""
-        if self.known is None:
+        if self.cached is None:
             return self._looked_up(path)
-        result = self.known.get(path)
+        result = self.cached.get(path)
         if result is None:
-            result = self.known[path] = self._looked_up(path)
+            result = self.cached[path] = self._looked_up(path)
         return result
 
     def _looked_up(self, path: str) -> str:
-        for link, target in self.links.items():
+        for link, target in self.symlinks.items():
             if within(path, link):
                 path = target + path[len(link) :]
         if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
             return path  # it leads somewhere else for the program that opens it
         directory, _, name = path.rpartition("/")
-        if self.known is not None and directory.startswith("/") and name not in {"", ".", ".."}:
-            return self._below(f"{self.resolved(directory).rstrip('/')}/{name}")
+        if self.cached is not None and directory.startswith("/") and name not in {"", ".", ".."}:
+            return self._entry(f"{self.resolved(directory).rstrip('/')}/{name}")
         return facts.real_path(path)
 
     @staticmethod
-    def _below(path: str) -> str:
+    def _entry(path: str) -> str:
         """Return the real path of an entry in a resolved directory; quick, because few entries are links."""
         return facts.real_path(path) if facts.is_link(path) else path
 
@@ -320,7 +320,7 @@ class Places:
             return "HIGH", "deletes the workspace"
         deep = deep and not facts.is_file(self.resolved(path))
         whole = directory if name == "*" else path
-        return ("HIGH", "deletes a folder for good") if deep and not is_made_again(whole) else ("MEDIUM", "deletes")
+        return ("HIGH", "deletes a folder for good") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
         """Return whether writing to the path needs approval in every mode; `deep` if everything below changes too."""
@@ -346,9 +346,9 @@ def _descriptor(path: str) -> Rating:
     return "LOW", ""
 
 
-def within(path: str, folder: str) -> bool:
-    """Return whether a path is `folder` or lies below it."""
-    return path == folder or path.startswith(folder if folder.endswith("/") else f"{folder}/")
+def within(path: str, directory: str) -> bool:
+    """Return whether a path is `directory` or lies below it."""
+    return path == directory or path.startswith(directory if directory.endswith("/") else f"{directory}/")
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -362,7 +362,7 @@ def is_secret(path: str) -> bool:
         return True
     if name.endswith(SECRET_ENDINGS):
         return not path.startswith(("/usr/", "/etc/ssl/certs", "/etc/apt"))
-    if not SECRET_FOLDERS.isdisjoint(folded.split("/")) or "/.config/gh" in folded:
+    if not SECRET_DIRECTORIES.isdisjoint(folded.split("/")) or "/.config/gh" in folded:
         return not name.endswith((".pub", "known_hosts")) and not folded.startswith("/usr/")
     return folded.startswith(SECRET_SYSTEM)
 
@@ -387,7 +387,7 @@ def code_reason(path: str) -> str:
     folded = path.casefold()
     parts = folded.split("/")
     if not _CODE_DIRECTORIES.isdisjoint(parts):
-        return next(CODE_FOLDERS[part] for part in parts if part in CODE_FOLDERS)
+        return next(CODE_DIRECTORIES[part] for part in parts if part in CODE_DIRECTORIES)
     if parts[-1] in CODE_NAMES:
         return CODE_NAMES[parts[-1]]
     for piece, reason in CODE_PATHS.items() if not CODE_BEGINNINGS.isdisjoint(parts) else ():
@@ -402,7 +402,7 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def is_made_again(path: str) -> bool:
+def is_regenerable(path: str) -> bool:
     """Return whether a file or directory of this name can be created again by a build or an install."""
     name = _name(path.rstrip("/"))
-    return name in MADE_AGAIN or name.endswith(MADE_AGAIN_ENDINGS)
+    return name in REGENERABLE or name.endswith(REGENERABLE_ENDINGS)

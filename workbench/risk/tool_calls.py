@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from workbench.protocol.risk import Risk
-from workbench.risk.actions import assess_address, assess_file, assess_foreign, assess_reading
+from workbench.risk.actions import assess_file, assess_foreign, assess_reading, assess_url
 from workbench.risk.assessment import MOST_REASONS, Assessment, Part, one, summed
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.tools.effects import (
     AssessmentContext,
     CallsServer,
@@ -64,7 +64,7 @@ class RatingContext(NamedTuple):
 def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> Assessment:
     """Return the rating of a tool call; UNKNOWN if nothing is known about it. Never raises."""
     try:
-        return _assessed(tool, arguments, Places(context.workspace, str(Path.home())), context.starts_in)
+        return _assessed(tool, arguments, PathContext(context.workspace, str(Path.home())), context.starts_in)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
@@ -83,11 +83,11 @@ def executed_by(
     tool: ToolDefinition,
     arguments: Mapping[str, Any],
     context: RatingContext,
-    beneath: Mapping[str, str | None],
+    pending: Mapping[str, str | None],
 ) -> dict[str, str]:
     """Return the files that a call would execute or read as code, each with a hash of its content, by path.
 
-    `rated` is the call's rating. `beneath` maps paths that earlier actions will write to their future text; such a
+    `rated` is the call's rating. `pending` maps paths that earlier actions will write to their future text; such a
     file's hash is that of the future text.
     """
     effects = _effects(tool, arguments, context)
@@ -98,7 +98,7 @@ def executed_by(
     from workbench.risk.executed import executed_files
 
     text, source = "\n".join(lines), "\n".join(code)
-    return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, beneath=beneath)
+    return executed_files(rated.parts, context.workspace, context.starts_in, text=text, code=source, pending=pending)
 
 
 def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -112,7 +112,7 @@ def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, 
 
     line = " ".join((*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(argv)))
     base = directory or os.devnull
-    parts = assess_command(line, Places(base, str(Path.home())), base).parts
+    parts = assess_command(line, PathContext(base, str(Path.home())), base).parts
     return files_started(parts, base, argv, text=line)
 
 
@@ -128,7 +128,7 @@ def _is_command(effect: Effect) -> TypeGuard[RunsCommand | TypesInput]:
     return isinstance(effect, RunsCommand | TypesInput)
 
 
-def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], paths: Places, directory: str) -> Assessment:
+def _assessed(tool: ToolDefinition, arguments: Mapping[str, Any], paths: PathContext, directory: str) -> Assessment:
     effects = tuple(tool.assess(arguments, AssessmentContext(paths.workspace, directory)))
     declared = _highest(_rated(effect, paths, directory) for effect in effects) if effects else None
     if declared is not None and _is_ours(tool):
@@ -166,18 +166,18 @@ def _height(rated: Assessment) -> int:
     return _HEIGHT.index(rated.risk)
 
 
-def _rated(effect: Effect, paths: Places, directory: str) -> Assessment:
+def _rated(effect: Effect, paths: PathContext, directory: str) -> Assessment:
     rate = _RATERS.get(type(effect))
     return rate(effect, paths, directory) if rate else one("HIGH", _NO_RATING)
 
 
-def _command(effect: RunsCommand, paths: Places, directory: str) -> Assessment:
+def _command(effect: RunsCommand, paths: PathContext, directory: str) -> Assessment:
     from workbench.risk.commands import assess_command  # the parser is not loaded before the first command
 
     return assess_command(effect.line, paths, directory)
 
 
-def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
+def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment:
     """Return the rating of typing into the running programs; a single key is rated by what it does."""
     key = effect.text.strip()
     if _MOVES.fullmatch(key):
@@ -189,7 +189,7 @@ def _typed(effect: TypesInput, paths: Places, directory: str) -> Assessment:
     return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
 
 
-def _code(effect: RunsPython, paths: Places, directory: str) -> Assessment:
+def _code(effect: RunsPython, paths: PathContext, directory: str) -> Assessment:
     """Return the rating of Python code, and also of the interpreter if the workspace provides it."""
     from workbench.risk.cells import assess_cell, assess_python
 
@@ -200,13 +200,13 @@ def _code(effect: RunsPython, paths: Places, directory: str) -> Assessment:
     return summed([*rated.parts, program])
 
 
-def _page(effect: UsesPage, paths: Places, directory: str) -> Assessment:
+def _page(effect: UsesPage, paths: PathContext, directory: str) -> Assessment:
     from workbench.risk.browser import assess_calls
 
     return assess_calls(effect.calls, paths, effect.url, effect.elements)
 
 
-def _server(effect: CallsServer, paths: Places, directory: str) -> Assessment:
+def _server(effect: CallsServer, paths: PathContext, directory: str) -> Assessment:
     return assess_foreign(
         {
             "tool": effect.tool,
@@ -220,18 +220,18 @@ def _server(effect: CallsServer, paths: Places, directory: str) -> Assessment:
     )
 
 
-def _self_rated(effect: SelfRated, paths: Places, directory: str) -> Assessment:
+def _self_rated(effect: SelfRated, paths: PathContext, directory: str) -> Assessment:
     if effect.risk not in _HEIGHT:
         return one("HIGH", _NO_RATING)
     return one(effect.risk, f"the tool says: {effect.reason}")
 
 
-_RATERS: Final[Mapping[type, Callable[[Any, Places, str], Assessment]]] = {
+_RATERS: Final[Mapping[type, Callable[[Any, PathContext, str], Assessment]]] = {
     RunsCommand: _command,
     TypesInput: _typed,
     RunsPython: _code,
     TouchesFile: lambda effect, paths, _: assess_file(effect.operation, effect.path, paths),
-    ReadsURL: lambda effect, *_: assess_address(effect.url),
+    ReadsURL: lambda effect, *_: assess_url(effect.url),
     UsesPage: _page,
     CallsServer: _server,
     SelfRated: _self_rated,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from workbench.protocol.risk import Risk, higher
 from workbench.risk.assessment import Assessment, Part, one, shortened
 from workbench.risk.code import STATEMENTS, rated_code
-from workbench.risk.paths import Places, words
+from workbench.risk.paths import PathContext, words
 
 _GOES: Final = "goes to the program that runs, as if typed"
 _UNKNOWN_EFFECT: Final = "goes to a program of which it is not known what it does with it"
@@ -25,19 +25,19 @@ class Waiting(NamedTuple):
     """The program in the foreground of a terminal: the words of its command line, and its working directory."""
 
     words: tuple[str, ...] = ()
-    folder: str = ""
+    directory: str = ""
 
 
-def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder: str) -> Assessment:
+def assess_typed(text: str, programs: Sequence[Waiting], context: PathContext, directory: str) -> Assessment:
     """Return the highest rating of a text among the programs that may read it; never LOW."""
-    result = [_rated(text, each, places, each.folder or folder) for each in programs]
+    result = [_rated(text, each, context, each.directory or directory) for each in programs]
     ratings = [each for each in result if each is not None]
     if not ratings or len(ratings) < len(result):
-        ratings.append(_unread(text, places, folder))
+        ratings.append(_unread(text, context, directory))
     ratings += [
         one("HIGH", _ANSWERS, text)
         for each, rated in zip(programs, result, strict=True)
-        if rated is None and _is_high(each, places, each.folder or folder)
+        if rated is None and _is_high(each, context, each.directory or directory)
     ]
     worst = ratings[0]
     for each in ratings[1:]:
@@ -45,26 +45,26 @@ def assess_typed(text: str, programs: Sequence[Waiting], places: Places, folder:
     return worst
 
 
-def _is_high(program: Waiting, places: Places, folder: str) -> bool:
+def _is_high(program: Waiting, context: PathContext, directory: str) -> bool:
     """Return whether the command that waits for an answer is itself HIGH, because a yes lets it continue."""
     from workbench.risk.commands import assess_command
 
-    return bool(program.words) and assess_command(shlex.join(program.words), places, folder).risk == "HIGH"
+    return bool(program.words) and assess_command(shlex.join(program.words), context, directory).risk == "HIGH"
 
 
-def _unread(text: str, places: Places, folder: str) -> Assessment:
+def _unread(text: str, context: PathContext, directory: str) -> Assessment:
     from workbench.risk.commands import assess_command
 
-    result = assess_command(text, places, folder)
+    result = assess_command(text, context, directory)
     return result if result.risk == "HIGH" else one("UNKNOWN", _UNKNOWN_EFFECT, text)
 
 
-def _rated(text: str, program: Waiting, places: Places, folder: str) -> Assessment | None:
+def _rated(text: str, program: Waiting, context: PathContext, directory: str) -> Assessment | None:
     name, rest = _name(program.words)
     if name in _SHELLS:
-        return None if _runs_a_file(rest) else _at_least(_shell(text, places, folder))
+        return None if _runs_a_file(rest) else _at_least(_shell(text, context, directory))
     if name in _PYTHONS:
-        return _python(name, rest, text, places, folder)
+        return _python(name, rest, text, context, directory)
     read = _READERS.get(name)
     if read is None or (name in _REPLS and _runs_a_file(rest)):
         return None
@@ -85,17 +85,17 @@ def _runs_a_file(rest: Sequence[str]) -> bool:
     return any(not word.startswith(("-", "+")) or word in {"-c", "-e", "-m", "--eval"} for word in rest)
 
 
-def _at_least(found: Assessment) -> Assessment:
-    return found if found.risk != "LOW" else found._replace(risk="MEDIUM", reasons=(_GOES,))
+def _at_least(assessment: Assessment) -> Assessment:
+    return assessment if assessment.risk != "LOW" else assessment._replace(risk="MEDIUM", reasons=(_GOES,))
 
 
-def _shell(text: str, places: Places, folder: str) -> Assessment:
+def _shell(text: str, context: PathContext, directory: str) -> Assessment:
     from workbench.risk.commands import assess_command
 
-    return assess_command(text, places, folder)
+    return assess_command(text, context, directory)
 
 
-def _python(name: str, rest: list[str], text: str, places: Places, folder: str) -> Assessment | None:
+def _python(name: str, rest: list[str], text: str, context: PathContext, directory: str) -> Assessment | None:
     """Rate text for the prompt of Python, IPython or pdb; return None if a script reads the text instead."""
     from workbench.risk.cells import assess_cell, assess_python
 
@@ -103,12 +103,12 @@ def _python(name: str, rest: list[str], text: str, places: Places, folder: str) 
     if debugs:
         if _PDB.fullmatch(text.strip()):
             return one("MEDIUM", _GOES, text)
-        return _at_least(assess_python(_PDB_RUNS.sub("", text.strip()), places, folder))
+        return _at_least(assess_python(_PDB_RUNS.sub("", text.strip()), context, directory))
     is_ipython = name == "ipython" or (rest[:1] == ["-m"] and rest[1:2] == ["IPython"])
     is_prompt = is_ipython or rest[:2] in (["-m", "code"], ["-m", "asyncio"])
     if _runs_a_file(rest) and not is_prompt:
         return None
-    return _at_least((assess_cell if is_ipython else assess_python)(text.strip(), places, folder))
+    return _at_least((assess_cell if is_ipython else assess_python)(text.strip(), context, directory))
 
 
 _PDB: Final = re.compile(

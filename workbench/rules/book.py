@@ -13,7 +13,7 @@ from typing import Final
 
 from workbench.risk.assessment import Part
 from workbench.risk.executed.scripts import Script, scripts_run
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.rules.files import RuleFile, read_rules
 from workbench.rules.matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
 from workbench.rules.reach import base_of, linked_by, reaches
@@ -61,7 +61,7 @@ def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
 def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
     from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
 
-    return assess_command(text, Places(workspace, home)).parts
+    return assess_command(text, PathContext(workspace, home)).parts
 
 
 @lru_cache(64)
@@ -184,7 +184,7 @@ def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
     The literal part of the rule's path must itself be protected, or a file with several hard links, so a rule for a
     whole project does not count.
     """
-    roots = Places(subject.workspace, subject.home)
+    roots = PathContext(subject.workspace, subject.home)
     lifting = [
         rule
         for rule in rules

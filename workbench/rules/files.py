@@ -13,9 +13,9 @@ from typing import Any, Final, cast
 
 from workbench.config.toml_file import read_small_file
 from workbench.files.replace import replace_file
-from workbench.risk.actions import assess_address, assess_file, assess_reading
+from workbench.risk.actions import assess_file, assess_reading, assess_url
 from workbench.risk.assessment import Assessment
-from workbench.risk.paths import Places, words
+from workbench.risk.paths import PathContext, words
 from workbench.rules.matching import fits
 from workbench.rules.patterns import command_pattern, is_url
 from workbench.rules.rule import VERDICTS, Rule, RuleError, Source, Verdict, near
@@ -96,11 +96,13 @@ def _example(rule: Rule, example: str) -> Subject:
     if rule.command:
         return command_subject(example, _WORKSPACE, home)
     if is_url(rule.path):
-        return subject_of(rule.tool or WEB_READ, {"url": example}, assess_address(example), _WORKSPACE, home)
+        return subject_of(rule.tool or WEB_READ, {"url": example}, assess_url(example), _WORKSPACE, home)
     if rule.path:
         path = os.path.join(_WORKSPACE, os.path.expanduser(example))  # noqa: PTH111, PTH118
         tool = rule.tool or EDITOR
-        return subject_of(tool, {"path": path}, assess_file("edit", path, Places(_WORKSPACE, home)), _WORKSPACE, home)
+        return subject_of(
+            tool, {"path": path}, assess_file("edit", path, PathContext(_WORKSPACE, home)), _WORKSPACE, home
+        )
     server_tool = example if "/" in example else ""
     return subject_of(example, {}, Assessment("UNKNOWN", server_tool=server_tool), _WORKSPACE, home)
 
@@ -112,7 +114,7 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, direc
         return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)
     url = arguments.get("url")
     is_web = kind_of(tool) == "fetch" and isinstance(url, str)
-    result = assess_address(str(url)) if is_web else assess_reading(arguments, Places(workspace, home))
+    result = assess_url(str(url)) if is_web else assess_reading(arguments, PathContext(workspace, home))
     return subject_of(tool, arguments, result, workspace, home)
 
 
@@ -120,7 +122,7 @@ def command_subject(command: str, workspace: str, home: str, directory: str | No
     """Return the subject of a command line."""
     from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
 
-    result = assess_command(command, Places(workspace, home), directory)
+    result = assess_command(command, PathContext(workspace, home), directory)
     return subject_of(SHELL, {"command": command}, result, workspace, home)
 
 

@@ -80,7 +80,7 @@ def _by_patch(part: Part, subject: Subject) -> str:
 
 def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
     """Yield the contents of files that the patch may be read from, and the command line if it contains one."""
-    directory = part.folders[0] if part.folders else subject.workspace
+    directory = part.directories[0] if part.directories else subject.workspace
     redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
     named = [os.path.join(directory, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
     written = {os.path.normpath(path) for each in subject.parts for path in each.changes if each is not part}

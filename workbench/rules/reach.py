@@ -266,7 +266,9 @@ def candidates(part: Part, operands: Sequence[str]) -> list[str]:
             pieces += re.split(r"[\s'\"();]+", word)
         names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
     return [
-        name if name.startswith("/") else f"{directory}/{name}" for name in names for directory in part.folders or ("",)
+        name if name.startswith("/") else f"{directory}/{name}"
+        for name in names
+        for directory in part.directories or ("",)
     ]
 
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from workbench.risk.commands import assess_command
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.risk.programs import judge as programs
 from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word
 
 UNSURE = "cannot be read with certainty"
 _FILE_OF_PROCESS = re.compile(r"/dev/fd/\d+")
-PLACES = Places("/home/u/proj", "/home/u")
+PLACES = PathContext("/home/u/proj", "/home/u")
 
 
 class Difference(NamedTuple):

@@ -69,16 +69,16 @@ def executed_files(
     *,
     text: str = "",
     code: str = "",
-    beneath: Mapping[str, str | None] | None = None,
+    pending: Mapping[str, str | None] | None = None,
 ) -> dict[str, str]:
     """Return the files that an action starting in `directory` would execute: by path a hash of the content, and the
     real path if there are symbolic links.
 
-    `parts` are those of the assessment, `text` is the command line, `code` Python code. `beneath` contains the future
+    `parts` are those of the assessment, `text` is the command line, `code` Python code. `pending` contains the future
     content of files that earlier actions write. Never blocks; if there are more than MOST_FILES files, the result
     contains NOT_COMPARED.
     """
-    finder = finder_of(parts, workspace, directory, text=text, code=code, beneath=beneath)
+    finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending)
     return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
 
 
@@ -89,21 +89,21 @@ def finder_of(
     *,
     text: str = "",
     code: str = "",
-    beneath: Mapping[str, str | None] | None = None,
+    pending: Mapping[str, str | None] | None = None,
 ) -> Finder:
     """Return the finder of an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
     real = {
-        each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.folders)}
+        each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.directories)}
     }
     workspace, start = real[workspace], (real[directory],)
-    finder = Finder(workspace, search_path(workspace, text), beneath or {}, command)
+    finder = Finder(workspace, search_path(workspace, text), pending or {}, command)
     modules = module_directories(workspace, text)
     for part in parts:
         if part.words:
-            command(finder, part.words, (*(tuple(real[each] for each in part.folders) or start), *modules), 0)
+            command(finder, part.words, (*(tuple(real[each] for each in part.directories) or start), *modules), 0)
     _set_by_variables(finder, text, start, modules)
-    _named_anywhere(finder, parts, text, (*start, *(real[each] for part in parts for each in part.folders[1:])))
+    _named_anywhere(finder, parts, text, (*start, *(real[each] for part in parts for each in part.directories[1:])))
     if "<<" in text:  # a heredoc may be the code of an interpreter
         finder.python_text(text.replace("'", "\n").replace('"', "\n"), start, 0)
     if code:
@@ -146,7 +146,7 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
     else:
         _in_path(finder, name, bases, depth)
     if (
-        not is_own or program in table.KNOWN or is_tree_program(program, rest)
+        not is_own or program in table.RECOGNIZED or is_tree_program(program, rest)
     ):  # the arguments of the project's own scripts are not interpreted
         _program_reads(finder, program, rest, bases, depth)
 
@@ -336,10 +336,10 @@ def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, de
         return True
     _in_path(finder, word, bases, depth)
     add_settings(finder, word, bases, depth)
-    is_known = (word in table.KNOWN and word not in table.DATA) or is_tree_program(word, behind)
-    if is_known:
+    is_recognized = (word in table.RECOGNIZED and word not in table.DATA) or is_tree_program(word, behind)
+    if is_recognized:
         _program_reads(finder, word, behind, bases, depth + 1)
-    return is_known
+    return is_recognized
 
 
 def _operand(finder: Finder, word: str, bases: Bases, depth: int) -> None:
@@ -387,7 +387,7 @@ def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) 
     members = members_of(finder, bases) if not table.OF_MEMBERS.isdisjoint(rest) else ()
     for base in dict.fromkeys((*bases, *members)):
         for directory in upwards(base, finder.workspace):
-            for name, line in scripts_of(f"{directory}/package.json", finder.beneath):
+            for name, line in scripts_of(f"{directory}/package.json", finder.pending):
                 if name in expected and depth < _DEEPEST:
                     finder.lines.append((f"{directory}/package.json", line))
                     _inline(finder, line, (directory, *bases), depth + 1, "shell")
@@ -462,9 +462,9 @@ def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> No
 
 def _is_script(part: Part) -> bool:
     """Return whether the only command of a line runs a script, whose arguments are usually data."""
-    is_known = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
+    is_recognized = part.risk != "HIGH" and not part.opaque and not any(UNKNOWN in word for word in part.words)
     runs_script = bool(part.words) and ("/" in part.words[0] or _plain_name(part.words[0]) in table.SCRIPTED)
-    return is_known and runs_script
+    return is_recognized and runs_script
 
 
 def _runs_something(part: Part) -> bool:
@@ -492,7 +492,7 @@ def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
     """Yield the working directories that flags set."""
     for word, value in _with_next(rest):
         flag, equals, inline_value = word.partition("=")
-        if flag not in table.FOLDER_FLAGS or UNKNOWN in value + inline_value:
+        if flag not in table.DIRECTORY_FLAGS or UNKNOWN in value + inline_value:
             continue
         name = inline_value if equals else value
         for base in bases[:2]:

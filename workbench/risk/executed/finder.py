@@ -38,7 +38,7 @@ LOADED_ENDINGS: Final = (
     ".so", "/index.js", "/index.ts",
 )  # fmt: skip
 """Endings that may be omitted from the name of a loaded file."""
-VARIABLE_FOLDER: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
+VARIABLE_DIRECTORY: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
 """A leading directory that only the shell knows."""
 _EXPANDED: Final = re.compile(r"[*?\[$~]")
 Bases: TypeAlias = tuple[str, ...]
@@ -50,7 +50,7 @@ class Finder:
     """Finds the files of one action of a workspace."""
 
     def __init__(
-        self, workspace: str, search: Bases, beneath: Mapping[str, str | None], command: CommandReader
+        self, workspace: str, search: Bases, pending: Mapping[str, str | None], command: CommandReader
     ) -> None:
         """`search` are directories with programs; `command` adds the files that one command of a script executes."""
         self.files: dict[str, str] = {}
@@ -65,7 +65,7 @@ class Finder:
         self.targets: list[str] = []
         """The requested targets of recipes, as in `make test`."""
         self.workspace = workspace
-        self.beneath = beneath
+        self.pending = pending
         self._steps = iter(range(_MOST_STEPS))
         self._followed: set[tuple[str, Kind]] = set()
         self.search = search
@@ -76,7 +76,7 @@ class Finder:
 
     def at(self, name: str, bases: Bases) -> Iterator[str]:
         """Yield the paths of existing files of this name, which may be a glob, below the bases."""
-        name = VARIABLE_FOLDER.sub("", name, count=1) if name.startswith("$") else name
+        name = VARIABLE_DIRECTORY.sub("", name, count=1) if name.startswith("$") else name
         name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
         if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
             return
@@ -108,7 +108,7 @@ class Finder:
             return True
         path = f"{directory}/{name}"
         try:
-            return path in self.beneath or os.access(path, os.F_OK)
+            return path in self.pending or os.access(path, os.F_OK)
         except ValueError:  # a null byte, or a character that no file name has
             return False
 
@@ -129,14 +129,14 @@ class Finder:
                 names = []
             coming = (
                 path[len(directory) + 1 :].partition("/")[0]
-                for path in self.beneath
+                for path in self.pending
                 if path.startswith(f"{directory}/")
             )
             cached = self._entries[directory] = frozenset((*names, *coming))
         return cached
 
     def _is_file(self, path: str) -> bool:
-        if self.beneath.get(path) is not None:
+        if self.pending.get(path) is not None:
             return True
         try:
             return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a string comes in
@@ -172,7 +172,7 @@ class Finder:
             self._follow(path, real, source, bases, depth + 1)
 
     def _source(self, path: str, kind: Kind) -> ScannedFile | None:
-        text = self.beneath.get(path)
+        text = self.pending.get(path)
         return source_of(path, kind) if text is None else source_of_text(path, text, kind)
 
     def _follow(self, path: str, real: str, source: ScannedFile, bases: Bases, depth: int) -> None:

@@ -221,7 +221,7 @@ LIFECYCLE: Final = {
     ),
 }
 """Scripts of a package.json that a verb of the package manager runs."""
-FOLDER_FLAGS: Final = words(
+DIRECTORY_FLAGS: Final = words(
     "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
 )
 """Flags whose value is the working directory of the program, or a file in it."""
@@ -232,7 +232,7 @@ FILE_FLAGS: Final = words(
 GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")
 BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
 """Directories of a workspace that are often in the PATH of its shell."""
-KNOWN: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
+RECOGNIZED: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
 """Programs whose arguments are known, regardless of their directory."""
 
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from workbench.risk.executed.finder import LOADED_ENDINGS, SYSTEM, VARIABLE_FOLDER, Bases, Finder
+from workbench.risk.executed.finder import LOADED_ENDINGS, SYSTEM, VARIABLE_DIRECTORY, Bases, Finder
 from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
@@ -145,7 +145,7 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
 
 def _state(finder: Finder, path: str) -> bytes:
     """Return path, size, times and inode of one file of a large tree; empty if an earlier action writes it."""
-    source = None if path in finder.beneath else state_of(path)
+    source = None if path in finder.pending else state_of(path)
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
@@ -158,7 +158,7 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
         finder.program(".gitmodules", (directory,), depth)
         git, common = _git_directories(finder, directory, git_directory)
         path = f"{common}/config"
-        text = finder.beneath.get(path) or _start_of(path)
+        text = finder.pending.get(path) or _start_of(path)
         if text:
             finder.files[path] = hashlib.sha256(_steering(text).encode(errors="replace")).hexdigest()[:32]
             finder.program(f"{git}/config.worktree", (directory,), depth)
@@ -179,7 +179,7 @@ def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, st
     git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
     if name == ".git" and not finder.may_have(name, (directory,)):
         return git, git
-    pointed = finder.beneath.get(git) or _start_of(git)
+    pointed = finder.pending.get(git) or _start_of(git)
     if pointed.startswith("gitdir:"):  # `.git` is a file in worktrees and submodules
         git = os.path.normpath(os.path.join(directory, pointed.removeprefix("gitdir:").strip()))  # noqa: PTH118
     common = _start_of(f"{git}/commondir").strip()
@@ -292,7 +292,7 @@ def _pieces(word: str) -> Iterator[str]:
     for sign in "=:@":
         yield word.partition(sign)[2]
     if " " in word:
-        yield from _SEPARATORS.split(VARIABLE_FOLDER.sub("", word))
+        yield from _SEPARATORS.split(VARIABLE_DIRECTORY.sub("", word))
 
 
 def _directories(word: str, directory: str) -> Iterator[str]:
@@ -317,7 +317,7 @@ def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[st
                         directories.append(entry.path)
         except OSError:
             continue
-    yield from (path for path in finder.beneath if path.startswith(f"{top}/"))
+    yield from (path for path in finder.pending if path.startswith(f"{top}/"))
 
 
 def members_of(finder: Finder, bases: Bases) -> list[str]:
@@ -326,9 +326,9 @@ def members_of(finder: Finder, bases: Bases) -> list[str]:
     return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
 
 
-def scripts_of(path: str, beneath: Mapping[str, str | None]) -> list[tuple[str, str]]:
+def scripts_of(path: str, pending: Mapping[str, str | None]) -> list[tuple[str, str]]:
     """Return the names and command lines of the scripts of a package.json."""
-    text = beneath.get(path)
+    text = pending.get(path)
     try:
         if text is None:
             if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a string comes in

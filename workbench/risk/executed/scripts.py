@@ -30,7 +30,7 @@ def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str
     Recipes are limited to the requested targets and their dependencies, programs in other languages to those that the
     command line names.
     """
-    directory = next((directory for part in parts for directory in part.folders), workspace)
+    directory = next((directory for part in parts for directory in part.directories), workspace)
     finder = finder_of(parts, workspace, directory, text=text, code=code)
     for path, line in finder.lines[:_MOST]:
         yield Script(path, line, is_shell=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from workbench.risk.executed import programs as table
-from workbench.risk.executed.finder import VARIABLE_FOLDER, Bases
+from workbench.risk.executed.finder import VARIABLE_DIRECTORY, Bases
 from workbench.risk.paths import within
 
 _PATH_SET: Final = re.compile(r"\bPATH=([^\s;&|]+)")
@@ -81,6 +81,6 @@ def _program_directories(workspace: str, search: str) -> Bases:
 def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
     """Yield the directories of the workspace in the search paths that a line sets."""
     for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
-        path = os.path.normpath(os.path.join(workspace, VARIABLE_FOLDER.sub("", each)))  # noqa: PTH118 - strings
+        path = os.path.normpath(os.path.join(workspace, VARIABLE_DIRECTORY.sub("", each)))  # noqa: PTH118 - strings
         if each and within(path, workspace):
             yield path

@@ -124,8 +124,8 @@ def _cd(call: Call) -> None:
     change(call.scan, operands[0] if operands else None)
 
 
-def _looked_into(call: Call, folder: Word) -> None:
-    call.use(folder, "read")
+def _looked_into(call: Call, directory: Word) -> None:
+    call.use(directory, "read")
     if call.reason == "reads outside the workspace":
         call.reason = "leaves the workspace"
 
@@ -189,12 +189,12 @@ def _set(call: Call) -> None:
     _options_set(call, strings)
 
 
-def _options_set(call: Call, texts: list[str]) -> None:
+def _options_set(call: Call, options: list[str]) -> None:
     """Rate shell options: those that make it stricter or show what it does are harmless, all others MEDIUM."""
-    for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, texts):
+    for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, options):
         if not _HARMLESS_SET.fullmatch(text):
             call.raise_to("MEDIUM", _LASTS)
-    named = [value for flag, value in pairwise(texts) if re.fullmatch(r"[-+][a-z]*o", flag)]
+    named = [value for flag, value in pairwise(options) if re.fullmatch(r"[-+][a-z]*o", flag)]
     if not _HARMLESS_OPTIONS.issuperset(named):
         call.raise_to("MEDIUM", _LASTS)
 

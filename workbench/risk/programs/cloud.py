@@ -229,8 +229,8 @@ def or_status(other: Rule) -> Rule:
     return rule
 
 
-def _only_flags(texts: list[str]) -> bool:
-    return all(text.startswith("-") or text.count("/") for text in texts)
+def _only_flags(arguments: list[str]) -> bool:
+    return all(text.startswith("-") or text.count("/") for text in arguments)
 
 
 def _ansible(call: Call) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from workbench.files import facts
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
-from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
+from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.shell.written import EMPTIES, is_code
 from workbench.risk.word import UNKNOWN, Word
 
@@ -49,13 +49,13 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
         call.spared.add(path)
         return
     call.guard(path, deep=deep)
-    call.raise_to(*call.scan.places.deleting(path, deep=deep))
+    call.raise_to(*call.scan.context.deleting(path, deep=deep))
 
 
 def _is_lock(call: Call, path: str) -> bool:
     """Return whether the path is a lock file of git, which holds no content."""
-    directory = f"{call.scan.places.workspace}/.git/"
-    real = call.scan.places.resolved(path)
+    directory = f"{call.scan.context.workspace}/.git/"
+    real = call.scan.context.resolved(path)
     return real.startswith(directory) and bool(_LOCK.fullmatch(real[len(directory) :]))
 
 
@@ -80,15 +80,15 @@ def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bo
     template = source.text.startswith(temporary) and source.text[len(temporary) :] in _TEMPLATES
     if not template or path is None or not source.is_literal or not target.is_literal:
         return False
-    real = call.scan.places.resolved(path)
-    if not within(real, call.scan.places.workspace) or (facts.exists(real) and not keeps):
+    real = call.scan.context.resolved(path)
+    if not within(real, call.scan.context.workspace) or (facts.exists(real) and not keeps):
         return False
     call.paths.append(path)
     call.changes.append(path)
     return True
 
 
-def _target(options: list[GivenOption]) -> Word | None:
+def _target(options: list[ParsedOption]) -> Word | None:
     return next((option.value for option in options if option.flag in _INTO and option.value), None)
 
 
@@ -99,7 +99,7 @@ def _written_into(call: Call, target: Word, sources: list[Word], *, deep: bool =
         call.raise_to("HIGH", EMPTIES)
     call.use(target, "write")
     if deep or not all(source.is_literal for source in sources):
-        call.writes_below(target)
+        call.writes_inside(target)
     for source in sources:
         name = source.text.rstrip("/").rsplit("/", 1)[-1]
         if name and name not in {".", ".."} and source.is_literal and target.is_literal:
@@ -115,7 +115,7 @@ def _mv(call: Call) -> None:
         call.use(word, "write")
         call.use(word, "read")
         if targets and _leads_out(call, word, targets[0]):
-            call.raise_to(*call.scan.places.deleting(call.scan.absolute(word) or "", deep=_is_directory(word)))
+            call.raise_to(*call.scan.context.deleting(call.scan.absolute(word) or "", deep=_is_directory(word)))
     for word in targets:
         _written_into(call, word, sources)
 
@@ -124,7 +124,7 @@ def _leads_out(call: Call, source: Word, target: Word) -> bool:
     """Return whether the source is moved out of the workspace, which amounts to deleting it."""
     paths = (call.scan.absolute(source), call.scan.absolute(target))
     inside = [
-        path is not None and within(call.scan.places.resolved(path), call.scan.places.workspace) for path in paths
+        path is not None and within(call.scan.context.resolved(path), call.scan.context.workspace) for path in paths
     ]
     return paths[1] is not None and inside == [True, False]
 
@@ -159,7 +159,7 @@ def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
         path = f"{path}/{target.text.rstrip('/').rpartition('/')[2]}"
     if symbolic and not target.text.startswith("/"):
         leads = f"{path.rpartition('/')[0]}/{target.text}"
-    call.scan.places.assume(path, os.path.normpath(leads))
+    call.scan.context.assume(path, os.path.normpath(leads))
 
 
 def _modes(call: Call) -> None:
@@ -355,7 +355,7 @@ def _tar(call: Call) -> None:
     if unpacks:
         call.raise_to("MEDIUM", "unpacks files")
         call.use(directory or Word(".", "."), "write")
-        call.writes_below(directory or Word(".", "."))
+        call.writes_inside(directory or Word(".", "."))
 
 
 def _taken_away(call: Call, word: Word) -> None:
@@ -363,7 +363,7 @@ def _taken_away(call: Call, word: Word) -> None:
     call.takes_away(word, all_of_it=True)
     path = call.scan.absolute(word)
     is_directory = "." not in word.text.rstrip("/").rpartition("/")[2].lstrip(".")
-    call.raise_to(*(call.scan.places.deleting(path, deep=is_directory) if path else ("HIGH", "deletes what it packs")))
+    call.raise_to(*(call.scan.context.deleting(path, deep=is_directory) if path else ("HIGH", "deletes what it packs")))
 
 
 def _old_style(letters: str, rest: list[Word]) -> list[Word]:
@@ -386,7 +386,7 @@ def _unzip(call: Call) -> None:
         call.raise_to("MEDIUM", "unpacks files")
         into = next((option.value for option in options if option.flag == "-d" and option.value), None)
         call.use(into or Word(".", "."), "write")
-        call.writes_below(into or Word(".", "."))
+        call.writes_inside(into or Word(".", "."))
     if "-:" in names:
         call.raise_to("HIGH", "unpacks over files anywhere")
 
@@ -427,13 +427,13 @@ def _seven(call: Call) -> None:
             _taken_away(call, word)
     if verb in {"x", "e"}:
         into = next((word.text[2:] for word in call.words if word.text.startswith("-o")), "") or "."
-        call.writes_below(Word(into, into))
+        call.writes_inside(Word(into, into))
 
 
 def _cpio(call: Call) -> None:
     call.apply(_CPIO)
     if any(re.match(r"-[a-zA-Z]*[irp]|--(?:extract|pass-through)", word.text) for word in call.words):
-        call.writes_below(Word(".", "."))
+        call.writes_inside(Word(".", "."))
 
 
 RULES |= {

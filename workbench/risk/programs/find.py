@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from workbench.risk.paths import is_made_again
+from workbench.risk.paths import is_regenerable
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call
 from workbench.risk.word import Word, literal
@@ -66,18 +66,18 @@ def _entry(starts: Sequence[Word], words: Sequence[Word]) -> FindQuery:
     return result._replace(name=either if flag == "-iname" else word.text, paths=(word.text,))
 
 
-def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
+def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
     """Rate one predicate of find, and return the words after it."""
     name = rest[0].text
     if name in _RUNS:
         end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
-        runs_on_found(call, found, rest[1:end], is_beside=name.endswith("dir"))
+        runs_on_matches(call, query, rest[1:end], is_beside=name.endswith("dir"))
         return rest[end + 1 :]
     if name == "-delete":
-        _deletes(call, found)
-        for start in found.starts:
-            _delete_start(call, found, start)
-        _change(call, found)
+        _deletes(call, query)
+        for start in query.starts:
+            _delete_start(call, query, start)
+        _change(call, query)
     elif name in _WRITES and len(rest) > 1:
         call.use(rest[1], "write")
         return rest[2:]
@@ -89,35 +89,35 @@ def _predicate(call: Call, found: FindQuery, rest: list[Word]) -> list[Word]:
     return rest[1:]
 
 
-def _deletes(call: Call, found: FindQuery) -> None:
+def _deletes(call: Call, query: FindQuery) -> None:
     """Rate deleting what is found: MEDIUM if builds make it again, or if it is few or empty files, else HIGH."""
-    where = ", ".join(start.text for start in found.starts)
-    is_temporary = all(is_made_again(start.text) for start in found.starts)
-    if found.is_empty:
+    where = ", ".join(start.text for start in query.starts)
+    is_temporary = all(is_regenerable(start.text) for start in query.starts)
+    if query.is_empty:
         call.raise_to("MEDIUM", f"deletes what is empty in {where}")
-    elif not found.paths or any(not path.strip("*./?") for path in found.paths):
+    elif not query.paths or any(not path.strip("*./?") for path in query.paths):
         call.raise_to("MEDIUM" if is_temporary else "HIGH", f"deletes all that it finds in {where}")
     else:
-        again = is_temporary or all(any(is_made_again(part) for part in path.split("/")) for path in found.paths)
-        few = bool(found.name) and (found.is_flat or not re.search(r"[*?\[]", found.paths[0]))
-        what = " ".join(found.paths)
+        again = is_temporary or all(any(is_regenerable(part) for part in path.split("/")) for path in query.paths)
+        few = bool(query.name) and (query.is_flat or not re.search(r"[*?\[]", query.paths[0]))
+        what = " ".join(query.paths)
         call.raise_to("MEDIUM" if again or few else "HIGH", f"deletes what fits {what} in {where}")
 
 
-def _delete_start(call: Call, found: FindQuery, start: Word) -> None:
-    if found.name:
-        call.takes_away(Word(found.files(start), start.raw, True, start.runs), all_of_it=True)
+def _delete_start(call: Call, query: FindQuery, start: Word) -> None:
+    if query.name:
+        call.takes_away(Word(query.files(start), start.raw, True, start.runs), all_of_it=True)
     else:
         call.takes_away(start)
 
 
-def _change(call: Call, found: FindQuery) -> None:
+def _change(call: Call, query: FindQuery) -> None:
     """Rate changing what is found as writing below each start directory."""
-    for start in found.starts:
+    for start in query.starts:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
-def runs_on_found(call: Call, found: FindQuery, command: list[Word], *, is_beside: bool = False) -> None:
+def runs_on_matches(call: Call, query: FindQuery, command: list[Word], *, is_beside: bool = False) -> None:
     """Rate a command that runs for each file found, with the file in place of the braces.
 
     `is_beside` if it runs in the directory of the file, which may be a repository of its own.
@@ -127,16 +127,16 @@ def runs_on_found(call: Call, found: FindQuery, command: list[Word], *, is_besid
     if "{}" in command[0].text:
         call.raise_to("HIGH", "runs the files that it finds")
     before, already = call.risk, len(call.inner)
-    for start in found.starts[:3]:
-        call.run_words([_placed(word, found, start) for word in command])
+    for start in query.starts[:3]:
+        call.run_words([_placed(word, query, start) for word in command])
     if any(part.deletes for part in call.inner[already:]):
-        _deletes(call, found)
-        for start in found.starts if not found.name else ():
-            _delete_start(call, found, start)
+        _deletes(call, query)
+        for start in query.starts if not query.name else ():
+            _delete_start(call, query, start)
     if is_beside and call.risk == "LOW":
-        _run_beside(call, found, command)
+        _run_beside(call, query, command)
     if call.risk not in {before, "LOW"}:
-        _change(call, found)
+        _change(call, query)
 
 
 def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
@@ -151,12 +151,12 @@ def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
         scan.directory = directory
 
 
-def _placed(word: Word, found: FindQuery, start: Word) -> Word:
+def _placed(word: Word, query: FindQuery, start: Word) -> Word:
     """Return a word of the command with the files found below the start in place of the braces."""
     if "{}" not in word.text:
         return word
-    text = word.text.replace("{}", found.files(start))
-    return Word(text, word.raw, start.is_pattern or bool(re.search(r"[*?\[]", found.name)), start.runs)
+    text = word.text.replace("{}", query.files(start))
+    return Word(text, word.raw, start.is_pattern or bool(re.search(r"[*?\[]", query.name)), start.runs)
 
 
 _SECRET = re.compile(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
@@ -181,7 +181,7 @@ def _fd(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command for each file")
         operands = [word for word in call.words[:at] if not word.text.startswith("-")]
         name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
-        runs_on_found(call, FindQuery(operands[1:] or [literal(".")], name), command)
+        runs_on_matches(call, FindQuery(operands[1:] or [literal(".")], name), command)
 
 
 def _locate(call: Call) -> None:

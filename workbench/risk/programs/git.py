@@ -6,9 +6,9 @@ import os
 import re
 
 from workbench.files import facts
-from workbench.risk.paths import is_made_again, within
+from workbench.risk.paths import is_regenerable, within
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
-from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
+from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = Spec("HIGH", "sends code out", operands="text")
@@ -276,10 +276,10 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
     """
     base = call.base if call.base is not None else literal(".")
     path = call.scan.absolute(base)
-    workspace, places = call.scan.places.workspace, call.scan.places
+    workspace, context = call.scan.context.workspace, call.scan.context
     if path is None:
         return True
-    directory, top = places.resolved(os.path.normpath(path)), places.resolved(workspace)
+    directory, top = context.resolved(os.path.normpath(path)), context.resolved(workspace)
     while directory != top and within(directory, top):
         if not facts.is_directory(directory) or _is_top(directory, marker):
             return True
@@ -288,19 +288,19 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
     return directory != top or is_bare
 
 
-def _is_top(folder: str, marker: str) -> bool:
+def _is_top(directory: str, marker: str) -> bool:
     """Return whether the directory is a repository; a bare one of git has its `HEAD` in the directory itself."""
-    return facts.exists(f"{folder}/{marker}") or (marker == ".git" and facts.exists(f"{folder}/HEAD"))
+    return facts.exists(f"{directory}/{marker}") or (marker == ".git" and facts.exists(f"{directory}/HEAD"))
 
 
 def _checks_out(call: Call, verb: str) -> None:
     """Record that the verb may overwrite any uncommitted file; its risk is rated elsewhere."""
-    flags_given = {word.text for word in call.words}
-    is_index_only = (verb == "reset" and not flags_given & {"--hard", "--merge", "--keep"}) or (
-        verb == "restore" and flags_given & {"--staged", "-S"} and not flags_given & {"--worktree", "-W"}
+    options = {word.text for word in call.words}
+    is_index_only = (verb == "reset" and not options & {"--hard", "--merge", "--keep"}) or (
+        verb == "restore" and options & {"--staged", "-S"} and not options & {"--worktree", "-W"}
     )
     if not is_index_only:
-        call.spares = "" if verb == "stash" and flags_given & {"-a", "--all"} else "m"
+        call.spares = "" if verb == "stash" and options & {"-a", "--all"} else "m"
         call.writes_anywhere()
 
 
@@ -317,7 +317,7 @@ def _displayed(call: Call, verb: str) -> None:
         full = None if word.text.startswith("-") else call.scan.absolute(path)
         if ":" in word.text and full is not None:
             # `REV:PATH` starts at the top of the repository, `REV:./PATH` at the working directory
-            call.paths += [full, f"{call.scan.places.workspace}/{path.text}"]
+            call.paths += [full, f"{call.scan.context.workspace}/{path.text}"]
         if full is not None and (behind or call.scan.rating(full, "read")[0] == "HIGH"):
             call.use(path, "read")
 
@@ -344,10 +344,10 @@ def _before(call: Call) -> bool:
     return True
 
 
-def _is_far(call: Call, folder: str) -> bool:
+def _is_far(call: Call, directory: str) -> bool:
     """Return whether the directory is known to be outside the workspace."""
-    path = call.scan.absolute(literal(folder))
-    return path is not None and not within(call.scan.places.resolved(path), call.scan.places.workspace)
+    path = call.scan.absolute(literal(directory))
+    return path is not None and not within(call.scan.context.resolved(path), call.scan.context.workspace)
 
 
 def _from_remote(call: Call, verb: str) -> None:
@@ -357,8 +357,8 @@ def _from_remote(call: Call, verb: str) -> None:
             call.raise_to("HIGH", "asks a place that is not configured")
     if verb not in {"fetch", "pull", "clone", "ls-remote"}:
         return
-    places = [word for word in call.words[1:] if not word.text.startswith("-")]
-    for word in places:
+    operands = [word for word in call.words[1:] if not word.text.startswith("-")]
+    for word in operands:
         if word.text.startswith("ext::") or word.text.startswith("-"):
             call.raise_to("HIGH", "runs another program")
         elif _REMOTE.match(word.text) and call.words[0].text == "pull":
@@ -404,7 +404,7 @@ def _clean(call: Call) -> None:
         return
     base = call.base.text.rstrip("/") + "/" if call.base else ""
     named = [word._replace(text=f"{base}{word.text}") for word in operands] or [literal(base or ".")]
-    again = bool(operands) and all(is_made_again(word.text) for word in operands)
+    again = bool(operands) and all(is_regenerable(word.text) for word in operands)
     where = f" in {', '.join(word.text for word in operands)}" if operands else ""
     call.raise_to("MEDIUM" if again else "HIGH", f"deletes files that git does not keep{where}")
     call.spares = "x" if "-x" in names else "X" if "-X" in names else "-"
@@ -425,13 +425,13 @@ def _config(call: Call) -> None:
     fine = local and operands and _FINE_SETTINGS.match(operands[0].text) and verb.startswith("user.")
     call.raise_to(*(("MEDIUM", "sets a name for commits") if fine else ("HIGH", _HIGH_CONFIG.reason)))
     if not fine:
-        call.guard(f"{call.scan.places.workspace}/.git/config" if local else f"{call.scan.places.home}/.gitconfig")
+        call.guard(f"{call.scan.context.workspace}/.git/config" if local else f"{call.scan.context.home}/.gitconfig")
 
 
 _SECRET_SETTING = re.compile(r"extraheader|token|passw|secret|credential\..*\.helper|insteadof|cookie", re.I)
 
 
-def _changes(options: list[GivenOption]) -> bool:
+def _changes(options: list[ParsedOption]) -> bool:
     return bool(
         flag_names(options) & {"--unset", "--unset-all", "--add", "--replace-all", "-e", "--edit", "--remove-section"}
     )

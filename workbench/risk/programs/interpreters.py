@@ -45,8 +45,8 @@ def run_script(call: Call, script: Word) -> None:
 
 def _anybody_writes(call: Call, path: str) -> bool:
     """Return whether anyone can write to the script's directory; a workspace in /tmp belongs to the user."""
-    places = call.scan.places
-    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(places.resolved(path), places.workspace)
+    context = call.scan.context
+    return path.startswith(("/dev/", "/proc/", "/tmp/")) and not within(context.resolved(path), context.workspace)
 
 
 def run_module(call: Call, rest: list[Word]) -> None:
@@ -372,7 +372,7 @@ def _editor(call: Call) -> None:
 
 
 _SHOWS = re.compile(r"(?:bt|backtrace|where|info|thread|frame|up|down|list|run|quit|set pagination|file)\b[^!;|]*\Z")
-_SHOWN_BY_TMUX = words(
+_TMUX_READS = words(
     "ls lsp lsc list-sessions list-panes list-windows capture-pane capturep has-session has info display-message"
 )
 
@@ -396,7 +396,7 @@ def _tmux(call: Call) -> None:
     """Rate tmux; a format may contain `#(command)`, and a lone semicolon starts another tmux command."""
     if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
-    if not call.words or call.words[0].text not in _SHOWN_BY_TMUX:
+    if not call.words or call.words[0].text not in _TMUX_READS:
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
 
 

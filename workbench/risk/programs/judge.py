@@ -20,7 +20,14 @@ from workbench.risk.programs import (
     wrappers,
 )
 from workbench.risk.programs.harmless import ROWS
-from workbench.risk.programs.reach import asks_help, changes_data, destroys, destroys_by_name, look_further, verb_first
+from workbench.risk.programs.reach import (
+    asks_help,
+    changes_data,
+    destroys,
+    destroys_by_name,
+    raise_by_reach,
+    verb_first,
+)
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
 from workbench.risk.shell.control import called
@@ -68,7 +75,7 @@ _MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case
 _PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
 
 
-def is_known(name: str) -> bool:
+def recognizes(name: str) -> bool:
     """Return whether the name has a rule or a meaning in the shell itself."""
     return name in RULES or name in ROWS or name in _MISREAD
 
@@ -94,7 +101,7 @@ def judge(call: Call, name: Word) -> None:
         _unknown(call)
     elif not _asks(call):
         _judge_program(call, original)
-    look_further(call, original)
+    raise_by_reach(call, original)
     _task(call, original)
     if call.scan.written and call.name not in wrappers.RULES:
         run_named(call, original, at_path="/" in name.text)
@@ -239,7 +246,7 @@ def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
     elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
         call.raise_to("HIGH", "writes to another machine")
     elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
-        home = f"{call.scan.places.home}{value[1:]}" if value.startswith("~/") else value
+        home = f"{call.scan.context.home}{value[1:]}" if value.startswith("~/") else value
         call.use(word._replace(text=home), "write" if writes or flag in OUTPUTS else "read")
 
 
@@ -271,12 +278,12 @@ def _program_at_path(call: Call, name: Word) -> None:
         return
     call.paths.append(path)
     run_written(call, path)
-    real = call.scan.places.resolved(path)
+    real = call.scan.context.resolved(path)
     call.program = basename(real) if basename(real) != basename(name.text) else ""
     if any(path in part.changes or real in part.changes for part in call.scan.parts):
         call.opaque = "*"
     risk, reason = call.scan.rating(path, "read")
     if risk != "LOW":
         call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)
-    elif within(call.scan.places.resolved(path), call.scan.places.workspace):
+    elif within(call.scan.context.resolved(path), call.scan.context.workspace):
         call.raise_to("MEDIUM", "runs a program of the workspace")

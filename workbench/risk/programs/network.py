@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.risk.actions import METADATA
 from workbench.risk.programs.git import OTHER_REPOSITORY, is_other_repository
 from workbench.risk.programs.rule import Rule, always, flag_names, named, subcommands, words
-from workbench.risk.shell.call import Call, GivenOption, Spec, flags, uses
+from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = "sends data to another machine"
@@ -107,7 +107,7 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 _LONGEST_METHOD = 12
 
 
-def _curl_option(call: Call, option: GivenOption, *, local: bool) -> None:
+def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
     value = option.value.text if option.value else ""
     if option.flag in _CURL_SENDS or option.flag in _CURL_FILES:
         _curl_sends(call, option, local=local)
@@ -122,7 +122,7 @@ def _curl_option(call: Call, option: GivenOption, *, local: bool) -> None:
         call.raise_to("HIGH", "sends to another machine than the address names")
 
 
-def _curl_sends(call: Call, option: GivenOption, *, local: bool) -> None:
+def _curl_sends(call: Call, option: ParsedOption, *, local: bool) -> None:
     """Rate data or a file that curl sends, as in `@FILE` and `NAME@FILE`."""
     value = option.value.text if option.value else ""
     match = re.search(r"(?:\A|=)[@<](.+)" if option.flag in _CURL_SENDS else r"\A[\w%-]*@(.+)", value)
@@ -226,7 +226,7 @@ def _copies_out(call: Call) -> None:
             call.use(word, "write" if at == len(operands) - 1 and at else "deep")
     _lost_while_copying(call, flag_names(options), operands)
     if len(operands) > 1 and ":" not in operands[-1].text:
-        call.writes_below(operands[-1])
+        call.writes_inside(operands[-1])
 
 
 def _lost_while_copying(call: Call, names: set[str], operands: list[Word]) -> None:

@@ -10,13 +10,13 @@ from workbench.risk.word import Word
 
 CODE = "runs code of the project"
 BUILD = Spec("MEDIUM", CODE, operands="text")
-LOOK = Spec(operands="text")
+INSPECTS = Spec(operands="text")
 ASKS = Spec("MEDIUM", "asks the registry", operands="text")
 DECLARED = Spec("MEDIUM", "installs declared packages", operands="text")
 NEW = "installs a new package, whose code runs"
 PUBLISH = Spec("HIGH", "publishes or changes something at the registry", operands="text")
 RUNS_REMOTE = Spec("HIGH", "runs a package that is not installed", operands="text")
-FOR_PERSON = Spec("HIGH", "changes the programs or the shell of this person", operands="text")
+USER_WIDE = Spec("HIGH", "changes the programs or the shell of this person", operands="text")
 SHELL = Spec("HIGH", "starts a shell that nobody sees", operands="text")
 
 
@@ -53,10 +53,10 @@ _CARGO = subcommands(
         **dict.fromkeys(
             words("build b check c test t run r bench doc clippy fmt clean fix update generate-lockfile"), BUILD
         ),
-        **dict.fromkeys(words("tree metadata version help search locate-project verify-project pkgid"), LOOK),
+        **dict.fromkeys(words("tree metadata version help search locate-project verify-project pkgid"), INSPECTS),
         **dict.fromkeys(words("publish yank owner login logout"), PUBLISH),
-        **dict.fromkeys(words("read-manifest config --list"), LOOK),
-        **dict.fromkeys(("install", "uninstall"), FOR_PERSON),
+        **dict.fromkeys(words("read-manifest config --list"), INSPECTS),
+        **dict.fromkeys(("install", "uninstall"), USER_WIDE),
         "generate": RUNS_REMOTE,
         **dict.fromkeys(
             ("new", "init"),
@@ -150,14 +150,16 @@ def _go(call: Call) -> None:
     """Rate go; `run` and `install` with a version download a program and run it or install it for the user."""
     verb = call.words[0].text if call.words else ""
     if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
-        call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else FOR_PERSON.reason)
+        call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else USER_WIDE.reason)
     _GO(call)
 
 
 _SYSTEM = subcommands(
     {
-        **dict.fromkeys(words("list search show info policy depends rdepends cache files leaves deps desc cat"), LOOK),
-        **dict.fromkeys(("-Q", "-Qi", "-Ss"), LOOK),
+        **dict.fromkeys(
+            words("list search show info policy depends rdepends cache files leaves deps desc cat"), INSPECTS
+        ),
+        **dict.fromkeys(("-Q", "-Qi", "-Ss"), INSPECTS),
     },
     Spec("HIGH", "changes the system", operands="text"),
 )
@@ -174,7 +176,7 @@ def _system_packages(call: Call) -> None:
 
 _GEM = subcommands(
     {
-        **dict.fromkeys(words("list search info which environment contents dependency outdated help query"), LOOK),
+        **dict.fromkeys(words("list search info which environment contents dependency outdated help query"), INSPECTS),
         **dict.fromkeys(words("push yank owner signin signout mirror sources cert"), PUBLISH),
         **dict.fromkeys(
             ("install", "update", "fetch"),

@@ -10,12 +10,12 @@ from workbench.risk.programs.packages import (
     BUILD,
     CODE,
     DECLARED,
-    FOR_PERSON,
-    LOOK,
+    INSPECTS,
     NEW,
     PUBLISH,
     RUNS_REMOTE,
     SHELL,
+    USER_WIDE,
 )
 from workbench.risk.programs.rule import Rule, run_wrapped, subcommands, words, wrap
 from workbench.risk.shell.call import Call, Spec, uses
@@ -23,18 +23,18 @@ from workbench.risk.word import UNKNOWN, Word, literal
 
 _NPM_TABLE: dict[str, Spec] = {
     **dict.fromkeys(words("test t run run-script start stop build ci install-test rebuild dev lint exec-local"), BUILD),
-    **dict.fromkeys(words("ls list ll la why explain root bin prefix help version -v --version"), LOOK),
+    **dict.fromkeys(words("ls list ll la why explain root bin prefix help version -v --version"), INSPECTS),
     **dict.fromkeys(words("view info show search outdated audit ping docs fund doctor"), ASKS),
     **dict.fromkeys(
         words("publish unpublish deprecate owner access token login adduser logout team org hook star"), PUBLISH
     ),
     **dict.fromkeys(words("dedupe prune uninstall remove rm un update upgrade link unlink pack init cache"), DECLARED),
     **dict.fromkeys(words("dist-tag|dist-tags|star|unstar|trust|profile|npm|tag", "|"), PUBLISH),
-    **dict.fromkeys(words("query sbom completion help-search get-name"), LOOK),
+    **dict.fromkeys(words("query sbom completion help-search get-name"), INSPECTS),
     **dict.fromkeys(words("diff stars bugs repo licenses"), ASKS),
     **dict.fromkeys(("dlx", "create", "plugin import", "import-plugin"), RUNS_REMOTE),
-    **dict.fromkeys(("plugin list", "pkg get", "store path", "store status", "pm ls", "pm hash", "env list"), LOOK),
-    **dict.fromkeys(("setup", "self-update", "upgrade-self", "global", "policies"), FOR_PERSON),
+    **dict.fromkeys(("plugin list", "pkg get", "store path", "store status", "pm ls", "pm hash", "env list"), INSPECTS),
+    **dict.fromkeys(("setup", "self-update", "upgrade-self", "global", "policies"), USER_WIDE),
     **dict.fromkeys(("config", "set", "config set"), Spec("HIGH", "changes where packages come from", operands="text")),
     **dict.fromkeys(("config get", "config list", "get"), Spec("MEDIUM", "shows settings", operands="text")),
 }
@@ -52,7 +52,7 @@ def _npm(call: Call) -> None:
     if verb == "version" and len(call.words) > 1:
         call.raise_to("MEDIUM", "changes the version, and commits it")
     if verb == "upgrade" and call.name == "bun":
-        call.raise_to(FOR_PERSON.risk, FOR_PERSON.reason)
+        call.raise_to(USER_WIDE.risk, USER_WIDE.reason)
     if not looks and names & {
         "--registry",
         "-g",
@@ -91,7 +91,7 @@ def _npm_runs(call: Call) -> bool:
         call.words = rest
         _npx(call)
     elif verb in {"exec", "node"}:
-        run_wrapped(call, rest, wrap(texts="-c --call --shell-mode", risk="MEDIUM", reason=CODE))
+        run_wrapped(call, rest, wrap(commands="-c --call --shell-mode", risk="MEDIUM", reason=CODE))
     elif verb == "run" and call.name != "npm":
         run_wrapped(call, rest, wrap(risk="MEDIUM", reason=CODE))
     else:
@@ -107,7 +107,7 @@ _NPX_RECOGNIZED = words(
 )
 
 
-_NPX = wrap("-w --workspace --prefix", texts="-c --call")
+_NPX = wrap("-w --workspace --prefix", commands="-c --call")
 
 
 def _npx(call: Call) -> None:
@@ -173,14 +173,14 @@ def _pip_install(call: Call, packages: list[Word]) -> None:
 _SOURCES = Spec("HIGH", "changes where packages come from, or what opens them", operands="text")
 _UV_TABLE: dict[str, Spec] = {
     **dict.fromkeys(("sync", "lock", "venv", "add", "remove", "build", "export", "python"), DECLARED),
-    **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), LOOK),
+    **dict.fromkeys(("tree", "version", "help", "pip list", "pip show", "pip freeze", "python list"), INSPECTS),
     **dict.fromkeys(
         words(
             "show|env list|env info|env show|cache dir|tool list|tool dir|python find|python dir|"
             "config --list|list|info|dep show|self show|debug",
             "|",
         ),
-        LOOK,
+        INSPECTS,
     ),
     **dict.fromkeys(("install", "update", "upgrade", "lock"), DECLARED),
     **dict.fromkeys(("new", "init"), Spec("MEDIUM", "makes a project", operands="write", keeps=True)),

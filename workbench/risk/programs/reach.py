@@ -146,7 +146,7 @@ _RECOGNIZED: Final = {
 }
 
 
-def look_further(call: Call, original: list[Word]) -> None:
+def raise_by_reach(call: Call, original: list[Word]) -> None:
     """Raise the risk of a call by its flags and operands; `original` are its words as they were before its rule."""
     if call.name in _SPECIAL:
         _SPECIAL[call.name](call, original)
@@ -208,7 +208,7 @@ def _runs(call: Call, word: Word) -> None:
     path = call.scan.absolute(word._replace(text=text))
     if path is not None:
         call.paths.append(path)
-    if path is None or not within(call.scan.places.resolved(path), call.scan.places.workspace):
+    if path is None or not within(call.scan.context.resolved(path), call.scan.context.workspace):
         call.raise_to("HIGH", _ELSEWHERE)
 
 
@@ -256,7 +256,7 @@ def _docker(call: Call, original: list[Word]) -> None:
         call.use(source, "deep")
     else:
         call.use(target, "write")
-        call.writes_below(target)
+        call.writes_inside(target)
 
 
 _SAME_TOOLS: Final = {
@@ -390,14 +390,14 @@ def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
         if original[at].text.startswith("-"):
             continue
         result.append(at)
-        if at == start or not original[at - 1].text.startswith("-") or len(result) == _MOST_ORDERS:
+        if at == start or not original[at - 1].text.startswith("-") or len(result) == _MOST_OPERANDS:
             break
     return result
 
 
 _RUNS = words("run exec x")
 """Verbs that are followed by a command, not by a second word of the verb."""
-_MOST_AHEAD, _MOST_ORDERS = 12, 3
+_MOST_AHEAD, _MOST_OPERANDS = 12, 3
 
 
 def changes_data(original: Sequence[Word]) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from workbench.protocol.risk import Risk
 from workbench.risk.environment import rated_variable
 from workbench.risk.paths import words as words
-from workbench.risk.shell.call import Call, GivenOption, Spec
+from workbench.risk.shell.call import Call, ParsedOption, Spec
 from workbench.risk.word import Word
 
 Rule: TypeAlias = Spec | Callable[[Call], None]
@@ -26,7 +26,7 @@ def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
     return named(Spec(risk, reason, operands="text"), names)
 
 
-def flag_names(options: list[GivenOption]) -> set[str]:
+def flag_names(options: list[ParsedOption]) -> set[str]:
     """Return the names of the flags that were given."""
     return {option.flag for option in options}
 
@@ -64,7 +64,7 @@ class Wrap:
     """Flags whose value is the next word."""
     writes: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is a file that is written."""
-    texts: frozenset[str] = field(default_factory=frozenset)
+    commands: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is a command line."""
     high: frozenset[str] = field(default_factory=frozenset)
     high_reason: str = "runs what stands in a flag"
@@ -86,7 +86,7 @@ def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
     return Wrap(words(values), skip=skip, **fields)  # type: ignore[arg-type]
 
 
-_SETS = frozenset({"writes", "texts", "high", "plain"})
+_SETS = frozenset({"writes", "commands", "high", "plain"})
 
 
 def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call], None]:
@@ -173,7 +173,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
         call.raise_to("HIGH", spec.high_reason)
     if value_word is not None and flag in spec.writes:
         call.use(value_word, "write")
-    elif value_word is not None and flag in spec.texts:
+    elif value_word is not None and flag in spec.commands:
         call.run_text(value_word)
 
 
@@ -185,7 +185,7 @@ def _parted(text: str, spec: Wrap) -> tuple[str, str, str]:
 
 
 def _takes(flag: str, spec: Wrap) -> bool:
-    return any(flag in names for names in (spec.values, spec.writes, spec.texts))
+    return any(flag in names for names in (spec.values, spec.writes, spec.commands))
 
 
 def _plain_flag(call: Call, word: Word, rest: list[Word], spec: Wrap) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from workbench.risk.code import shown_variables
+from workbench.risk.code import printed_variables
 from workbench.risk.programs.rule import Rule, flag_names, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
 from workbench.risk.shell.written import written_text
@@ -33,7 +33,7 @@ def _yq(call: Call) -> None:
             call.use(word, "write")
     for word in call.words:
         if re.search(r"\b(?:str)?env(?:subst)?\b|\$ENV|\$__env", word.text):
-            call.raise_to(*shown_variables(word.text))
+            call.raise_to(*printed_variables(word.text))
         if re.search(r"\bload(?:_\w+)?\s*\(", word.text):
             call.raise_to("MEDIUM", "reads a file that its program names")
         if re.search(r"\bsystem\s*\(", word.text):
@@ -75,7 +75,7 @@ def _jq(call: Call) -> None:
     """Rate jq, whose program may read variables or load a module from any file."""
     for word in call.words:
         if re.search(r"(?<![.\w\"])(?:env|\$ENV|\$__prog_args)\b", word.text):
-            call.raise_to(*shown_variables(word.text))
+            call.raise_to(*printed_variables(word.text))
         if _JQ_FILE.fullmatch(word.text):
             call.raise_to("MEDIUM", "runs a program that stands in a file")
         if _JQ_READS.search(word.text):
@@ -138,7 +138,7 @@ def _sed(call: Call) -> None:
     names = flag_names(options)
     if not scripts and not names & {"-f", "--file"} and operands:
         scripts = [operands.pop(0)]
-    in_place = "-i" in names or any(flag.startswith("--in") for flag in names)
+    is_inplace = "-i" in names or any(flag.startswith("--in") for flag in names)
     for option in options:
         if option.flag in {"-f", "--file"} and option.value:
             call.raise_to("MEDIUM", "runs a script of sed")
@@ -149,7 +149,7 @@ def _sed(call: Call) -> None:
         if "--sandbox" not in names or UNKNOWN in script.text:
             _sed_script(call, script)
     for word in operands:
-        call.use(word, "write" if in_place else "read")
+        call.use(word, "write" if is_inplace else "read")
 
 
 def _created_here(call: Call, script: Word) -> None:
@@ -225,7 +225,7 @@ def _awk_script(call: Call, script: Word) -> None:
     if reads or characters & _AWK_ARGUMENTS or _awk_redirects(tokens):
         call.raise_to("MEDIUM", "a script of awk that is not known to be harmless")
     if "ENVIRON" in script.text:
-        call.raise_to(*shown_variables(script.text))
+        call.raise_to(*printed_variables(script.text))
     _awk_reads(call, plain)
     for target in dict.fromkeys(_AWK_WRITES.findall(plain)):
         if target.startswith('"'):

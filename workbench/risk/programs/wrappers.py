@@ -184,7 +184,7 @@ RULES: dict[str, Rule] = {
     "chpst": wrapper("-u -U -b -d -o -p -f -c -m -n"),
     "envdir": wrapper(skip=1, risk="MEDIUM", reason=_OF_A_FILE),
     **dict.fromkeys(words("envuidgid setlock repeat chrt taskset faketime"), wrapper(skip=1)),
-    "multitime": wrapper("-n -s -I", texts="-i -o -r", writes="-b"),
+    "multitime": wrapper("-n -s -I", commands="-i -o -r", writes="-b"),
     "retry": wrapper("-t -d -s -m -x -f --times --delay --until --while"),
     "rlwrap": wrapper("-f -b -p -P -C", writes="-H -l --history-filename --logfile", high="-z --filter"),
     "wait-for-it": wrapper("-t --timeout", skip=1),
@@ -239,13 +239,13 @@ def _conda(call: Call) -> None:
 _ENVIRONMENT = wrap("-n --name -p --prefix --cwd -a --attach")
 
 
-def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool = False) -> Rule:
+def _several(values: str, commands: str = "", writes: str = "", *, in_flags: bool = False) -> Rule:
     """Return a rule for programs whose operands are command lines; with `in_flags`, only values of flags are.
 
-    `values` are flags with any value, `texts` flags with a command line, `writes` flags with a file that is written.
+    `values` are flags with any value, `commands` flags with a command line, `writes` flags with a file that is written.
     """
-    spec = Spec(values=words(values) | words(texts) | words(writes))
-    runs, written = words(texts), words(writes)
+    spec = Spec(values=words(values) | words(commands) | words(writes))
+    runs, written = words(commands), words(writes)
 
     def rule(call: Call) -> None:
         """Rate each of the command lines."""
@@ -263,12 +263,12 @@ def _several(values: str, texts: str = "", writes: str = "", *, in_flags: bool =
     return rule
 
 
-def _watched(values: str, texts: str = "") -> Rule:
+def _watched(values: str, commands: str = "") -> Rule:
     """Return a rule for programs that run their remaining words as one command line when something changes.
 
-    `values` are flags that take any value, `texts` flags that take a command line.
+    `values` are flags that take any value, `commands` flags that take a command line.
     """
-    taking, runs = words(values), words(texts)
+    taking, runs = words(values), words(commands)
 
     def rule(call: Call) -> None:
         """Rate the command line."""
@@ -367,7 +367,7 @@ _mise = launcher(
     wrap(
         "-C --cd -E --env -j",
         dashes=True,
-        texts="-c --command",
+        commands="-c --command",
         risk="MEDIUM",
         reason="runs what the directory's settings say",
     ),

@@ -18,7 +18,7 @@ from workbench.risk.python.judge import Surroundings as Surroundings
 from workbench.risk.python.methods import sets_variable
 from workbench.risk.python.reading import Reading
 from workbench.risk.python.source import Lines, Nodes, TooMuchCode, parsed
-from workbench.risk.python.values import texts
+from workbench.risk.python.values import strings
 
 _DEEPEST: Final = 3
 _DANGEROUS: Final = frozenset(
@@ -47,7 +47,7 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
     try:
         return _read(tree or parsed(code), code, around)
     except SyntaxError:
-        return [losing(_by_words(code), code, around.places.workspace)]
+        return [losing(_by_words(code), code, around.context.workspace)]
     except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let code through
         return [_not_read(code, _why(error), around)]
 
@@ -60,7 +60,7 @@ def _why(error: Exception) -> str:
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
     """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
-    return Part(shortened(code), "HIGH", why, deletes=(f"{around.places.workspace}{ANY}",))
+    return Part(shortened(code), "HIGH", why, deletes=(f"{around.context.workspace}{ANY}",))
 
 
 def _by_words(code: str) -> Part:
@@ -71,11 +71,11 @@ def _by_words(code: str) -> Part:
 
 def _read(tree: ast.Module, code: str, around: Surroundings) -> list[Part]:
     every = Nodes(tree)
-    reading = Reading(every, around.places.home)
+    reading = Reading(every, around.context.home)
     judge = Judge(reading, Lines(code), replace(around, depth=around.depth + 1))
     for call in every.of(ast.Call):
         if call.args and "os.chdir" in reading.names(call.func):
-            judge.enters(texts(reading.values(call.args[0])))
+            judge.enters(strings(reading.values(call.args[0])))
     for call in every.of(ast.Call):
         judge_call(judge, call)
     _References(judge, every).rate()
@@ -121,13 +121,13 @@ class _References:
     def _reference(self, node: ast.Name | ast.Attribute) -> None:
         name = node.attr if isinstance(node, ast.Attribute) else node.id
         if name in table.TRICKS:
-            self._judge.found(node, "HIGH", f"reaches what it does not name, by {name}")
+            self._judge.report(node, "HIGH", f"reaches what it does not name, by {name}")
         if isinstance(node.ctx, ast.Store):
             self._replaced(node)
         elif id(node) not in self._fine:
             for name in self._judge.reading.names(node):
                 if name in _DANGEROUS or name in POWERS:
-                    self._judge.found(node, "HIGH", f"hands {name} on, to whatever calls it")
+                    self._judge.report(node, "HIGH", f"hands {name} on, to whatever calls it")
 
     def _replaced(self, node: ast.Name | ast.Attribute) -> None:
         if isinstance(node, ast.Attribute):
@@ -135,7 +135,7 @@ class _References:
                 if (base in POWERS and base != "sys") or (
                     base == "sys" and node.attr in {"modules", "meta_path", "path"}
                 ):
-                    self._judge.found(node, "HIGH", f"replaces {node.attr} of {base} for all later code")
+                    self._judge.report(node, "HIGH", f"replaces {node.attr} of {base} for all later code")
 
     def _subscript(self, node: ast.Subscript) -> None:
         for name in self._judge.reading.names(node.value):
@@ -144,9 +144,9 @@ class _References:
                 value = next((each.value for each in self._every.of(ast.Assign) if node in each.targets), None)
                 sets_variable(self._judge, node, key, self._judge.reading.text(value))
             elif name == "os.environ" and SECRET.search(key):
-                self._judge.found(node, "HIGH", "hands out a secret")
+                self._judge.report(node, "HIGH", "hands out a secret")
             elif name == "sys.modules" and isinstance(node.ctx, ast.Store):
-                self._judge.found(node, "HIGH", "replaces a module for all later code")
+                self._judge.report(node, "HIGH", "replaces a module for all later code")
 
 
 def _secrets(judge: Judge, every: Nodes) -> None:
@@ -159,10 +159,10 @@ def _secrets(judge: Judge, every: Nodes) -> None:
         if text in judge.used or not re.search(r"[/.~]", text) or re.search(r"\s", text):
             continue
         if names_secret(text):
-            judge.found(node, "HIGH", "names what holds secrets", paths=(text,) if text.startswith("/") else ())
+            judge.report(node, "HIGH", "names what holds secrets", paths=(text,) if text.startswith("/") else ())
         elif code_reason(text):
-            judge.found(
-                node, "HIGH", "may change a protected path", protected=tuple(filter(None, judge.places_of(text)))
+            judge.report(
+                node, "HIGH", "may change a protected path", protected=tuple(filter(None, judge.paths_of(text)))
             )
 
 

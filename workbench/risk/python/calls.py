@@ -9,9 +9,9 @@ from typing import Final
 
 from workbench.risk.python import table
 from workbench.risk.python.judge import Judge, asks, sends
-from workbench.risk.python.methods import METHODS, WRITING, given, sets_variable, sets_variables, starts
+from workbench.risk.python.methods import METHODS, WRITING, argument, sets_variable, sets_variables, starts
 from workbench.risk.python.table import Use
-from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, texts
+from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, strings
 
 _OF_IPYTHON: Final = frozenset(
     {"system", "getoutput", "run_line_magic", "magic", "run_cell_magic", "run_cell", "ex", "ev", "system_raw"}
@@ -32,7 +32,7 @@ def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
     """Rate a call if the function's name is known, and return whether it is."""
     special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
     if UNKNOWN in name:
-        judge.found(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
+        judge.report(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
     elif special is not None:
         special(judge, call)
     elif name in table.FILES:
@@ -48,24 +48,24 @@ def _is_high(judge: Judge, call: ast.Call, name: str) -> bool:
     reason = table.ALWAYS_HIGH.get(name, "")
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
-        reason = reason or table.ALWAYS_HIGH_BELOW.get(".".join(parts[:length]).removesuffix("()"), "")
+        reason = reason or table.ALWAYS_HIGH_PREFIXES.get(".".join(parts[:length]).removesuffix("()"), "")
     if reason:
-        judge.found(call, "HIGH", f"{name.rstrip('()')}: {reason}")
+        judge.report(call, "HIGH", f"{name.rstrip('()')}: {reason}")
     return bool(reason)
 
 
 def _uses(judge: Judge, call: ast.Call, uses: tuple[Use, ...]) -> None:
     for use in uses:
-        values = given(judge, call, use)
+        values = argument(judge, call, use)
         if use.kind == "url":
             _visits(judge, call, values)
         elif use.kind == "code":
-            judge.loads(call, values or NOTHING_KNOWN)
+            judge.loads(call, values or UNRESOLVED)
         elif values:
             judge.uses(call, values, use.kind)
 
 
-def _visits(judge: Judge, call: ast.Call, address: Values) -> None:
+def _visits(judge: Judge, call: ast.Call, urls: Values) -> None:
     """Rate reading an address, or sending to it if data goes along with the request."""
     names = judge.reading.names(call.func)
     posts = len(call.args) > 1 and any(name.startswith("urllib.") and "urlretrieve" not in name for name in names)
@@ -73,14 +73,14 @@ def _visits(judge: Judge, call: ast.Call, address: Values) -> None:
     request = call.args[0] if call.args else None
     if isinstance(request, ast.Call) and "urllib.request.Request" in judge.reading.names(request.func):
         return  # the `Request` call is rated itself
-    (sends if posts or carries else asks)(judge, call, address)
+    (sends if posts or carries else asks)(judge, call, urls)
 
 
 def _opens(judge: Judge, call: ast.Call, file: Use, mode: Use) -> None:
-    how = given(judge, call, mode) or ("r",)
-    writes = any(UNKNOWN in text or WRITING.search(text) for text in texts(how))
-    path = given(judge, call, file) or given(judge, call, file._replace(name="name")) or NOTHING_KNOWN
-    if all(text.isdigit() for text in texts(path)):
+    how = argument(judge, call, mode) or ("r",)
+    writes = any(UNKNOWN in text or WRITING.search(text) for text in strings(how))
+    path = argument(judge, call, file) or argument(judge, call, file._replace(name="name")) or UNRESOLVED
+    if all(text.isdigit() for text in strings(path)):
         return  # a number is a descriptor that is already open
     judge.uses(call, path, "write" if writes else "read")
 
@@ -88,7 +88,7 @@ def _opens(judge: Judge, call: ast.Call, file: Use, mode: Use) -> None:
 def _os_open(judge: Judge, call: ast.Call) -> None:
     flags = ast.dump(call.args[1]) if len(call.args) > 1 else ""
     only_reads = "O_RDONLY" in flags and not re.search(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)", flags)
-    judge.uses(call, given(judge, call, Use("read", 0, "path")) or NOTHING_KNOWN, "read" if only_reads else "write")
+    judge.uses(call, argument(judge, call, Use("read", 0, "path")) or UNRESOLVED, "read" if only_reads else "write")
 
 
 def _code(judge: Judge, call: ast.Call) -> None:
@@ -102,12 +102,12 @@ def _code(judge: Judge, call: ast.Call) -> None:
     if script is not None:
         judge.loads(call, script)
         return
-    for text in texts(judge.reading.values(first)) if first is not None else [UNKNOWN]:
+    for text in strings(judge.reading.values(first)) if first is not None else [UNKNOWN]:
         if not text.isprintable() and re.search("[\0-\2]", text):
-            judge.found(call, "HIGH", "runs code that is not known before")
+            judge.report(call, "HIGH", "runs code that is not known before")
         else:
             judge.used.add(text)
-            judge.found(call, "MEDIUM", "runs code that stands in a text")
+            judge.report(call, "MEDIUM", "runs code that stands in a text")
             judge.parts += parts_of(text, judge.around)
 
 
@@ -126,24 +126,24 @@ def _source(judge: Judge, node: ast.expr | None) -> Values | None:
 
 
 def _imports(judge: Judge, call: ast.Call) -> None:
-    names = texts(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
+    names = strings(judge.reading.values(call.args[0])) if call.args else [UNKNOWN]
     if any(UNKNOWN in name for name in names):
-        judge.found(call, "HIGH", "imports what is not known before")
+        judge.report(call, "HIGH", "imports what is not known before")
 
 
 def _hides_import(judge: Judge, call: ast.Call) -> None:
-    judge.found(call, "HIGH", "hides what it imports behind __import__")
+    judge.report(call, "HIGH", "hides what it imports behind __import__")
 
 
 def _variable(judge: Judge, call: ast.Call) -> None:
     if call.args and SECRET.search(judge.reading.text(call.args[0])):
-        judge.found(call, "HIGH", "hands out a secret")
+        judge.report(call, "HIGH", "hands out a secret")
 
 
 def _set_variable(judge: Judge, call: ast.Call) -> None:
     for keyword in call.keywords:
         sets_variable(judge, call, keyword.arg or UNKNOWN, judge.reading.text(keyword.value))
-    for value in given(judge, call, Use("read", 0, "")):
+    for value in argument(judge, call, Use("read", 0, "")):
         if isinstance(value, Fields):
             sets_variables(judge, call, value)
         elif isinstance(value, str):
@@ -151,16 +151,16 @@ def _set_variable(judge: Judge, call: ast.Call) -> None:
 
 
 def _adds_code_path(judge: Judge, call: ast.Call) -> None:
-    for text in texts(judge.reading.values(call.args[-1])) if call.args else []:
+    for text in strings(judge.reading.values(call.args[-1])) if call.args else []:
         judge.used.add(text)
-        for path in judge.places_of(text):
-            inside = path is not None and judge.around.places.reading(path)[0] == "LOW" and not path.startswith("/tmp")
+        for path in judge.paths_of(text):
+            inside = path is not None and judge.around.context.reading(path)[0] == "LOW" and not path.startswith("/tmp")
             if inside:
-                judge.found(call, "MEDIUM", "Python takes code from the workspace first")
+                judge.report(call, "MEDIUM", "Python takes code from the workspace first")
             elif path is None and _is_own_directory(call.args[-1]):
                 continue
             else:
-                judge.found(call, "HIGH", "loads code from outside the workspace")
+                judge.report(call, "HIGH", "loads code from outside the workspace")
 
 
 def _is_own_directory(node: ast.expr) -> bool:
@@ -168,9 +168,9 @@ def _is_own_directory(node: ast.expr) -> bool:
     return any(isinstance(each, ast.Name) and each.id == "__file__" for each in ast.walk(node))
 
 
-def _edits_in_place(judge: Judge, call: ast.Call) -> None:
-    writes = given(judge, call, Use("write", 9, "inplace")) not in ((), ("False",))
-    for value in given(judge, call, Use("read", 0, "files")):
+def _edits_inplace(judge: Judge, call: ast.Call) -> None:
+    writes = argument(judge, call, Use("write", 9, "inplace")) not in ((), ("False",))
+    for value in argument(judge, call, Use("read", 0, "files")):
         every = [each for item in value.items for each in item] if isinstance(value, Items) else [value]
         judge.uses(call, tuple(every), "write" if writes else "read")
 
@@ -180,7 +180,7 @@ def _fetches(judge: Judge, call: ast.Call) -> None:
     if len(call.args) > 1 and not isinstance(call.args[1], ast.Constant):
         for base in judge.reading.names(call.args[0]):
             if base in POWERS:
-                judge.found(call, "HIGH", f"disguises what it takes out of {base}")
+                judge.report(call, "HIGH", f"disguises what it takes out of {base}")
 
 
 POWERS: Final = frozenset(
@@ -203,26 +203,26 @@ POWERS: Final = frozenset(
 def _ends(judge: Judge, call: ast.Call) -> None:
     if call.args and isinstance(call.args[0], ast.Call) and judge.reading.names(call.args[0].func) == ("os.getpid",):
         return
-    judge.found(call, "HIGH", "ends programs that it may not have started")
+    judge.report(call, "HIGH", "ends programs that it may not have started")
 
 
 def _unpickles(judge: Judge, call: ast.Call) -> None:
     """Rate unpickling like running code from the same file, or unknown code if the source is unknown."""
     if "numpy.load" in judge.reading.names(call.func):
-        judge.uses(call, given(judge, call, Use("read", 0, "file")) or NOTHING_KNOWN, "read")
-        if given(judge, call, Use("read", 2, "allow_pickle")) in ((), ("False",)):
+        judge.uses(call, argument(judge, call, Use("read", 0, "file")) or UNRESOLVED, "read")
+        if argument(judge, call, Use("read", 2, "allow_pickle")) in ((), ("False",)):
             return
     source = call.args[0] if call.args else None
     opened = judge.reading.opened(source) if source is not None else None
-    judge.loads(call, opened or (judge.reading.values(source) if source is not None else NOTHING_KNOWN))
+    judge.loads(call, opened or (judge.reading.values(source) if source is not None else UNRESOLVED))
 
 
 def _sets_rights(judge: Judge, call: ast.Call) -> None:
-    mode = given(judge, call, Use("keep", 1, "mode"))
-    message = ast.dump(call) if UNKNOWN in texts(mode) else ""
-    if "S_IS" in message or any(text.isdigit() and int(text) & 0o6000 for text in texts(mode)):
-        judge.found(call, "HIGH", "gives a program the rights of its owner")
-    judge.uses(call, given(judge, call, Use("keep", 0, "path")) or NOTHING_KNOWN, "keep")
+    mode = argument(judge, call, Use("keep", 1, "mode"))
+    message = ast.dump(call) if UNKNOWN in strings(mode) else ""
+    if "S_IS" in message or any(text.isdigit() and int(text) & 0o6000 for text in strings(mode)):
+        judge.report(call, "HIGH", "gives a program the rights of its owner")
+    judge.uses(call, argument(judge, call, Use("keep", 0, "path")) or UNRESOLVED, "keep")
 
 
 def _yaml(judge: Judge, call: ast.Call) -> None:
@@ -232,14 +232,14 @@ def _yaml(judge: Judge, call: ast.Call) -> None:
         else next((each.value for each in call.keywords if each.arg == "Loader"), None)
     )
     if loader is None or not any("Safe" in name or "Base" in name for name in judge.reading.names(loader)):
-        judge.found(call, "HIGH", "loads YAML that may run code")
+        judge.report(call, "HIGH", "loads YAML that may run code")
 
 
 def _of_ipython(judge: Judge, call: ast.Call) -> None:
     verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     message = [judge.reading.text(each) for each in call.args]
     if judge.around.magic is None or verb not in _OF_IPYTHON or not message or UNKNOWN in "".join(message):
-        judge.found(call, "HIGH", "runs code that uses get_ipython")
+        judge.report(call, "HIGH", "runs code that uses get_ipython")
         return
     joint = (
         message[0]
@@ -268,8 +268,8 @@ _SPECIAL: Final[dict[str, Callable[[Judge, ast.Call], None]]] = {
     "sys.path.append": _adds_code_path,
     "sys.path.insert": _adds_code_path,
     "sys.path.extend": _adds_code_path,
-    "fileinput.input": _edits_in_place,
-    "fileinput.FileInput": _edits_in_place,
+    "fileinput.input": _edits_inplace,
+    "fileinput.FileInput": _edits_inplace,
     "getattr": _fetches,
     "os.kill": _ends,
     "os.killpg": _ends,

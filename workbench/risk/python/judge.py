@@ -12,14 +12,14 @@ from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.actions import assess_address
+from workbench.risk.actions import assess_url
 from workbench.risk.assessment import ANY, Part, shortened
-from workbench.risk.paths import Places, is_made_again, is_secret, within
+from workbench.risk.paths import PathContext, is_regenerable, is_secret, within
 from workbench.risk.python.model import home_of
 from workbench.risk.python.reading import Reading
 from workbench.risk.python.source import Lines
 from workbench.risk.python.table import Kind
-from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, texts
+from workbench.risk.python.values import CONTENT, PLAIN, UNKNOWN, Items, Values, strings
 
 _ENTRY: Final = "found-file"
 _MOST_PARTS: Final = 60
@@ -52,8 +52,8 @@ RunsCommand: TypeAlias = Callable[[str], Sequence[Part]]
 class Surroundings:
     """The circumstances in which code would run, and the function that rates the commands it starts."""
 
-    places: Places
-    folder: str | None
+    context: PathContext
+    directory: str | None
     rate: RunsCommand
     depth: int = 0
     """How deeply the code is nested in other code."""
@@ -72,18 +72,18 @@ class Judge:
         """Texts that are already rated by their use."""
         self._commands: dict[str, Sequence[Part]] = {}
         self._lines = lines
-        self._folders: list[str | None] = [around.folder]
+        self._directories: list[str | None] = [around.directory]
 
-    def enters(self, folders: Sequence[str]) -> None:
+    def enters(self, directories: Sequence[str]) -> None:
         """Record that the code changes to one of these directories somewhere."""
-        self._folders += [path for text in folders for path in self.places_of(text)]
+        self._directories += [path for text in directories for path in self.paths_of(text)]
 
-    def found(self, node: ast.expr | ast.stmt, risk: Risk, reason: str, **more: tuple[str, ...]) -> None:
+    def report(self, node: ast.expr | ast.stmt, risk: Risk, reason: str, **more: tuple[str, ...]) -> None:
         """Add a part for a node of the code; beyond _MOST_PARTS only HIGH ones are added."""
         if len(self.parts) < _MOST_PARTS or risk == "HIGH":
             self.parts.append(Part(shortened(self._lines.of(node)), risk, reason, **more))  # type: ignore[arg-type]
 
-    def places_of(self, text: str) -> list[str | None]:
+    def paths_of(self, text: str) -> list[str | None]:
         """Return the absolute paths that a text may name, one for each possible directory; None if unknown."""
         if text.startswith((UNKNOWN, CONTENT)):
             return [None]
@@ -92,59 +92,59 @@ class Judge:
             text = text.replace(sign, _ENTRY)
         if text.startswith("/"):
             return [_tidy(text)]
-        return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._folders]
+        return [None if directory is None else _tidy(f"{directory}/{text}") for directory in self._directories]
 
     def uses(self, node: ast.expr, values: Values, kind: Kind) -> None:
         """Rate reading, writing, moving or deleting the files that the values name."""
-        for text in texts(values):
+        for text in strings(values):
             self.used.add(text)
-            for path in self.places_of(text):
+            for path in self.paths_of(text):
                 if path is None:
-                    self._not_known(node, kind)
+                    self._unresolved(node, kind)
                 else:
                     self._use(node, path, kind, is_open=bool(_OPEN.search(text)), is_listed=PLAIN in text)
 
-    def _not_known(self, node: ast.expr, kind: Kind) -> None:
+    def _unresolved(self, node: ast.expr, kind: Kind) -> None:
         does = _DOES.get(kind, "changes")
-        everything = (f"{self.around.places.workspace}{ANY}",)
+        everything = (f"{self.around.context.workspace}{ANY}",)
         if does == "reads":
-            self.found(node, "MEDIUM", "reads a path that is not known before it runs")
+            self.report(node, "MEDIUM", "reads a path that is not known before it runs")
         elif does == "deletes":
-            self.found(node, "HIGH", "deletes a path that is not known before it runs", deletes=everything)
+            self.report(node, "HIGH", "deletes a path that is not known before it runs", deletes=everything)
         else:
             lost = () if kind == "keep" else everything
-            self.found(node, "HIGH", f"{does} a path that is not known before it runs", changes=lost)
+            self.report(node, "HIGH", f"{does} a path that is not known before it runs", changes=lost)
 
     def _use(self, node: ast.expr, path: str, kind: Kind, *, is_open: bool, is_listed: bool) -> None:
-        places = self.around.places
+        context = self.around.context
         if kind in {"read", "deep", "link"}:
-            risk, reason = places.reading(path, deep=kind == "deep")
-            if kind == "link" and not within(places.resolved(path), places.workspace):
+            risk, reason = context.reading(path, deep=kind == "deep")
+            if kind == "link" and not within(context.resolved(path), context.workspace):
                 risk, reason = "HIGH", "makes a link that leads out of the workspace"
-            self.found(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
+            self.report(node, higher(risk, "MEDIUM") if is_open else risk, reason, paths=(path,))
             return
         inner = f"{path.rstrip('/')}/{_ENTRY}" if kind == "below" else path
         deletes = kind in {"delete", "rmtree"}
-        risk, reason = places.deleting(path, deep=kind == "rmtree") if deletes else places.writing(inner)
+        risk, reason = context.deleting(path, deep=kind == "rmtree") if deletes else context.writing(inner)
         some = is_open or is_listed
         if (
             deletes
             and some
             and risk == "MEDIUM"
             and reason == "deletes"
-            and not is_made_again(path.replace(_ENTRY, "x"))
+            and not is_regenerable(path.replace(_ENTRY, "x"))
         ):
             risk, reason = "HIGH", "deletes files that are not known before it runs"
-        shares = kind == "write" and places.shares(path)
+        shares = kind == "write" and context.shares(path)
         lost = f"{path.rpartition('/')[0] if some else path}{ANY if some or kind == 'below' else ''}"
-        self.found(
+        self.report(
             node,
             risk,
             reason,
             paths=(path,),
             deletes=(lost,) if deletes else (),
             changes=(lost,) if kind in {"write", "below"} else (),
-            protected=(path,) if places.protects(path, deep=deletes) or places.protects(inner) or shares else (),
+            protected=(path,) if context.protects(path, deep=deletes) or context.protects(inner) or shares else (),
         )
 
     def runs(self, node: ast.expr, text: str, reason: str = "runs a shell command") -> None:
@@ -152,21 +152,21 @@ class Judge:
         self.used.add(text)
         text = text.replace(PLAIN, "1")
         if _OPEN.search(text):
-            self.found(node, "HIGH", "runs a command into which values are put that are not known before")
+            self.report(node, "HIGH", "runs a command into which values are put that are not known before")
             if re.search(r"\brm\b|\bmv\b|\bcp\b|\bgit\b", text):
-                everything = f"{self.around.places.workspace}{ANY}"
+                everything = f"{self.around.context.workspace}{ANY}"
                 self.parts[-1] = self.parts[-1]._replace(deletes=(everything,))
             return
         again = text in self._commands
         if not again and len(self._commands) >= _MOST_COMMANDS:
-            self.found(node, "HIGH", "runs more commands than are looked at")
+            self.report(node, "HIGH", "runs more commands than are looked at")
             return
         inner = self._commands[text] if again else self._rated(text)
         risk: Risk = "MEDIUM"
         for part in inner:
             risk = higher(risk, part.risk)
         why = next((part.reason for part in inner if part.risk == risk and part.reason), "")
-        self.found(node, risk, why or reason)
+        self.report(node, risk, why or reason)
         self.parts += [] if again else inner
 
     def _rated(self, text: str) -> Sequence[Part]:
@@ -175,7 +175,7 @@ class Judge:
 
     def runs_words(self, node: ast.expr, words: Sequence[Values]) -> None:
         """Rate running a command that is given word by word."""
-        self.used.update(text for word in words for text in texts(word))
+        self.used.update(text for word in words for text in strings(word))
         self.runs(node, line_of(words[:60]) or UNKNOWN, "runs a program")
 
     def runs_any(self, node: ast.expr, values: Values, *, is_line: bool) -> None:
@@ -190,19 +190,19 @@ class Judge:
 
     def loads(self, node: ast.expr, values: Values) -> None:
         """Rate running the code in a file: MEDIUM in the project, HIGH from elsewhere."""
-        for text in texts(values):
+        for text in strings(values):
             self.used.add(text)
-            for path in self.places_of(text):
+            for path in self.paths_of(text):
                 risk: Risk = "HIGH"
                 reason = "runs code that is not known before"
                 if path is not None and not _OPEN.search(text):
-                    risk, reason = self.around.places.reading(path)
+                    risk, reason = self.around.context.reading(path)
                     outside = risk != "LOW" or path.startswith(("/tmp/", "/dev/", "/var/tmp/"))
                     risk, reason = ("HIGH", reason or "") if outside else ("MEDIUM", "runs a script of the project")
                     reason = (
                         reason if reason and "outside" not in reason else "runs a script from outside the workspace"
                     )
-                self.found(node, risk, reason, paths=(path,) if path else ())
+                self.report(node, risk, reason, paths=(path,) if path else ())
 
 
 def _tidy(path: str) -> str:
@@ -212,7 +212,7 @@ def _tidy(path: str) -> str:
 
 def line_of(words: Sequence[Values]) -> str:
     """Return the command line of a command that is given word by word."""
-    return " ".join(_word(each[0]) if len(each := texts(word)) == 1 else _word(UNKNOWN) for word in words)
+    return " ".join(_word(each[0]) if len(each := strings(word)) == 1 else _word(UNKNOWN) for word in words)
 
 
 def _word(text: str) -> str:
@@ -241,24 +241,24 @@ _HERE: Final = re.compile(r"https?://(?:localhost|127(?:\.\d+){1,3}|\[::1\]|0\.0
 _CARRIES: Final = frozenset({"params", "headers", "cookies", "auth", "json", "data", "files"})
 
 
-def asks(judge: Judge, call: ast.Call, address: Values) -> None:
+def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
     """Rate reading an address."""
-    for text in texts(address) or [UNKNOWN]:
+    for text in strings(urls) or [UNKNOWN]:
         judge.used.add(text)
         if CONTENT in text or _carries_content(judge, call):
-            judge.found(call, "HIGH", "sends what it read to another machine")
+            judge.report(call, "HIGH", "sends what it read to another machine")
         elif text.startswith(UNKNOWN):
-            judge.found(call, "MEDIUM", "reads from an address that is not known before it runs")
+            judge.report(call, "MEDIUM", "reads from an address that is not known before it runs")
         elif text.startswith("file:"):
             judge.uses(call, (re.sub(r"\Afile:/*", "/", text),), "read")
         elif not re.match(r"[a-z+]+:", text, re.I):
             judge.uses(call, (text,), "read")
         elif not _HERE.match(text):
-            rated = assess_address(re.sub(f"[{UNKNOWN}{PLAIN}]", "x", text))
+            rated = assess_url(re.sub(f"[{UNKNOWN}{PLAIN}]", "x", text))
             for part in rated.parts:
-                judge.found(call, part.risk, part.reason, paths=part.paths)
+                judge.report(call, part.risk, part.reason, paths=part.paths)
         else:
-            judge.found(call, "MEDIUM", "asks a program on this machine")
+            judge.report(call, "MEDIUM", "asks a program on this machine")
 
 
 def _carries_content(judge: Judge, call: ast.Call) -> bool:
@@ -267,15 +267,15 @@ def _carries_content(judge: Judge, call: ast.Call) -> bool:
     return any(_holds_content(judge.reading.values(value)) for value in bodies)
 
 
-def _holds_content(found: object) -> bool:
-    return CONTENT in repr(found).replace("\\x01", CONTENT)
+def _holds_content(value: object) -> bool:
+    return CONTENT in repr(value).replace("\\x01", CONTENT)
 
 
-def sends(judge: Judge, call: ast.Call, address: Values) -> None:
+def sends(judge: Judge, call: ast.Call, urls: Values) -> None:
     """Rate sending data to an address."""
-    for text in texts(address) or [UNKNOWN]:
+    for text in strings(urls) or [UNKNOWN]:
         judge.used.add(text)
         if _HERE.match(text):
-            judge.found(call, "MEDIUM", "sends data to this machine")
+            judge.report(call, "MEDIUM", "sends data to this machine")
         else:
-            judge.found(call, "HIGH", "sends data to another machine")
+            judge.report(call, "HIGH", "sends data to another machine")

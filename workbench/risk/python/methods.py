@@ -11,26 +11,26 @@ from workbench.risk.environment import poisons
 from workbench.risk.python import table
 from workbench.risk.python.judge import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
-from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Fields, Items, Values, joined, texts
+from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
 
 _MODE: Final = re.compile(r"[rwaxbtU+]{1,4}")
 WRITING: Final = re.compile(r"[wax+]")
 _LOSES_DATA: Final = re.compile(r"\b(?:drop|delete|truncate|update|alter|grant|revoke|attach|load_extension)\b", re.I)
 
 
-def given(judge: Judge, call: ast.Call, use: Use) -> Values:
+def argument(judge: Judge, call: ast.Call, use: Use) -> Values:
     """Return the possible values of an argument; empty if it is not given."""
     for keyword in call.keywords:
         if keyword.arg == use.name:
             return judge.reading.values(keyword.value)
     before = call.args[: use.at + 1]
     if any(isinstance(each, ast.Starred) for each in before):
-        return NOTHING_KNOWN
+        return UNRESOLVED
     if len(before) > use.at:
         return judge.reading.values(before[use.at])
     if use.default:
         return (use.default,)
-    return NOTHING_KNOWN if any(keyword.arg is None for keyword in call.keywords) else ()
+    return UNRESOLVED if any(keyword.arg is None for keyword in call.keywords) else ()
 
 
 def _of_path(kind: table.Kind) -> Callable[[Judge, ast.Call, ast.expr], None]:
@@ -41,8 +41,8 @@ def _of_path(kind: table.Kind) -> Callable[[Judge, ast.Call, ast.expr], None]:
 
 
 def _open_method(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    mode = given(judge, call, Use("read", 0, "mode")) or ("r",)
-    modes = [text for text in texts(mode) if _MODE.fullmatch(text)]
+    mode = argument(judge, call, Use("read", 0, "mode")) or ("r",)
+    modes = [text for text in strings(mode) if _MODE.fullmatch(text)]
     if modes or not call.args:
         judge.uses(call, judge.reading.values(of), "write" if any(WRITING.search(text) for text in modes) else "read")
 
@@ -52,10 +52,10 @@ def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     if len(call.args) != 1 or call.keywords:
         return
     here, there = judge.reading.values(of), judge.reading.values(call.args[0])
-    is_path = any(name.startswith("pathlib.") for name in judge.reading.names(of)) or texts(here) != [UNKNOWN]
+    is_path = any(name.startswith("pathlib.") for name in judge.reading.names(of)) or strings(here) != [UNKNOWN]
     if is_path:
         judge.uses(call, here, "move")
-    if is_path or texts(there) != [UNKNOWN]:
+    if is_path or strings(there) != [UNKNOWN]:
         judge.uses(call, there, "write")
 
 
@@ -67,34 +67,34 @@ def _linked_paths(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 def _saves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     """Rate methods of images and tables whose first argument is usually the file to write."""
-    for text in texts(judge.reading.values(call.args[0])) if call.args else []:
+    for text in strings(judge.reading.values(call.args[0])) if call.args else []:
         if text != UNKNOWN:
             judge.uses(call, (text,), "write")
 
 
 def _unpacks(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     at = 0 if isinstance(call.func, ast.Attribute) and call.func.attr == "extractall" else 1
-    judge.uses(call, given(judge, call, Use("below", at, "path", ".")), "below")
+    judge.uses(call, argument(judge, call, Use("below", at, "path", ".")), "below")
 
 
 def _queries(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    for text in texts(judge.reading.values(call.args[0])) if call.args else []:
+    for text in strings(judge.reading.values(call.args[0])) if call.args else []:
         if _LOSES_DATA.search(text):
-            judge.found(call, "HIGH", "changes or deletes data of a data base")
+            judge.report(call, "HIGH", "changes or deletes data of a data base")
 
 
 def _posts_somewhere(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    url = given(judge, call, Use("url", 0, "url"))
-    if any(re.match(r"(?:https?|wss?|ftp)://", text, re.I) for text in texts(url)):
+    url = argument(judge, call, Use("url", 0, "url"))
+    if any(re.match(r"(?:https?|wss?|ftp)://", text, re.I) for text in strings(url)):
         verb = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         (asks if verb in {"get", "head"} else sends)(judge, call, url)
 
 
 def _connects(judge: Judge, call: ast.Call, of: ast.expr) -> None:
     if any(
-        isinstance(value, Items) and len(value.items) == 2 for value in given(judge, call, Use("url", 0, "address"))
+        isinstance(value, Items) and len(value.items) == 2 for value in argument(judge, call, Use("url", 0, "address"))
     ):
-        judge.found(call, "HIGH", "opens a connection to anywhere")
+        judge.report(call, "HIGH", "opens a connection to anywhere")
 
 
 def _system(judge: Judge, call: ast.Call, of: ast.expr) -> None:
@@ -103,7 +103,7 @@ def _system(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _trick(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    judge.found(call, "HIGH", "reaches what it does not name")
+    judge.report(call, "HIGH", "reaches what it does not name")
 
 
 METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
@@ -155,7 +155,7 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
 
 def starts(judge: Judge, call: ast.Call, name: str) -> bool:
     """Rate a call that starts a program or sends a request, and return whether it is one."""
-    first = given(judge, call, Use("read", 0, "args")) or given(judge, call, Use("read", 0, "cmd")) or NOTHING_KNOWN
+    first = argument(judge, call, Use("read", 0, "args")) or argument(judge, call, Use("read", 0, "cmd")) or UNRESOLVED
     if name in table.SHELLS:
         judge.runs_any(call, first, is_line=True)
     elif name in table.RUNS:
@@ -166,10 +166,10 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
         listed = next((value for word in rest[1:] for value in word if isinstance(value, Items)), None)
         judge.runs_words(call, listed.items if listed else rest[:1] + rest[2:] if "exec" in name[:7] else rest)
     elif name in table.SENDS:
-        sends(judge, call, given(judge, call, Use("url", 0, "url")))
+        sends(judge, call, argument(judge, call, Use("url", 0, "url")))
     elif name in table.ASKS_BY_METHOD:
-        method = texts(given(judge, call, Use("url", 0, "method")) or (UNKNOWN,))
-        at = given(judge, call, Use("url", 1, "url"))
+        method = strings(argument(judge, call, Use("url", 0, "method")) or (UNKNOWN,))
+        at = argument(judge, call, Use("url", 1, "url"))
         (asks if {each.upper() for each in method} <= {"GET", "HEAD", "OPTIONS"} else sends)(judge, call, at)
     else:
         return False
@@ -177,33 +177,33 @@ def starts(judge: Judge, call: ast.Call, name: str) -> bool:
 
 
 def _runs(judge: Judge, call: ast.Call, command: Values) -> None:
-    directory = given(judge, call, Use("read", 9, "cwd"))
-    for variables in given(judge, call, Use("read", 9, "env")):
+    directory = argument(judge, call, Use("read", 9, "cwd"))
+    for variables in argument(judge, call, Use("read", 9, "env")):
         if isinstance(variables, Fields):
             sets_variables(judge, call, variables)
-    shell = given(judge, call, Use("read", 9, "shell"))
-    program = given(judge, call, Use("read", 9, "executable"))
+    shell = argument(judge, call, Use("read", 9, "shell"))
+    program = argument(judge, call, Use("read", 9, "executable"))
     if program and program != ("None",):
         judge.runs_words(call, [program])
-    if directory and directory != ("None",) and UNKNOWN not in texts(directory):
+    if directory and directory != ("None",) and UNKNOWN not in strings(directory):
         command = _moved(directory, command)
     judge.runs_any(call, command, is_line=bool(shell) and shell != ("False",))
 
 
-def _moved(folder: Values, command: Values) -> Values:
+def _moved(directory: Values, command: Values) -> Values:
     """Return the command line with a change of directory before it; a list is quoted word by word."""
     lines = tuple(line_of(value.items) if isinstance(value, Items) else value for value in command)
-    return joined([("cd ",), tuple(map(line_of, (((text,),) for text in texts(folder)))), (" && ",), lines])
+    return joined([("cd ",), tuple(map(line_of, (((text,),) for text in strings(directory)))), (" && ",), lines])
 
 
 def sets_variables(judge: Judge, node: ast.expr, variables: Fields) -> None:
     """Rate several environment variables that are set for started programs."""
     for name, values in variables.items.items():
-        sets_variable(judge, node, name, texts(values)[0])
+        sets_variable(judge, node, name, strings(values)[0])
 
 
 def sets_variable(judge: Judge, node: ast.expr, name: str, value: str) -> None:
     """Rate an environment variable that is set for started programs."""
     rated = poisons(name, value, here=not value.startswith(("/", UNKNOWN)))
     if rated:
-        judge.found(node, *rated)
+        judge.report(node, *rated)

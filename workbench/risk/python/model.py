@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from workbench.risk.paths import words
 from workbench.risk.python.values import (
     CONTENT,
-    NOTHING_KNOWN,
     PLAIN,
     UNKNOWN,
+    UNRESOLVED,
     Fields,
     Items,
     Values,
@@ -22,7 +22,7 @@ from workbench.risk.python.values import (
     parent,
     path,
     split,
-    texts,
+    strings,
 )
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def of_method(reading: Reading, func: ast.Attribute, call: ast.Call) -> Values:
     if created is not None:
         return created(reading, func.value, call)
     if verb in _SAME_TEXT:
-        return tuple(home_of(reading, text) for text in texts(reading.values(func.value)))
-    return (CONTENT,) if verb in _READERS else NOTHING_KNOWN
+        return tuple(home_of(reading, text) for text in strings(reading.values(func.value)))
+    return (CONTENT,) if verb in _READERS else UNRESOLVED
 
 
 def _joined(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
-    parts = reading.values(call.args[0]) if call.args else NOTHING_KNOWN
-    between = texts(reading.values(of))[0]
-    return joined(parts[0].items, between) if isinstance(parts[0], Items) and len(parts) == 1 else NOTHING_KNOWN
+    parts = reading.values(call.args[0]) if call.args else UNRESOLVED
+    between = strings(reading.values(of))[0]
+    return joined(parts[0].items, between) if isinstance(parts[0], Items) and len(parts) == 1 else UNRESOLVED
 
 
 def _formatted(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
@@ -63,21 +63,21 @@ def _formatted(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
     named = {each.arg: reading.text(each.value) for each in call.keywords if each.arg}
     rest = iter(arguments)
 
-    def put(found: re.Match[str]) -> str:
-        name = re.split(r"[.!:\[]", found[1])[0]
+    def put(match: re.Match[str]) -> str:
+        name = re.split(r"[.!:\[]", match[1])[0]
         if name.isdigit():
             return arguments[int(name)] if int(name) < len(arguments) else UNKNOWN
         return named.get(name, UNKNOWN) if name else next(rest, UNKNOWN)
 
-    return tuple(re.sub(r"\{([^{}]*)\}", put, text) for text in texts(reading.values(of)))
+    return tuple(re.sub(r"\{([^{}]*)\}", put, text) for text in strings(reading.values(of)))
 
 
 def _replaced(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
     if len(call.args) < 2:  # `Path.replace`, which returns the target
-        return reading.values(call.args[0]) if call.args else NOTHING_KNOWN
+        return reading.values(call.args[0]) if call.args else UNRESOLVED
     old, new = reading.text(call.args[0]), reading.text(call.args[1])
     is_literal = UNKNOWN not in old + new and old != ""
-    return tuple(text.replace(old, new) if is_literal else UNKNOWN for text in texts(reading.values(of)))
+    return tuple(text.replace(old, new) if is_literal else UNKNOWN for text in strings(reading.values(of)))
 
 
 def _split_text(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
@@ -97,13 +97,13 @@ def _fetched(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
 def _pairs(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
     results = reading.values(of)
     if not isinstance(results[0], Fields):
-        return (Items(((Items((NOTHING_KNOWN, NOTHING_KNOWN)),),)),)
+        return (Items(((Items((UNRESOLVED, UNRESOLVED)),),)),)
     return (Items(tuple((Items(((key,), value)),) for key, value in results[0].items.items())),)
 
 
 def _held(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
     results = reading.values(of)
-    return (Items(tuple(results[0].items.values())),) if isinstance(results[0], Fields) else NOTHING_KNOWN
+    return (Items(tuple(results[0].items.values())),) if isinstance(results[0], Fields) else UNRESOLVED
 
 
 def _entries_under(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
@@ -113,13 +113,13 @@ def _entries_under(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
 
 
 def _beside(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
-    names = reading.values(call.args[0]) if call.args else NOTHING_KNOWN
-    return path([tuple(map(parent, texts(reading.values(of)))), names])
+    names = reading.values(call.args[0]) if call.args else UNRESOLVED
+    return path([tuple(map(parent, strings(reading.values(of)))), names])
 
 
 def _with_ending(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
     ending = reading.text(call.args[0]) if call.args else UNKNOWN
-    whole = texts(reading.values(of))
+    whole = strings(reading.values(of))
     return tuple(f"{re.sub(r'[.][^./]*$', '', text)}{PLAIN if ending == UNKNOWN else ending}" for text in whole)
 
 
@@ -142,8 +142,8 @@ _METHODS: dict[str, Callable[[Reading, ast.expr, ast.Call], Values]] = {
     "with_suffix": _with_ending,
     "with_stem": _beside,
     "strftime": lambda reading, of, call: (PLAIN,),
-    "lower": lambda reading, of, call: tuple(text.lower() for text in texts(reading.values(of))),
-    "upper": lambda reading, of, call: tuple(text.upper() for text in texts(reading.values(of))),
+    "lower": lambda reading, of, call: tuple(text.lower() for text in strings(reading.values(of))),
+    "upper": lambda reading, of, call: tuple(text.upper() for text in strings(reading.values(of))),
 }
 
 
@@ -196,7 +196,7 @@ def result(reading: Reading, call: ast.Call) -> Values:
             return results
     if isinstance(call.func, ast.Attribute):
         return of_method(reading, call.func, call)
-    return NOTHING_KNOWN
+    return UNRESOLVED
 
 
 def _of_function(reading: Reading, name: str, call: ast.Call) -> Values:
@@ -213,28 +213,28 @@ def _of_function(reading: Reading, name: str, call: ast.Call) -> Values:
     return (PLAIN,) if name in _NUMBERS else (CONTENT,) if name in _READS else _TEMPORARY * (name in _TEMPORARIES)
 
 
-def _listing(reading: Reading, folder: ast.expr | None, *, below: bool = False) -> Values:
-    """Return a list of the names in a directory; with `below`, each name follows the directory's path."""
-    recognized = texts(reading.values(folder)) if below and folder is not None else [""]
-    return (Items((tuple(f"{each.rstrip('/')}/{PLAIN}" if below else PLAIN for each in recognized),)),)
+def _listing(reading: Reading, directory: ast.expr | None, *, full_paths: bool = False) -> Values:
+    """Return a list of the names in a directory; with `full_paths`, each name follows the directory's path."""
+    recognized = strings(reading.values(directory)) if full_paths and directory is not None else [""]
+    return (Items((tuple(f"{each.rstrip('/')}/{PLAIN}" if full_paths else PLAIN for each in recognized),)),)
 
 
 def _globbed(reading: Reading, call: ast.Call) -> Values:
-    first = texts(reading.values(call.args[0])) if call.args else [UNKNOWN]
+    first = strings(reading.values(call.args[0])) if call.args else [UNKNOWN]
     root = next((reading.values(each.value) for each in call.keywords if each.arg == "root_dir"), None)
     names = tuple(re.sub(r"\*+", PLAIN, text) for text in first)
     return (Items((names if root is None else path([root, names]),)),)
 
 
 def _walked(reading: Reading, call: ast.Call) -> Values:
-    start = texts(reading.values(call.args[0])) if call.args else [UNKNOWN]
+    start = strings(reading.values(call.args[0])) if call.args else [UNKNOWN]
     names: Values = (Items(((PLAIN,),)),)
     directory: Values = tuple(f"{each.rstrip('/')}/{PLAIN}" for each in start)
     return (Items(((Items((directory, names, names)),),)),)
 
 
 def _counted(reading: Reading, call: ast.Call) -> Values:
-    each = elements(reading.values(call.args[0])) if call.args else NOTHING_KNOWN
+    each = elements(reading.values(call.args[0])) if call.args else UNRESOLVED
     return (Items(((Items(((PLAIN,), each)),),)),)
 
 
@@ -255,29 +255,29 @@ def _variable(reading: Reading, call: ast.Call) -> Values:
 
 def variable(reading: Reading, name: str) -> Values:
     """Return the value of an environment variable, as far as known."""
-    return (reading.home,) if name == "HOME" else (PLAIN,) if name in {"USER", "LOGNAME", "LANG"} else NOTHING_KNOWN
+    return (reading.home,) if name == "HOME" else (PLAIN,) if name in {"USER", "LOGNAME", "LANG"} else UNRESOLVED
 
 
 def _expanded(reading: Reading, call: ast.Call) -> Values:
-    return tuple(home_of(reading, text) for text in texts(reading.values(call.args[0]))) if call.args else ()
+    return tuple(home_of(reading, text) for text in strings(reading.values(call.args[0]))) if call.args else ()
 
 
 def _directory_of(reading: Reading, call: ast.Call) -> Values:
-    return tuple(map(parent, texts(reading.values(call.args[0])))) if call.args else ()
+    return tuple(map(parent, strings(reading.values(call.args[0])))) if call.args else ()
 
 
 def _base_of(reading: Reading, call: ast.Call) -> Values:
-    results = texts(reading.values(call.args[0])) if call.args else []
+    results = strings(reading.values(call.args[0])) if call.args else []
     return tuple(text.rpartition("/")[2] for text in results)
 
 
 def _split(reading: Reading, call: ast.Call) -> Values:
-    return split(reading.text(call.args[0])) if call.args else NOTHING_KNOWN
+    return split(reading.text(call.args[0])) if call.args else UNRESOLVED
 
 
 def _letter(reading: Reading, call: ast.Call) -> Values:
     code = reading.text(call.args[0]) if call.args else ""
-    return (chr(int(code)),) if code.isdigit() and len(code) < 5 else NOTHING_KNOWN
+    return (chr(int(code)),) if code.isdigit() and len(code) < 5 else UNRESOLVED
 
 
 _FUNCTIONS: dict[str, Callable[[Reading, ast.Call], Values]] = {
@@ -307,10 +307,10 @@ def fetched(reading: Reading, name: str, call: ast.Call) -> list[str]:
     """Return the names of what a call gets by name: `getattr(os, "system")`, `importlib.import_module("os")`."""
     if name == "getattr" and len(call.args) > 1:
         return [
-            f"{base}.{text}" for base in reading.names(call.args[0]) for text in texts(reading.values(call.args[1]))
+            f"{base}.{text}" for base in reading.names(call.args[0]) for text in strings(reading.values(call.args[1]))
         ]
     if name in {"__import__", "importlib.import_module", "importlib.__import__"} and call.args:
-        return [text for text in texts(reading.values(call.args[0])) if text != UNKNOWN]
+        return [text for text in strings(reading.values(call.args[0])) if text != UNKNOWN]
     if name in {"importlib.reload", "functools.partial"} and call.args:
         return list(reading.names(call.args[0]))
     return []

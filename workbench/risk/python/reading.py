@@ -6,8 +6,8 @@ import ast
 
 from workbench.risk.python import model as known
 from workbench.risk.python import values
-from workbench.risk.python.source import Bindings, Given, Nodes
-from workbench.risk.python.values import NOTHING_KNOWN, UNKNOWN, Values
+from workbench.risk.python.source import Binding, Bindings, Nodes
+from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Values
 
 _DEEPEST = 40
 _MOST_NAMES = 6
@@ -40,7 +40,7 @@ class Reading:
         self._values: dict[int, Values] = {}
         self._called: dict[str, list[str]] = {}
         self._held: dict[str, Values] = {}
-        self._kept: list[ast.expr] = []
+        self._evaluated: list[ast.expr] = []
         """The expressions evaluated so far, kept alive so that no other expression gets the same id."""
         self._depth = 0
 
@@ -50,9 +50,9 @@ class Reading:
         if result is not None:
             return result
         if self._depth > _DEEPEST:
-            return NOTHING_KNOWN
-        self._kept.append(node)
-        self._values[id(node)] = NOTHING_KNOWN  # the value within a cycle
+            return UNRESOLVED
+        self._evaluated.append(node)
+        self._values[id(node)] = UNRESOLVED  # the value within a cycle
         self._depth += 1
         try:
             result = self._values[id(node)] = values.evaluated(self, node)
@@ -62,21 +62,21 @@ class Reading:
 
     def text(self, node: ast.expr | None) -> str:
         """Return the text of an expression with exactly one possible value, otherwise UNKNOWN."""
-        result = values.texts(self.values(node)) if node is not None else [UNKNOWN]
+        result = values.strings(self.values(node)) if node is not None else [UNKNOWN]
         return result[0] if len(result) == 1 else UNKNOWN
 
     def of_name(self, name: str) -> Values:
         """Return all values that a name may be bound to."""
         result = self._held.get(name)
         if result is None:
-            self._held[name] = NOTHING_KNOWN
-            source = self.bindings.given.get(name, ())
-            result = self._held[name] = values.limited(value for each in source for value in self._given(each))
+            self._held[name] = UNRESOLVED
+            source = self.bindings.bound.get(name, ())
+            result = self._held[name] = values.limited(value for each in source for value in self._bound(each))
         return result
 
-    def _given(self, source: Given) -> Values:
+    def _bound(self, source: Binding) -> Values:
         if source.value is None:
-            return NOTHING_KNOWN
+            return UNRESOLVED
         result = self.values(source.value)
         if source.is_element:
             result = values.elements(result)
@@ -94,7 +94,7 @@ class Reading:
             return result
         if self._depth > _DEEPEST:
             return ()
-        self._kept.append(node)
+        self._evaluated.append(node)
         self._names[id(node)] = ()
         self._depth += 1
         try:
@@ -109,10 +109,10 @@ class Reading:
             return self._name(node.id)
         if isinstance(node, ast.Attribute):
             mine = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
-            held = [name for source in self.bindings.given.get(mine, ()) for name in self._names_given(source)]
+            held = [name for source in self.bindings.bound.get(mine, ()) for name in self._bound_names(source)]
             return held + [f"{base}.{node.attr}" for base in self.names(node.value)]
         if isinstance(node, ast.Call):
-            return self._made(node)
+            return self._of_call(node)
         if isinstance(node, ast.Subscript):
             return known.looked_up(self, node)
         return [name for each in _inside(node) for name in self.names(each)]
@@ -122,17 +122,17 @@ class Reading:
         if result is None:
             self._called[name] = []
             result = list(self.bindings.imported.get(name, ()))
-            for source in self.bindings.given.get(name, ()):
-                result += self._names_given(source)
-            if not result and name not in self.bindings.given and name not in self.bindings.defined:
+            for source in self.bindings.bound.get(name, ()):
+                result += self._bound_names(source)
+            if not result and name not in self.bindings.bound and name not in self.bindings.defined:
                 result = [name, *(f"{module}{name}" for module in self.bindings.stars)]
             self._called[name] = result
         return result
 
-    def _names_given(self, source: Given) -> tuple[str, ...]:
+    def _bound_names(self, source: Binding) -> tuple[str, ...]:
         return self.names(source.value) if source.value is not None and not source.is_element and not source.at else ()
 
-    def _made(self, call: ast.Call) -> list[str]:
+    def _of_call(self, call: ast.Call) -> list[str]:
         """Return the names of a call's result; for `getattr` and imports by name, the names of what they get."""
         result: list[str] = []
         for name in self.names(call.func):
@@ -142,7 +142,7 @@ class Reading:
     def opened(self, node: ast.expr) -> Values:
         """Return the possible paths of a file that the code opens; empty if the expression is not such a file."""
         if isinstance(node, ast.Name):
-            source = [each.value for each in self.bindings.given.get(node.id, ()) if each.value is not None]
+            source = [each.value for each in self.bindings.bound.get(node.id, ()) if each.value is not None]
             result = [self.opened(each) for each in source if not isinstance(each, ast.Name)]
             return values.limited(text for each in result for text in each) if result and all(result) else ()
         if not isinstance(node, ast.Call):
@@ -156,11 +156,11 @@ class Reading:
         """Return the possible results of a call."""
         return known.result(self, call)
 
-    def known_item(self, node: ast.Subscript, key: str) -> Values:
+    def environ_item(self, node: ast.Subscript, key: str) -> Values:
         """Return the value of a key of `os.environ`, or NOTHING_KNOWN for other objects."""
-        return known.variable(self, key) if "os.environ" in self.names(node.value) else NOTHING_KNOWN
+        return known.variable(self, key) if "os.environ" in self.names(node.value) else UNRESOLVED
 
-    def known_attribute(self, node: ast.Attribute) -> Values:
+    def module_attribute(self, node: ast.Attribute) -> Values:
         """Return the known values of a module's attribute; empty if unknown."""
         return next((known.ATTRIBUTES[name] for name in self.names(node) if name in known.ATTRIBUTES), ())
 

@@ -87,7 +87,7 @@ _MOST = 12
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Given(NamedTuple):
+class Binding(NamedTuple):
     """A value bound to a name: an expression, or an element of one that is iterated over; None if unknown."""
 
     value: ast.expr | None
@@ -96,7 +96,7 @@ class Given(NamedTuple):
     """The index of the item at each level, if the value is unpacked."""
 
 
-NOT_KNOWN = Given(None)
+UNKNOWN_BINDING = Binding(None)
 
 
 class Bindings:
@@ -106,7 +106,7 @@ class Bindings:
         self.imported: dict[str, list[str]] = defaultdict(list)
         self.stars: list[str] = []
         """Modules from which everything is imported."""
-        self.given: dict[str, list[Given]] = defaultdict(list)
+        self.bound: dict[str, list[Binding]] = defaultdict(list)
         self.defined: dict[str, ast.arguments] = {}
         self.called: set[int] = set()
         """The ids of expressions that are called directly."""
@@ -163,42 +163,42 @@ class Bindings:
     def _assign(self, nodes: Nodes) -> None:
         for assigned in nodes.of(ast.Assign):
             for target in assigned.targets:
-                self._bind(target, Given(assigned.value))
+                self._bind(target, Binding(assigned.value))
         for named in nodes.either(ast.AnnAssign, ast.NamedExpr):
             if named.value is not None:
-                self._bind(named.target, Given(named.value))
+                self._bind(named.target, Binding(named.value))
         for changed in nodes.of(ast.AugAssign):
-            self._bind(changed.target, NOT_KNOWN)
+            self._bind(changed.target, UNKNOWN_BINDING)
         self._unknown(each.name for each in nodes.either(ast.MatchAs, ast.MatchStar) if each.name)
 
     def _enter(self, nodes: Nodes) -> None:
         for loop in nodes.either(ast.For, ast.AsyncFor):
-            self._bind(loop.target, Given(loop.iter, is_element=True))
+            self._bind(loop.target, Binding(loop.iter, is_element=True))
         for each in nodes.of(ast.comprehension):
-            self._bind(each.target, Given(each.iter, is_element=True))
+            self._bind(each.target, Binding(each.iter, is_element=True))
         for entered in nodes.of(ast.withitem):
             if entered.optional_vars is not None:
-                self._bind(entered.optional_vars, Given(entered.context_expr))
+                self._bind(entered.optional_vars, Binding(entered.context_expr))
 
-    def _bind(self, target: ast.expr, source: Given) -> None:
+    def _bind(self, target: ast.expr, source: Binding) -> None:
         if isinstance(target, ast.Name):
-            self._give(target.id, source)
+            self._bind_name(target.id, source)
         elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            self._give(f"{target.value.id}.{target.attr}", source)
+            self._bind_name(f"{target.value.id}.{target.attr}", source)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and source.value is not None:
-            self._give(target.value.id, Given(ast.Dict([target.slice], [source.value])))
+            self._bind_name(target.value.id, Binding(ast.Dict([target.slice], [source.value])))
         elif isinstance(target, ast.Tuple | ast.List):
             for at, part in enumerate(target.elts):
                 self._bind(part, source._replace(at=(*source.at, at)) if source.value is not None else source)
         elif isinstance(target, ast.Starred):
-            self._bind(target.value, NOT_KNOWN)
+            self._bind(target.value, UNKNOWN_BINDING)
 
-    def _give(self, name: str, source: Given) -> None:
-        bound = self.given[name]
+    def _bind_name(self, name: str, source: Binding) -> None:
+        bound = self.bound[name]
         if len(bound) < _MOST:
             bound.append(source)
-        elif bound[-1] is not NOT_KNOWN:
-            bound.append(NOT_KNOWN)
+        elif bound[-1] is not UNKNOWN_BINDING:
+            bound.append(UNKNOWN_BINDING)
 
     def _grow(self, call: ast.Call) -> None:
         """Add to a collection's bindings the values that a method such as `append` puts into it."""
@@ -206,9 +206,9 @@ class Bindings:
             return
         name, verb, value = call.func.value.id, call.func.attr, call.args[-1]
         if verb in {"append", "add", "insert", "appendleft"}:
-            self._give(name, Given(ast.List([value])))
+            self._bind_name(name, Binding(ast.List([value])))
         elif verb in {"extend", "update"}:
-            self._give(name, Given(value))
+            self._bind_name(name, Binding(value))
 
     def _hand_over(self, call: ast.Call) -> None:
         """Bind the parameters of a function that the code defines to the arguments of a call."""
@@ -221,24 +221,24 @@ class Bindings:
         if any(isinstance(each, ast.Starred) for each in call.args) or any(not each.arg for each in call.keywords):
             self._unknown(names)
         for parameter, value in zip(names, call.args, strict=False):
-            self._give(parameter, Given(value))
+            self._bind_name(parameter, Binding(value))
         for keyword in call.keywords:
             if keyword.arg:
-                self._give(keyword.arg, Given(keyword.value))
+                self._bind_name(keyword.arg, Binding(keyword.value))
 
     def _parameters(self, name: str, arguments: ast.arguments) -> None:
         names = _names(arguments)
         for parameter, value in zip(reversed(names), reversed(arguments.defaults), strict=False):
-            self._give(parameter, Given(value))
+            self._bind_name(parameter, Binding(value))
         for only, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
             if default is not None:
-                self._give(only.arg, Given(default))
+                self._bind_name(only.arg, Binding(default))
         if name in self._loose or name not in self._reached:
             self._unknown([*names, *(each.arg for each in arguments.kwonlyargs)])
 
     def _unknown(self, names: Iterable[str]) -> None:
         for name in names:
-            self.given[name].append(NOT_KNOWN)
+            self.bound[name].append(UNKNOWN_BINDING)
 
 
 def _fields(held: ast.ClassDef) -> ast.arguments:

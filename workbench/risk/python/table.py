@@ -136,7 +136,7 @@ ALWAYS_HIGH: Final[dict[str, str]] = {
     **dict.fromkeys(words("site.addsitedir site.addpackage"), "loads code from elsewhere"),
     **dict.fromkeys(words("pip.main pip._internal.main pip._internal.cli.main.main"), "installs packages"),
 }
-ALWAYS_HIGH_BELOW: Final[dict[str, str]] = {
+ALWAYS_HIGH_PREFIXES: Final[dict[str, str]] = {
     **dict.fromkeys(
         words(
             "socket _socket telnetlib ftplib smtplib poplib imaplib nntplib xmlrpc paramiko fabric asyncssh websockets "

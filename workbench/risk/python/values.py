@@ -36,10 +36,10 @@ class Fields(NamedTuple):
 
 Value: TypeAlias = str | Items | Fields
 Values: TypeAlias = tuple[Value, ...]
-NOTHING_KNOWN: Values = (UNKNOWN,)
+UNRESOLVED: Values = (UNKNOWN,)
 
 
-def texts(values: Values) -> list[str]:
+def strings(values: Values) -> list[str]:
     """Return the values as texts without duplicates, with UNKNOWN for a value that is not a text."""
     return list(dict.fromkeys(value if isinstance(value, str) else UNKNOWN for value in values))
 
@@ -76,22 +76,22 @@ def limited(values: Iterable[Value]) -> Values:
             selected.append(value if not isinstance(value, str) or len(value) < _LONGEST else UNKNOWN)
         if len(selected) > _MOST:
             return (*selected[:_MOST], UNKNOWN)
-    return tuple(selected) or NOTHING_KNOWN
+    return tuple(selected) or UNRESOLVED
 
 
 def joined(parts: Iterable[Values], between: str = "") -> Values:
     """Return all texts made by joining one value of each part; NOTHING_KNOWN if there are too many."""
-    every = [texts(part)[:_MOST] for part in parts]
+    every = [strings(part)[:_MOST] for part in parts]
     size = 1
     for part in every:
         size *= len(part)
-    return limited(between.join(each) for each in product(*every)) if size <= 64 else NOTHING_KNOWN
+    return limited(between.join(each) for each in product(*every)) if size <= 64 else UNRESOLVED
 
 
 def path(parts: Iterable[Values]) -> Values:
     """Return all paths made from the parts, later parts below earlier ones; NOTHING_KNOWN if too many parts."""
-    every = [texts(part)[:4] for part in parts]
-    return limited(_under(each) for each in product(*every[:6])) if len(every) <= 6 else NOTHING_KNOWN
+    every = [strings(part)[:4] for part in parts]
+    return limited(_under(each) for each in product(*every[:6])) if len(every) <= 6 else UNRESOLVED
 
 
 def _under(parts: Iterable[str]) -> str:
@@ -104,7 +104,7 @@ def _under(parts: Iterable[str]) -> str:
 def evaluated(reading: Reading, node: ast.expr) -> Values:
     """Return the possible values of an expression."""
     evaluate = _KINDS.get(node.__class__)
-    return NOTHING_KNOWN if evaluate is None else evaluate(reading, node)
+    return UNRESOLVED if evaluate is None else evaluate(reading, node)
 
 
 def _constant(reading: Reading, node: ast.Constant) -> Values:
@@ -133,8 +133,8 @@ def _operation(reading: Reading, node: ast.BinOp) -> Values:
     if isinstance(node.op, ast.Div):
         return path([remaining, right])
     if isinstance(node.op, ast.Mod):
-        return tuple(filled(text, right) for text in texts(remaining))
-    return (PLAIN,) if {*remaining, *right} <= {PLAIN} else NOTHING_KNOWN
+        return tuple(filled(text, right) for text in strings(remaining))
+    return (PLAIN,) if {*remaining, *right} <= {PLAIN} else UNRESOLVED
 
 
 _POSITION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
@@ -145,9 +145,9 @@ def filled(text: str, values: Values) -> str:
     items = values[0].items if values and isinstance(values[0], Items) else (values,)
     rest = list(items)
 
-    def put(found: re.Match[str]) -> str:
-        value = texts(rest.pop(0)) if rest else [UNKNOWN]
-        return PLAIN if found[1] in "dixfg" else value[0] if len(value) == 1 else UNKNOWN
+    def put(match: re.Match[str]) -> str:
+        value = strings(rest.pop(0)) if rest else [UNKNOWN]
+        return PLAIN if match[1] in "dixfg" else value[0] if len(value) == 1 else UNKNOWN
 
     return _POSITION.sub(put, text)
 
@@ -157,7 +157,7 @@ def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Values:
     for each in node.elts[:200]:
         if isinstance(each, ast.Starred):
             inner = reading.values(each.value)
-            result += inner[0].items if isinstance(inner[0], Items) else (NOTHING_KNOWN,)
+            result += inner[0].items if isinstance(inner[0], Items) else (UNRESOLVED,)
         else:
             result.append(reading.values(each))
     return (Items(tuple(result)),)
@@ -166,7 +166,7 @@ def _list(reading: Reading, node: ast.List | ast.Tuple | ast.Set) -> Values:
 def _dict(reading: Reading, node: ast.Dict) -> Values:
     result: dict[str, Values] = {}
     for key, value in zip(node.keys[:200], node.values, strict=False):
-        name = texts(reading.values(key)) if key is not None else [UNKNOWN]
+        name = strings(reading.values(key)) if key is not None else [UNKNOWN]
         result[name[0]] = reading.values(value)
     return (Fields(result),)
 
@@ -175,7 +175,7 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Values:
     of = reading.values(node.value)
     if isinstance(node.slice, ast.Slice):
         return tuple(_sliced(value, node.slice) for value in of)
-    key = texts(reading.values(node.slice))[0]
+    key = strings(reading.values(node.slice))[0]
     result: list[Value] = []
     for value in of:
         if isinstance(value, Fields):
@@ -183,7 +183,7 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Values:
         elif isinstance(value, Items):
             result += item((value,), int(key)) if re.fullmatch(r"-?\d{1,4}", key) else elements((value,))
         else:
-            result += reading.known_item(node, key)
+            result += reading.environ_item(node, key)
     return limited(result)
 
 
@@ -221,17 +221,17 @@ def _name(reading: Reading, node: ast.Name) -> Values:
 
 
 def _attribute(reading: Reading, node: ast.Attribute) -> Values:
-    if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in reading.bindings.given:
+    if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in reading.bindings.bound:
         return reading.of_name(f"{node.value.id}.{node.attr}")
-    if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in reading.bindings.given:
+    if isinstance(node.value, ast.Name) and node.value.id == "self" and node.attr in reading.bindings.bound:
         return reading.of_name(node.attr)
-    is_literal = reading.known_attribute(node)
+    is_literal = reading.module_attribute(node)
     if is_literal:
         return is_literal
     if node.attr in {"stdout", "stderr", "text", "content", "args"}:
         return (CONTENT,)
     part = _PARTS.get(node.attr)
-    return tuple(part(text) for text in texts(reading.values(node.value))) if part else NOTHING_KNOWN
+    return tuple(part(text) for text in strings(reading.values(node.value))) if part else UNRESOLVED
 
 
 def parent(text: str) -> str:
@@ -276,4 +276,4 @@ def split(text: str) -> Values:
     try:
         return (Items(tuple((word,) for word in shlex.split(text))),)
     except ValueError:
-        return NOTHING_KNOWN
+        return UNRESOLVED

@@ -134,7 +134,7 @@ def says(scan: Scan, raw: str, reason: str) -> None:
 
 def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "", *, exported: bool = False) -> None:
     """Rate setting a variable, and remember its value if it is known; `exported` if programs see it."""
-    here = scan.directory is not None and within(scan.places.resolved(scan.directory), scan.places.workspace)
+    here = scan.directory is not None and within(scan.context.resolved(scan.directory), scan.context.workspace)
     text = raw.strip("\"'") if UNKNOWN in word.text else word.text
     result = poisons(name, text, command, here=here)
     if not result and (command or exported):

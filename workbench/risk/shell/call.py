@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from workbench.protocol.risk import Risk, higher
-from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, texts_of
+from workbench.risk.assessment import ANY, Findings, Part, Spares, findings_of, loss_by, shortened, string_literals
 from workbench.risk.shell.control import MOVES_CALLER
 from workbench.risk.word import UNKNOWN, Word, literal
 
@@ -53,7 +53,7 @@ def guard_words(call: Call) -> None:
         _read_words(call)
     _written_words(call)
     if _installs_hooks(call):
-        call.protected.append(f"{call.scan.directory or call.scan.places.workspace}/.git/hooks")
+        call.protected.append(f"{call.scan.directory or call.scan.context.workspace}/.git/hooks")
         call.raise_to("HIGH", "changes what git runs and keeps")
     if call.risk == "LOW" or (call.name == "git" and _verb(call) in _GIT_READS):
         return
@@ -64,7 +64,7 @@ def guard_words(call: Call) -> None:
         path = _path(call, text)
         if path is None or path in call.spared or (call.name in _COPIES and path in call.paths and path not in changed):
             continue
-        if call.scan.places.protects(path) or _receives_protected(call, path):
+        if call.scan.context.protects(path) or _receives_protected(call, path):
             call.protected += [] if path in call.protected else [path]
             call.raise_to("HIGH", "may change a protected path")
 
@@ -117,7 +117,7 @@ def _receives_protected(call: Call, path: str) -> bool:
 
 def _path(call: Call, text: str) -> str | None:
     if text.startswith("~/"):
-        text = f"{call.scan.places.home}{text[1:]}"
+        text = f"{call.scan.context.home}{text[1:]}"
     return call.scan.absolute(literal(text)) if text else None
 
 
@@ -149,23 +149,25 @@ _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_
 _TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
-def rated_python(scan: Scan, code: str, *, is_shown: bool) -> Findings:
-    """Return the rating of Python code; unless `is_shown`, the code itself is one of the parts."""
+def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
+    """Return the rating of Python code; unless `is_visible`, the code itself is one of the parts."""
     from workbench.risk.python.analysis import Surroundings, parts_of  # it is loaded when there is Python to read
 
     def rate(command: str) -> list[Part]:
         return list(scan.inner(command).parts)
 
     if any(sum(map(code.count, characters)) > most for characters, most in _MOST_OF):
-        changes = (f"{scan.places.workspace}{ANY}",)
+        changes = (f"{scan.context.workspace}{ANY}",)
         whole = Part(shortened(code.strip()), "HIGH", _TOO_MUCH, depth=scan.depth + 1, changes=changes)
         return Findings("HIGH", _TOO_MUCH, (whole,))
     fed: list[Part] = []
-    if not is_shown:
-        directories = (scan.directory or scan.places.workspace,)
-        whole = Part(shortened(code.strip()), "MEDIUM", "runs code", mentions=texts_of(code), folders=directories)
+    if not is_visible:
+        directories = (scan.directory or scan.context.workspace,)
+        whole = Part(
+            shortened(code.strip()), "MEDIUM", "runs code", mentions=string_literals(code), directories=directories
+        )
         fed.append(whole._replace(depth=scan.depth + 1))
-    parts = parts_of(code, Surroundings(scan.places, scan.directory, rate, scan.depth))
+    parts = parts_of(code, Surroundings(scan.context, scan.directory, rate, scan.depth))
     deeper = [part._replace(plain=False, depth=max(part.depth, scan.depth + 1)) for part in parts]
     return findings_of(parts)._replace(parts=(*fed, *deeper))
 
@@ -174,7 +176,7 @@ Use = Literal["text", "read", "deep", "write", "delete", "command"]
 _SECRET_OUT = "hands out a secret"
 
 
-class GivenOption(NamedTuple):
+class ParsedOption(NamedTuple):
     """A flag that was given, and its value if it has one."""
 
     flag: str
@@ -212,7 +214,7 @@ class Programs(Protocol):
     def judge(self, call: Call, name: Word) -> None:
         """Rate a call by the rule of its program."""
 
-    def is_known(self, name: str) -> bool:
+    def recognizes(self, name: str) -> bool:
         """Return whether the name has a rule or a meaning in the shell itself."""
 
 
@@ -276,7 +278,7 @@ class Call:
         guard_words(self)
         paths, deletes = tuple(dict.fromkeys(self.paths)), tuple(dict.fromkeys(self.deletes))
         changes = () if self.keeps else tuple(path for path in dict.fromkeys(self.changes) if path not in deletes)
-        directory, base = self.scan.directory or self.scan.places.workspace, self.base.text if self.base else ""
+        directory, base = self.scan.directory or self.scan.context.workspace, self.base.text if self.base else ""
         is_harmless = self.risk == "LOW" or self.keeps
         words = () if is_harmless else tuple(w.text if w.is_pattern else glob.escape(w.text) for w in self._original)
         return Part(
@@ -290,7 +292,7 @@ class Call:
             deletes,
             changes,
             mentions=words,
-            folders=(directory, f"{directory}/{base}") if base else (directory,),
+            directories=(directory, f"{directory}/{base}") if base else (directory,),
             protected=tuple(self.protected),
             opaque=self.opaque,
             unplaced=self.unplaced,
@@ -307,9 +309,9 @@ class Call:
         if use == "command":
             self.run_text(word)
             return
-        self._place(word, use)
+        self._use_path(word, use)
 
-    def _place(self, word: Word, use: Use) -> None:
+    def _use_path(self, word: Word, use: Use) -> None:
         path = self.scan.absolute(word)
         if path is None:
             self.unplaced = True
@@ -317,13 +319,13 @@ class Call:
             reads = use in {"read", "deep"} and not self.scan.names_secret(word)
             unsure: Risk = "MEDIUM" if reads else "HIGH"
             self.raise_to(unsure, f"{'reads' if use in {'read', 'deep'} else 'changes'} {opaque}")
-            self._may_touch(self.scan.below(word), use)
+            self._may_touch(self.scan.paths_inside(word), use)
             return
         self.paths.append(path)
         self._may_touch(path, use)
         if use in {"delete", "write"}:
             self.guard(path)
-        if use == "write" and self.scan.places.shares(path):
+        if use == "write" and self.scan.context.shares(path):
             self.protected.append(path)
         risk, reason = self.scan.rating(path, use)
         if reason:
@@ -331,7 +333,7 @@ class Call:
 
     def guard(self, path: str, *, deep: bool = False) -> None:
         """Record that the call changes or deletes the path, if the path is protected."""
-        if self.scan.places.protects(path, deep=deep):
+        if self.scan.context.protects(path, deep=deep):
             self.protected.append(path)
 
     def _may_touch(self, path: str, use: Use) -> None:
@@ -344,28 +346,28 @@ class Call:
         The risk is rated elsewhere.
         """
         path = self.scan.absolute(word)
-        path_known = self.scan.below(word) if path is None else os.path.normpath(path)
-        self.deletes.append(path_known if all_of_it or path is None else f"{path_known}{ANY}")
+        target = self.scan.paths_inside(word) if path is None else os.path.normpath(path)
+        self.deletes.append(target if all_of_it or path is None else f"{target}{ANY}")
 
     def runs_code(self, code: str) -> None:
         """Record what code in any language may delete or overwrite; the risk is rated elsewhere."""
         use = loss_by(code)
         if use:
-            self._may_touch(f"{self.scan.places.workspace}{ANY}", use)
+            self._may_touch(f"{self.scan.context.workspace}{ANY}", use)
 
     def runs_python(self, code: str) -> None:
         """Rate Python code from the words or from input; its effects become parts of the line."""
         self.raise_to("MEDIUM", "runs code")
-        self.includes(rated_python(self.scan, code, is_shown=code in self.text))
+        self.includes(rated_python(self.scan, code, is_visible=code in self.text))
 
-    def writes_below(self, word: Word) -> None:
+    def writes_inside(self, word: Word) -> None:
         """Record that any file below the directory `word` may be overwritten; the risk is rated elsewhere."""
         path = self.scan.absolute(word)
-        self.changes.append(self.scan.below(word) if path is None else f"{os.path.normpath(path)}{ANY}")
+        self.changes.append(self.scan.paths_inside(word) if path is None else f"{os.path.normpath(path)}{ANY}")
 
     def writes_anywhere(self) -> None:
         """Record that any file of the workspace may be overwritten; the risk is rated elsewhere."""
-        self._may_touch(f"{self.scan.places.workspace}{ANY}", "write")
+        self._may_touch(f"{self.scan.context.workspace}{ANY}", "write")
 
     def run_text(self, word: Word) -> None:
         """Rate a word that is a command line."""
@@ -381,9 +383,9 @@ class Call:
         if words:
             self.includes(self.scan.inner_words(list(words), lasts=self.name in MOVES_CALLER))
 
-    def options(self, spec: Spec) -> tuple[list[GivenOption], list[Word]]:
+    def options(self, spec: Spec) -> tuple[list[ParsedOption], list[Word]]:
         """Split the words into flags with their values, and operands."""
-        options: list[GivenOption] = []
+        options: list[ParsedOption] = []
         operands: list[Word] = []
         words = iter(self.words)
         for word in words:
@@ -412,7 +414,7 @@ class Call:
         for word in operands[skip:]:
             self.use(word, spec.operands)
 
-    def _option(self, option: GivenOption, spec: Spec) -> None:
+    def _option(self, option: ParsedOption, spec: Spec) -> None:
         flag = full_flag(option.flag, spec)
         if flag in spec.flags:
             self.raise_to(*spec.flags[flag])
@@ -432,28 +434,28 @@ def full_flag(flag: str, spec: Spec) -> str:
     return flag
 
 
-def _long(word: Word, words: Iterator[Word], spec: Spec) -> GivenOption:
+def _long(word: Word, words: Iterator[Word], spec: Spec) -> ParsedOption:
     flag, equals, value = word.text.partition("=")
     if equals:
-        return GivenOption(flag, Word(value, word.raw, word.is_pattern, word.runs))
+        return ParsedOption(flag, Word(value, word.raw, word.is_pattern, word.runs))
     name = full_flag(flag, spec)
     takes = name in spec.values or name in spec.paths
-    return GivenOption(flag, next(words, None) if takes else None)
+    return ParsedOption(flag, next(words, None) if takes else None)
 
 
-def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[GivenOption]:
+def _short(word: Word, words: Iterator[Word], spec: Spec) -> Iterator[ParsedOption]:
     text = word.text
     if text in spec.values or text in spec.paths or text in spec.flags:
         takes = text in spec.values or text in spec.paths
-        yield GivenOption(text, next(words, None) if takes else None)
+        yield ParsedOption(text, next(words, None) if takes else None)
         return
     for at, letter in enumerate(text[1:], 2):
         flag = f"-{letter}"
         if flag in spec.values or flag in spec.paths:
             rest = text[at:]
-            yield GivenOption(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))
+            yield ParsedOption(flag, Word(rest, word.raw, word.is_pattern, word.runs) if rest else next(words, None))
             return
-        yield GivenOption(flag)
+        yield ParsedOption(flag)
 
 
 def basename(text: str) -> str:

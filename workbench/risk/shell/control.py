@@ -116,7 +116,7 @@ def _higher(one: Part, other: Part) -> Part:
         paths=tuple(dict.fromkeys((*one.paths, *other.paths))),
         deletes=tuple(dict.fromkeys((*one.deletes, *other.deletes))),
         changes=tuple(dict.fromkeys((*one.changes, *other.changes))),
-        folders=tuple(dict.fromkeys((*one.folders, *other.folders))),
+        directories=tuple(dict.fromkeys((*one.directories, *other.directories))),
         protected=tuple(dict.fromkeys((*one.protected, *other.protected))),
     )
 
@@ -235,7 +235,7 @@ def _target(scan: Scan, word: Word) -> str | None:
     if path is None or ".." not in path.split("/"):
         return path
     by_name = os.path.normpath(path)
-    return by_name if scan.places.resolved(by_name) == scan.places.resolved(path) else None
+    return by_name if scan.context.resolved(by_name) == scan.context.resolved(path) else None
 
 
 def _go(scan: Scan, path: str | None) -> None:

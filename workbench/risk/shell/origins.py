@@ -14,7 +14,7 @@ from workbench.risk.shell.words import DIGITS, NUMBERS, ansi_text, without_count
 from workbench.risk.word import UNKNOWN, Word
 
 FROM_OUTSIDE = "reckons with a value from outside, which may run as code"
-NOT_KNOWN = "reckons with a value that is not known here, which may run as code"
+UNKNOWN_VALUE = "reckons with a value that is not known here, which may run as code"
 ARGUMENTS = "@"
 """The name that stands for all arguments of functions and of the shell."""
 
@@ -60,7 +60,7 @@ class Origins:
         """Associative arrays (`declare -A`)."""
         self._kinds: dict[str, set[str]] = {}
         self._outside: set[str] = set()
-        self._texts: set[str] = set()
+        self._strings: set[str] = set()
         self._flows: dict[str, set[str]] = {}
         self._sums: dict[Sum, None] = {}
 
@@ -91,7 +91,7 @@ class Origins:
             return
         is_fresh = _CREATED.fullmatch(raw) is not None and lasts and not adds
         self._becomes(name, TEMPORARY if is_fresh else "")
-        self._texts.add(name)
+        self._strings.add(name)
         if _RUNS.search(text) and not is_fresh:
             self._outside.add(name)
         if "$" in text and not is_fresh:
@@ -148,8 +148,8 @@ class Origins:
         for each in self._sums:
             if each.runs or each.names & outside:
                 result.append(Part(each.text, "HIGH", FROM_OUTSIDE))
-            elif each.names & (open_ended if each.is_name else self._texts) or each.unsure:
-                result.append(Part(each.text, "MEDIUM", NOT_KNOWN))
+            elif each.names & (open_ended if each.is_name else self._strings) or each.unsure:
+                result.append(Part(each.text, "MEDIUM", UNKNOWN_VALUE))
         return result
 
     def _unset(self) -> set[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import ANY, Assessment, Findings, Part, findings_of, one, shortened
-from workbench.risk.paths import Places, Rating, is_secret
+from workbench.risk.paths import PathContext, Rating, is_secret
 from workbench.risk.shell import walk
 from workbench.risk.shell.call import Call, Programs, Use
 from workbench.risk.shell.control import as_if_not_gone, taken_over
@@ -48,22 +48,22 @@ class TooMuch(Exception):
     """A limit is exceeded; the rest is not analyzed."""
 
 
-def unread(reason: str, text: str, places: Places) -> Assessment:
+def unread(reason: str, text: str, context: PathContext) -> Assessment:
     """Rate text that is not analyzed: HIGH, and as if it might overwrite any file of the workspace."""
     result = one("HIGH", reason, text)
-    return result._replace(parts=tuple(part._replace(changes=(f"{places.workspace}{ANY}",)) for part in result.parts))
+    return result._replace(parts=tuple(part._replace(changes=(f"{context.workspace}{ANY}",)) for part in result.parts))
 
 
 class Scan:
     """The state of one command line under analysis: working directory, known variables, parts found so far."""
 
-    def __init__(self, places: Places, folder: str | None, depth: int = 0, *, programs: Programs) -> None:
+    def __init__(self, context: PathContext, directory: str | None, depth: int = 0, *, programs: Programs) -> None:
         """Take the rules for programs as an argument, because the shell package does not know any."""
         self.programs = programs
-        self.places = places
-        self.directory = folder
+        self.context = context
+        self.directory = directory
         self.depth = depth
-        self.values = _initial_variables(places)
+        self.values = _initial_variables(context)
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
@@ -121,7 +121,7 @@ class Scan:
             if self.doubted:
                 as_if_not_gone(self, root, start, at)
         except (TooMuch, RecursionError):
-            self.parts += unread(_TOO_MUCH, text, self.places).parts
+            self.parts += unread(_TOO_MUCH, text, self.context).parts
         finally:
             self.reader = outer
 
@@ -186,7 +186,7 @@ class Scan:
 
     def child(self) -> Scan:
         """Return a scan for something nested in this one."""
-        child = Scan(self.places, self.directory, self.depth + 1, programs=self.programs)
+        child = Scan(self.context, self.directory, self.depth + 1, programs=self.programs)
         child.values = self.values
         child.origins = self.origins
         child.steps = self.steps
@@ -220,11 +220,11 @@ class Scan:
             return os.path.normpath(text) if "/../" not in text else text
         return None if self.directory is None else f"{self.directory}/{text}" if text else self.directory
 
-    def below(self, word: Word) -> str:
+    def paths_inside(self, word: Word) -> str:
         """Return a path ending in ANY for the files that a word may name, below its known start or the workspace."""
         prefix, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
         directory = self.absolute(literal(prefix or slash)) if slash else None
-        return f"{(directory or self.places.workspace).rstrip('/')}{ANY}"
+        return f"{(directory or self.context.workspace).rstrip('/')}{ANY}"
 
     def names_secret(self, word: Word) -> bool:
         """Return whether the known piece of a path leads to secrets, devices or processes."""
@@ -233,19 +233,19 @@ class Scan:
     def rating(self, path: str, use: Use) -> Rating:
         """Return the risk and reason of using a path."""
         if use == "write":
-            return self.places.writing(path)
+            return self.context.writing(path)
         if use == "delete":
-            return self.places.deleting(path)
-        return self.places.reading(path, deep=use == "deep")
+            return self.context.deleting(path)
+        return self.context.reading(path, deep=use == "deep")
 
     def forget(self) -> None:
         """Forget the values of all variables."""
         self.values.clear()
-        self.values.update(_initial_variables(self.places))
+        self.values.update(_initial_variables(self.context))
 
-    def return_to(self, folder: str | None, values: dict[str, str]) -> None:
+    def return_to(self, directory: str | None, values: dict[str, str]) -> None:
         """Restore the working directory and the variables."""
-        self.directory = folder
+        self.directory = directory
         self.values.clear()
         self.values.update(values)
 
@@ -255,9 +255,9 @@ class Scan:
         return Call(self, name.text, words, self.reader.raw(node))
 
 
-def _initial_variables(places: Places) -> dict[str, str]:
+def _initial_variables(context: PathContext) -> dict[str, str]:
     """Return the variables that are known at the start; setting them to something else is HIGH."""
-    return {"HOME": places.home, "TMPDIR": os.environ.get("TMPDIR") or tempfile.gettempdir()}
+    return {"HOME": context.home, "TMPDIR": os.environ.get("TMPDIR") or tempfile.gettempdir()}
 
 
 def _telling(part: str) -> str:

@@ -112,8 +112,8 @@ def _is_plain(scan: Scan, words: Sequence[Word]) -> bool:
     """Return whether the shell expands no word, no function is defined, and the command runs in the workspace."""
     if scan.functions or scan.directory is None or not all(word.is_literal and not word.runs for word in words):
         return False
-    workspace = scan.places.workspace
-    return scan.directory == workspace or within(scan.places.resolved(scan.directory), workspace)
+    workspace = scan.context.workspace
+    return scan.directory == workspace or within(scan.context.resolved(scan.directory), workspace)
 
 
 def _is_input(scan: Scan, node: Node) -> bool:
@@ -191,7 +191,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
     if path is None:
         takes = (operator == "<" or "&" in operator) and not scan.names_secret(target)
         result: tuple[Risk, str] = ("MEDIUM", "reads") if takes else ("HIGH", "reads or writes")
-        lost = () if takes else (scan.below(target),)
+        lost = () if takes else (scan.paths_inside(target),)
         why = f"{result[1]} a path that is not known before"
         scan.parts.append(Part(text, result[0], why, changes=lost, unplaced=True))
         return
@@ -201,7 +201,7 @@ def _rate_redirect(scan: Scan, raw: str, operator: str, target: Word) -> None:
         risk, reason = "HIGH", "opens a network connection"
     if path != "/dev/null":
         written = () if reads else (path,)
-        guarded = tuple(each for each in written if scan.places.protects(each) or scan.places.shares(each))
+        guarded = tuple(each for each in written if scan.context.protects(each) or scan.context.shares(each))
         scan.parts.append(Part(text, risk, reason, (path,), changes=written, protected=guarded))
 
 
@@ -291,7 +291,7 @@ def _function(scan: Scan, node: Node) -> None:
     text = scan.reader.raw(node)
     called = len(re.findall(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)) if name else 2
     risk, reason = "MEDIUM", "defines a function for later commands"
-    if scan.programs.is_known(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+    if scan.programs.recognizes(name) or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
         risk, reason = "HIGH", "puts a function in the place of a command"
     elif called > 1:
         risk, reason = "HIGH", "a function that calls itself"

@@ -40,7 +40,7 @@ def without_counts(raw: str, *, sums: bool = True) -> str:
     if "$" not in raw:
         return raw
     text = _CHARACTERS.sub("0", raw)
-    text = _INNER.sub(lambda found: "0" if _counts(found[1]) else found[0], text) if "$(" in text else text
+    text = _INNER.sub(lambda match: "0" if _counts(match[1]) else match[0], text) if "$(" in text else text
     return _INNER_SUM.sub(_as_number, text) if sums and "$((" in text else text
 
 
@@ -55,8 +55,8 @@ def _counts(inside: str) -> bool:
     )
 
 
-def _as_number(found: re.Match[str]) -> str:
-    return found[0] if re.search(r"\$\((?!\()|`", found[0]) else "0"
+def _as_number(match: re.Match[str]) -> str:
+    return match[0] if re.search(r"\$\((?!\()|`", match[0]) else "0"
 
 
 _SUBSTITUTIONS = frozenset({"command_substitution", "arithmetic_expansion"})
@@ -176,8 +176,8 @@ def _bare(node: Node, reader: WordReader) -> str:
     return "".join(reader.raw(child) for child in node.children if child.type in {"word", "{", "}"})
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return found[1]
+def _unescaped(match: re.Match[str]) -> str:
+    return match[1]
 
 
 def ansi_text(inside: str) -> str:
@@ -185,8 +185,8 @@ def ansi_text(inside: str) -> str:
     return _ANSI.sub(_ansi, inside)
 
 
-def _ansi(found: re.Match[str]) -> str:
-    code = found[1]
+def _ansi(match: re.Match[str]) -> str:
+    code = match[1]
     if code in _ANSI_LETTERS:
         return _ANSI_LETTERS[code]
     if code[0] in "xuU" and len(code) > 1:

@@ -107,8 +107,8 @@ def is_code(scan: Scan, path: str) -> bool:
     """Return whether a path may be a file of code in the workspace that is not empty."""
     if not path.endswith(_CODE_ENDINGS) or path.endswith("/__init__.py"):
         return False
-    real = scan.places.resolved(path)
-    if not within(real, scan.places.workspace):
+    real = scan.context.resolved(path)
+    if not within(real, scan.context.workspace):
         return False
     if any(sign in path for sign in "*?["):
         return True
@@ -186,7 +186,7 @@ def written_text(call: Call, file: Word) -> Word | None:
 def _written_path(scan: Scan, path: str) -> str:
     """Return the path under which the text of a file is recorded: the path itself, or its real path."""
     path = posixpath.normpath(path)
-    return path if path in scan.written else scan.places.resolved(path)
+    return path if path in scan.written else scan.context.resolved(path)
 
 
 def run_written(call: Call, path: str) -> None:

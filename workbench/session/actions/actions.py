@@ -78,7 +78,7 @@ class Actions:
         self.tools = tools
         self.writer = writer
         self._preparer = Preparer(tools, log.state, assessments)
-        self.ready, self.beneath = self._preparer.ready, self._preparer.beneath
+        self.ready, self.pending = self._preparer.ready, self._preparer.pending
         self.rules = rules
         self.rater = Rater(log.state, rules, refusals, assessments)
         self._copies = copies

@@ -61,7 +61,7 @@ class Preparer:
         tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)
         _check_masks(tool, arguments)
-        pending = self.beneath(action_id)
+        pending = self.pending(action_id)
         with on_top_of(pending):
             preparation = tool.preparation(action)
             changes = () if preparation else tool.preview(action)
@@ -114,7 +114,7 @@ class Preparer:
         rated = self._assessments.of(tool, arguments)
         return executed_by(rated, tool, arguments, RatingContext(self._state.workspace, directory), before)
 
-    def beneath(self, action_id: str) -> dict[str, str | None]:
+    def pending(self, action_id: str) -> dict[str, str | None]:
         """Return what files will hold once the actions before this one have run."""
         return pending_contents(self._state, action_id) if action_id else {}
 

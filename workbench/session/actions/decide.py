@@ -101,7 +101,7 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
             return _rejected(decided, assessed)
         if is_everything(parts):
             return [_as_shown(decided, assessed)]
-        with on_top_of(actions.beneath(decided.action_id)):
+        with on_top_of(actions.pending(decided.action_id)):
             actions.writer.check(parts)
     except InvalidPart as error:
         raise CommandError(str(error)) from error

@@ -23,7 +23,7 @@ from workbench.protocol.events import (
     event_from_json,
 )
 from workbench.protocol.risk import Mode
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.session.recovery import after_an_import
 from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError, delete_file
@@ -93,7 +93,7 @@ def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ..
 
     A file without a text cannot be reverted, so a forged log cannot have such a file written.
     """
-    resolver = Places(workspace or os.devnull, str(Path.home()))
+    resolver = PathContext(workspace or os.devnull, str(Path.home()))
     return tuple(file if resolver.may_be_reverted(file.path) else _without_texts(file) for file in files)
 
 

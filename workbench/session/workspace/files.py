@@ -22,7 +22,7 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.risk import Assessment
-from workbench.risk.paths import Places
+from workbench.risk.paths import PathContext
 from workbench.session.assessments import Assessments
 from workbench.session.log import Log
 from workbench.session.state import OpenAction
@@ -191,7 +191,7 @@ class WorkspaceFiles:
             self._recorder.close()
 
     def _check_origin(self, files: Sequence[FileDelta]) -> None:
-        resolver = Places(str(self._root.path), str(Path.home()))
+        resolver = PathContext(str(self._root.path), str(Path.home()))
         if self._is_foreign and not all(resolver.may_be_reverted(file.path) for file in files):
             raise RevertError(_FOREIGN)
 

@@ -241,7 +241,7 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
-    directories = [*part.folders, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
+    directories = [*part.directories, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
     names = dict.fromkeys(os.path.basename(path) for path in paths)  # noqa: PTH119
     inside = (f"{directory}/{name}" for directory in directories for name in names if name)
     for location in _places([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
