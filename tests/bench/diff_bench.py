@@ -12,7 +12,7 @@ from tests.bench.measure import Measure
 from workbench.diff.hunks import compare
 from workbench.tui.widgets.diff_painter import Painter
 from workbench.view.diff.document import DiffDocument
-from workbench.view.diff.geometry import Geometry, Look
+from workbench.view.diff.geometry import Geometry, LayoutOptions
 from workbench.view.diff.search import find
 
 
@@ -39,12 +39,12 @@ def _changed(lines: int, *, every: int) -> tuple[str, str]:
 
 
 def _open(before: str, after: str) -> None:
-    Geometry(DiffDocument([compare("a.py", before, after)]), Look(120, beside=False, wrapped=False))
+    Geometry(DiffDocument([compare("a.py", before, after)]), LayoutOptions(120, beside=False, wrapped=False))
 
 
 def _slowest_frame(before: str, after: str) -> float:
     """Painting 50 rows that were not seen before, at 100 places of the file, far ones too; the slowest."""
-    geometry = Geometry(DiffDocument([compare("a.py", before, after)]), Look(120, beside=False, wrapped=False))
+    geometry = Geometry(DiffDocument([compare("a.py", before, after)]), LayoutOptions(120, beside=False, wrapped=False))
     times = []
     for frame in range(100):
         top = frame * geometry.height // 100 if frame % 2 else frame * 50

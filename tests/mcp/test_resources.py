@@ -14,7 +14,7 @@ from workbench.config.settings import Settings
 from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
 from workbench.mcp.mentions import offers_of
-from workbench.plain.narration import told as told_plainly
+from workbench.plain.narration import item_lines as told_plainly
 from workbench.secrets.masker import MASKER
 from workbench.tools.trust import fingerprint
 from workbench.tui.widgets.prompt import Prompt

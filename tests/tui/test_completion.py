@@ -9,7 +9,7 @@ from workbench.session.mentions import mentioned
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
 from workbench.tui.widgets.writing import Writing
-from workbench.view.prompt.completion import Wish, best, mention_of, places, wish_at
+from workbench.view.prompt.completion import CompletionRequest, best, match_offsets, mention_of, request_at
 from workbench.view.prompt.files import FileIndex
 
 
@@ -44,27 +44,27 @@ def test_letters_in_order_find_a_text_and_the_best_comes_first():
 
 
 def test_the_letters_that_fit_are_marked_together_where_they_can():
-    assert list(places("calc", "c/calc.py")) == [2, 3, 4, 5]
-    assert list(places("cc", "calc")) == [0, 3]
-    assert list(places("x", "calc")) == []
+    assert list(match_offsets("calc", "c/calc.py")) == [2, 3, 4, 5]
+    assert list(match_offsets("cc", "calc")) == [0, 3]
+    assert list(match_offsets("x", "calc")) == []
 
 
 @pytest.mark.parametrize(
     ("text", "wish"),
     [
-        ("/", Wish("command", "", 0)),
-        ("/mo", Wish("command", "mo", 0)),
-        ("/mode pl", Wish("argument", "pl", 6, "mode")),
+        ("/", CompletionRequest("command", "", 0)),
+        ("/mo", CompletionRequest("command", "mo", 0)),
+        ("/mode pl", CompletionRequest("argument", "pl", 6, "mode")),
         ("/usr/bin", None),
-        ("look at @src/ca", Wish("file", "src/ca", 8)),
-        ("@", Wish("file", "", 0)),
-        ('see (@"notes of', Wish("file", "notes of", 5)),
+        ("look at @src/ca", CompletionRequest("file", "src/ca", 8)),
+        ("@", CompletionRequest("file", "", 0)),
+        ('see (@"notes of', CompletionRequest("file", "notes of", 5)),
         ("me@example.org", None),
         ("@src/calc.py ", None),
     ],
 )
 def test_what_is_asked_for_where_the_cursor_stands(text, wish):
-    assert wish_at([text], 0, len(text)) == wish
+    assert request_at([text], 0, len(text)) == wish
 
 
 def test_a_message_mentions_what_exists_in_the_folder(folder):

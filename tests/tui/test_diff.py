@@ -17,8 +17,8 @@ from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.narration import change_lines
 from workbench.secrets.masker import SecretMasker
 from workbench.view.diff.document import DiffDocument, split_rows, unified_rows
-from workbench.view.diff.geometry import Geometry, Look
-from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, wrap_places
+from workbench.view.diff.geometry import Geometry, LayoutOptions
+from workbench.view.diff.lines import Lexed, cut_cells, line_cells, paint_line, wrap_offsets
 from workbench.view.diff.rows import DiffRow
 
 steady = settings(deadline=None, derandomize=True, max_examples=150)
@@ -90,7 +90,7 @@ def test_a_painted_line_holds_no_sign_that_hides(text: str) -> None:
 @given(st.text(alphabet="ab 日本é\t", max_size=60), st.integers(2, 12))
 def test_wrapped_parts_join_to_the_line_and_fit(text: str, width: int) -> None:
     shown = paint_line(text).text
-    places = [*wrap_places(shown, width), len(shown)]
+    places = [*wrap_offsets(shown, width), len(shown)]
     parts = [shown[first:end] for first, end in pairwise(places)]
     assert "".join(parts) == shown
     assert all(cell_len(part) <= width for part in parts)
@@ -178,7 +178,7 @@ def test_a_hundred_thousand_changed_lines_end_soon_and_stay_true() -> None:
     after = [line if number % 2 else f"new {number}\n" for number, line in enumerate(before)]
     begun = time.process_time()
     diff = compare("f", "".join(before), "".join(after))
-    geometry = Geometry(DiffDocument([diff]), Look(100, False, False))
+    geometry = Geometry(DiffDocument([diff]), LayoutOptions(100, False, False))
     spent = time.process_time() - begun
     assert taken(diff, range(len(diff.hunks))) == "".join(after)
     assert geometry.height > 100_000
@@ -201,10 +201,10 @@ def test_a_moved_block_in_a_long_file_is_found() -> None:
 
 def test_wrapped_lines_take_the_rows_they_need() -> None:
     document = DiffDocument([compare("f", None, "x" * 100 + "\n")])
-    geometry = Geometry(document, Look(44, False, True))
+    geometry = Geometry(document, LayoutOptions(44, False, True))
     assert geometry.height == 1 + -(-100 // geometry.text_width)
     assert geometry.at(2) == (1, 1)
-    assert Geometry(document, Look(44, False, False)).overhang == 100 - geometry.text_width
+    assert Geometry(document, LayoutOptions(44, False, False)).overhang == 100 - geometry.text_width
 
 
 @given(st.text(st.sampled_from("ab  \t·é漢\u202e\x00"), max_size=40))
@@ -224,9 +224,9 @@ def test_words_of_a_long_hunk_are_those_of_its_lines() -> None:
 
 def test_another_width_of_the_same_files_makes_no_new_rows() -> None:
     document = DiffDocument([compare("f", "a\n" * 50, "b\n" * 50)])
-    wide, narrow = (Geometry(document, Look(width, False, True)) for width in (100, 60))
+    wide, narrow = (Geometry(document, LayoutOptions(width, False, True)) for width in (100, 60))
     assert wide.rows is narrow.rows
-    assert Geometry(document, Look(100, True, True)).rows is not wide.rows
+    assert Geometry(document, LayoutOptions(100, True, True)).rows is not wide.rows
 
 
 def test_what_stood_in_a_file_shows_no_secret_and_what_would_be_written_shows_as_it_is(monkeypatch):

@@ -25,7 +25,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.view.formatting.actions import outcome
 from workbench.view.formatting.detail import detail_text, detail_title
-from workbench.view.formatting.rows import whose
+from workbench.view.formatting.rows import authorship
 from workbench.view.reducer import Changed, apply
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines
@@ -217,9 +217,9 @@ def test_changes_by_others_are_told_apart():
     script.add(ev.UserCommand, action_id="p1", command="touch y")
     mine = (ev.FileDelta(path="/y", before=None, after=""), ev.FileDelta(path="/x", before="c", after="d"))
     script.add(ev.VersionTaken, version="v", action_id="p1", files=mine)
-    assert whose(both.changes["/x"]) == "by the agent and others"
-    assert whose(script.state().changes["/x"]) == "by the agent, you and others"
-    assert whose(script.state().changes["/y"]) == "by you"
+    assert authorship(both.changes["/x"]) == "by the agent and others"
+    assert authorship(script.state().changes["/x"]) == "by the agent, you and others"
+    assert authorship(script.state().changes["/y"]) == "by you"
 
 
 def test_what_a_command_changed_on_disk_stands_on_its_card_and_counts_once():

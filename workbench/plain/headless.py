@@ -211,10 +211,10 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
         finally:
             opened.close()
     outlet.close(session_id, questions, unsaved)
-    return _left_with(1 if unsaved else code or outlet.failure_code)
+    return _force_exit_if_importing(1 if unsaved else code or outlet.failure_code)
 
 
-def _left_with(code: int) -> int:
+def _force_exit_if_importing(code: int) -> int:
     """Return the exit code; if an import still runs, end the process at once instead of waiting for it.
 
     Everything else is closed by then.

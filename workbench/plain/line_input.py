@@ -105,7 +105,7 @@ class Console:
             self._is_broken = True  # nobody can read it any more; the hang-up signal that follows ends the process
 
 
-_LOOK = 0.1
+_CHECK_INTERVAL = 0.1
 """Seconds between two checks whether the user is typing."""
 _TOO_SOON = "Too fast, ignored. Please answer again."
 
@@ -163,7 +163,7 @@ class LineAsker:
         """
         while not self._was_quiet():
             try:
-                return await asyncio.wait_for(self._lines.get(), _LOOK), False
+                return await asyncio.wait_for(self._lines.get(), _CHECK_INTERVAL), False
             except TimeoutError:
                 continue
         line = await self._lines.get()

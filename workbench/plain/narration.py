@@ -14,7 +14,7 @@ from workbench.tools.ask_human.question import who_asks
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.view.diff.lines import Standing, paint_line
 from workbench.view.formatting.actions import action_line, presentation, seconds
-from workbench.view.formatting.cards import shown_output
+from workbench.view.formatting.cards import printed_output
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines
 
@@ -25,7 +25,7 @@ _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
 """Kinds of tools whose result is not printed: the user has seen it or is shown it in another way."""
 
 
-def told(item: Item, workspace: str) -> Iterator[str]:
+def item_lines(item: Item, workspace: str) -> Iterator[str]:
     """Yield the lines about an item in its current state, for reading the history again."""
     match item:
         case UserItem():
@@ -126,7 +126,7 @@ def _took(item: ActionItem) -> str:
 def _output(item: ActionItem) -> Iterator[str]:
     if presentation(item).result in ("changes", "none") and item.phase == "done":
         return
-    lines = shown_output(item).rstrip().splitlines()
+    lines = printed_output(item).rstrip().splitlines()
     yield from (f"  {line}" for line in lines[-LINES:])
     if len(lines) > LINES:
         yield f"  These are the last {LINES} of {len(lines)} lines: /show {item.number} has all."

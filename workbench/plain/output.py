@@ -16,7 +16,7 @@ _AT_ONCE: Final = 4_096
 """How many bytes a ready pipe takes without blocking (PIPE_BUF of Linux)."""
 _PATIENCE: Final = 300.0
 """How many seconds a reader, such as a pager, may take nothing before it counts as gone."""
-_LOOK = 100
+_CHECK_INTERVAL = 100
 """Milliseconds after which a blocked write checks whether it may wait any longer."""
 
 
@@ -64,7 +64,7 @@ class OutputChannel:
         poll.register(descriptor, select.POLLOUT)
         rest, since = memoryview(data), time.monotonic()
         while rest:
-            if poll.poll(_LOOK):
+            if poll.poll(_CHECK_INTERVAL):
                 rest, since = rest[os.write(descriptor, rest[:_AT_ONCE]) :], time.monotonic()
             elif time.monotonic() - since > self._patience:
                 raise TimeoutError

@@ -14,7 +14,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.modes import MODES, NEVER
 from workbench.diff.hunks import compare
 from workbench.plain.line_input import Console, LineAsker
-from workbench.plain.narration import begun, change_lines, ended, file_line, standing, tasks, told
+from workbench.plain.narration import begun, change_lines, ended, file_line, item_lines, standing, tasks
 from workbench.plain.never_ask import NeverAsk
 from workbench.plain.question import PlainQuestion
 from workbench.protocol.commands import ChangeSettings, Condense, Interrupt, RunUserCommand, SendMessage
@@ -25,7 +25,7 @@ from workbench.view.approval.questions import Always, Decision, Outcome, TextAns
 from workbench.view.approval.rule_trial import try_rule
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.detail import detail_text, detail_title
-from workbench.view.formatting.rows import whose
+from workbench.view.formatting.rows import authorship
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.prompt.server_prompts import get_prompt, written
 from workbench.view.reducer import apply
@@ -79,7 +79,7 @@ class Commands:
             "status": lambda: say(*standing(state)),
             "tasks": lambda: say(*tasks(state)),
             "diff": lambda: say(*_changes(state)),
-            "history": lambda: say(*(line for item in state.items for line in told(item, state.workspace))),
+            "history": lambda: say(*(line for item in state.items for line in item_lines(item, state.workspace))),
             "compact": lambda: link.send(Condense()),
             "stop": self._stop,
             "exit": self._stop,
@@ -125,7 +125,7 @@ def _changes(state: SessionState) -> Iterator[str]:
         diff = compare(short_path(file.path, state.workspace), file.before, file.after)
         yield (
             file_line(diff)
-            + (f" Changed {words}." if (words := whose(file)) else "")
+            + (f" Changed {words}." if (words := authorship(file)) else "")
             + (f" {file.note}" * bool(file.note))
         )
         for hunk in diff.hunks:
@@ -186,7 +186,7 @@ _RECALLED: Final = 12
 _AGAIN: Final = 2.0
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _OVER: Final = frozenset({"done", "failed", "rejected", "skipped", "lost"})
-_Shown = tuple[str, str, int]
+_QuestionKey = tuple[str, str, int]
 """A question: the ID of the action, its fingerprint, and the number of the event that asked."""
 
 
@@ -204,9 +204,9 @@ class PlainSession:
         others = {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
         self._never_ask = NeverAsk(self._asker, link, self._look, self._ended)
         self._commands = Commands(state, link, console.say, others, self._never_ask.open)
-        self._question: tuple[_Shown, asyncio.Task[None]] | None = None
-        self._settled: set[_Shown] = set()
-        self._later: set[_Shown] = set()
+        self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None
+        self._settled: set[_QuestionKey] = set()
+        self._later: set[_QuestionKey] = set()
         self._sent: list[str] = []
         self._told: set[tuple[str, str]] = set()
         self._leave_until = 0.0
@@ -252,7 +252,7 @@ class PlainSession:
         if len(items) > _RECALLED:
             self._console.say(f"{len(items) - _RECALLED} earlier entries hidden; /history shows them.")
         for item in items[-_RECALLED:]:
-            self._console.say(*told(item, self._state.workspace))
+            self._console.say(*item_lines(item, self._state.workspace))
         for item in items:
             if isinstance(item, ActionItem):
                 self._told.add((item.action_id, "begun"))
@@ -284,7 +284,7 @@ class PlainSession:
             return
         if isinstance(item, NoticeItem) and not item.seq:
             self._settled.clear()  # an answer may have been refused, so ask again
-        self._console.say(*told(item, self._state.workspace))
+        self._console.say(*item_lines(item, self._state.workspace))
 
     def _tell_action(self, item: ActionItem) -> None:
         is_over = item.phase in _OVER
@@ -318,7 +318,7 @@ class PlainSession:
             is_free = self._is_ready and (bool(self._later) or not self._state.is_running) and not self._sent
             self._console.ask(_PROMPT if is_free and self._state.work != "starting" else "")
 
-    async def _ask(self, key: _Shown, waiting: list[_Shown]) -> None:
+    async def _ask(self, key: _QuestionKey, waiting: list[_QuestionKey]) -> None:
         self._console.ask("")
         self._asker.begin()
         place = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
@@ -329,7 +329,7 @@ class PlainSession:
         self._carry(key, outcome)
         self._look()
 
-    def _carry(self, key: _Shown, outcome: Outcome) -> None:
+    def _carry(self, key: _QuestionKey, outcome: Outcome) -> None:
         action_id, fingerprint, _ = key
         if isinstance(outcome, Decision | Always | TextAnswer):
             self._settled.add(key)
@@ -387,5 +387,5 @@ class PlainSession:
             self._code.set_result(code)
 
 
-def _key(item: ActionItem) -> _Shown:
+def _key(item: ActionItem) -> _QuestionKey:
     return item.action_id, item.fingerprint, item.asked

@@ -116,15 +116,15 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
     return NoticeItem(event.seq, f"{said[:1].upper()}{said[1:]}")
 
 
-def take_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
+def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
     """Fold file changes into the state; a file back to its first text leaves the list. Return whether any came."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
-            _take_file(changes, delta, by, state.version)
+            _apply_file(changes, delta, by, state.version)
     return bool(files)
 
 
-def _take_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
+def _apply_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
     known = changes.get(delta.path)
     if known is None:
         known = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
@@ -150,7 +150,7 @@ _NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "c
 Status: TypeAlias = Literal["todo", "in_progress", "done"]
 
 
-def take_plan(state: SessionState, action: ActionItem) -> bool:
+def apply_plan(state: SessionState, action: ActionItem) -> bool:
     """Replace the plan if the action was a successful `plan`, keeping tasks' steps; return whether it was replaced."""
     if (
         kind_of(action.tool) != "plan"
@@ -166,7 +166,7 @@ def take_plan(state: SessionState, action: ActionItem) -> bool:
     return True
 
 
-def take_step(state: SessionState, number: int, tool: str) -> bool:
+def apply_step(state: SessionState, number: int, tool: str) -> bool:
     """Add an action that started to every task in progress; return whether there was such a task."""
     if kind_of(tool) in _NO_STEP:
         return False
@@ -200,7 +200,7 @@ def _status(value: object) -> Status:
     return "done" if value == "done" else "todo"
 
 
-def take_part(item: ActionItem, event: ActionDecided) -> None:
+def apply_accepted_part(item: ActionItem, event: ActionDecided) -> None:
     """Replace the previewed texts by those the user decided on, and say in words how much of the change they took."""
     texts = {file.path: file.text for file in event.written or ()}
     item.part = _in_words(item, event, texts)
@@ -223,7 +223,7 @@ Reducers = Mapping[str, Callable[[SessionState, Any], Changed]]
 _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 
-def take_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers) -> Changed:
+def apply_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers) -> Changed:
     """Fold a step of a sub-agent as if it were the agent's own, with the sub-agent's name on its actions."""
     inner = replace(step.event, seq=step.seq)
     changed = folds[inner.kind](state, inner)
@@ -287,7 +287,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
     return added(state, item)
 
 
-def person_command(state: SessionState, event: UserCommand) -> Changed:
+def user_command(state: SessionState, event: UserCommand) -> Changed:
     """Add a command of the user's own, which needs no approval."""
     state.action_count += 1
     item = ActionItem(
@@ -308,7 +308,7 @@ def person_command(state: SessionState, event: UserCommand) -> Changed:
 def files_changed(state: SessionState, event: FilesChanged) -> Changed:
     """Fold files changed by others; files that the user changed back become a finished action of the user's."""
     if event.by != "person":
-        return Changed(changes=take_files(state, event.files, "others"))
+        return Changed(changes=apply_files(state, event.files, "others"))
     state.action_count += 1
     item = ActionItem(
         seq=event.seq,
@@ -323,7 +323,7 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
         by_person=True,
     )
     state.actions[item.action_id] = item
-    return added(state, item).merge(Changed(changes=take_files(state, event.files, "person")))
+    return added(state, item).merge(Changed(changes=apply_files(state, event.files, "person")))
 
 
 def assessed(state: SessionState, event: ActionAssessed) -> Changed:
@@ -366,7 +366,7 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
     if event.edited is not None:
         item.arguments = event.edited
     if event.written is not None:
-        take_part(item, event)
+        apply_accepted_part(item, event)
     return Changed(updated=[item], status=True, waiting=_no_longer_waits(state, item))
 
 
@@ -379,7 +379,7 @@ def started(state: SessionState, event: ActionStarted) -> Changed:
     item.started = event.at
     item.output = ""
     state.running[item.action_id] = item
-    tasks = not item.by_person and take_step(state, item.number, item.tool)
+    tasks = not item.by_person and apply_step(state, item.number, item.tool)
     return Changed(updated=[item], status=True, tasks=tasks)
 
 
@@ -396,7 +396,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
     """Take in the result of an action, including one that never ran."""
     item = state.actions.get(event.action_id)
     if item is None:  # it belongs to a part of the session that is not read
-        return Changed(changes=take_files(state, event.files_changed))
+        return Changed(changes=apply_files(state, event.files_changed))
     state.running.pop(item.action_id, None)
     item.observation = event.observation
     item.output = observation_text(event.observation)
@@ -411,8 +411,8 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
         added=[_let_down(state, item, event.seq)] if is_let_down else [],
         updated=[item],
         status=True,
-        tasks=event.ran and not item.agent and take_plan(state, item),
-        changes=take_files(state, event.files_changed, _hand(item)),
+        tasks=event.ran and not item.agent and apply_plan(state, item),
+        changes=apply_files(state, event.files_changed, _hand(item)),
         waiting=_no_longer_waits(state, item),
     )
     return changed.merge(close_delegate(state, item.action_id))
@@ -434,7 +434,7 @@ def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
     """Fold what an action changed on disk beyond what its result says; a file that both name is counted once."""
     item = state.actions.get(event.action_id)
-    changed = Changed(changes=take_files(state, event.files, _hand(item)))
+    changed = Changed(changes=apply_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):
         item.files = merged(item.files, event.files)
         item.copy_id = event.copy_id or item.copy_id

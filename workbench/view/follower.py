@@ -14,7 +14,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand
 from workbench.session.storage.paging import DigestStep
-from workbench.view.action_reducer import take_step
+from workbench.view.action_reducer import apply_step
 from workbench.view.reducer import apply
 from workbench.view.state import ActionItem, Changed, SessionState
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.protocol.events import Event
     from workbench.session.storage.paging import Digest
 
-_KNOWN: Final = (
+_CARRIED_FIELDS: Final = (
     *("session_id", "workspace", "title", "rules", "model", "mode", "scripted", "is_running", "ended"),
     *("tasks", "version", "changes", "turn_changes", "cost", "input_tokens", "window", "parts", "total_tokens"),
     *("last_seq", "first_seq", "action_count", "actions_before"),
@@ -34,7 +34,7 @@ def settled(digest: Digest) -> SessionState:
     state = SessionState()
     for told in digest.told:
         if isinstance(told, DigestStep):
-            take_step(state, told.number, told.tool)
+            apply_step(state, told.number, told.tool)
         else:
             apply(state, told)
     state.cost, state.total_tokens = digest.cost, digest.tokens
@@ -45,7 +45,7 @@ def settled(digest: Digest) -> SessionState:
 
 def begin_after(state: SessionState, earlier: SessionState) -> None:
     """Let a state that has applied nothing continue from an earlier one."""
-    for name in _KNOWN:
+    for name in _CARRIED_FIELDS:
         setattr(state, name, getattr(earlier, name))
 
 

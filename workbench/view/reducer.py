@@ -179,14 +179,14 @@ def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
     """Take from the queue the messages that this request to the model included, and return them."""
     began = event.at - timedelta(seconds=event.latency)
     read: list[Item] = []
-    while state.queued and _was_seen(state.queued[0], event, began):
+    while state.queued and _was_read(state.queued[0], event, began):
         item = state.queued.popleft()
         item.queued = False
         read.append(item)
     return read
 
 
-def _was_seen(item: UserItem, event: ModelResponded, began: datetime) -> bool:
+def _was_read(item: UserItem, event: ModelResponded, began: datetime) -> bool:
     return item.at <= began if event.seen is None else item.seq <= event.seen
 
 
@@ -197,7 +197,7 @@ def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | Model
 
 
 def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
-    return action_reducer.take_delegate_step(state, event, _DELEGATE_FOLDS)
+    return action_reducer.apply_delegate_step(state, event, _DELEGATE_FOLDS)
 
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
@@ -267,7 +267,7 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "message_withdrawn": _message_withdrawn,
     "model_responded": _model_responded,
     "action_proposed": action_reducer.proposed,
-    "person_command": action_reducer.person_command,
+    "person_command": action_reducer.user_command,
     "action_assessed": action_reducer.assessed,
     "action_decided": action_reducer.decided,
     "action_started": action_reducer.started,

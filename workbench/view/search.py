@@ -53,7 +53,7 @@ def _words(item: Item) -> Iterator[str]:
         yield item.text[:_SEARCHED_CHARACTERS]
     elif isinstance(item, ActionItem):
         yield from (item.tool, item.summary, item.note, item.error)
-        yield from _texts(item.arguments)
+        yield from _argument_strings(item.arguments)
 
 
 def _files(item: ActionItem) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _files(item: ActionItem) -> Iterator[str]:
     yield from (delta.path for delta in (*item.files, *item.preview))
 
 
-def _texts(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _argument_strings(arguments: Mapping[str, Any]) -> Iterator[str]:
     for value in arguments.values():
         yield (value if isinstance(value, str) else str(value))[:_SEARCHED_CHARACTERS]
 
@@ -100,7 +100,7 @@ def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
 
 
 def _first(item: Item, wanted: str) -> ItemMatch | None:
-    for where, text in texts_of(item):
+    for where, text in labelled_strings(item):
         at = text.casefold().find(wanted)
         if at >= 0:
             start = max(0, at - _BEFORE)
@@ -109,7 +109,7 @@ def _first(item: Item, wanted: str) -> ItemMatch | None:
     return None
 
 
-def texts_of(item: Item) -> Iterator[tuple[str, str]]:
+def labelled_strings(item: Item) -> Iterator[tuple[str, str]]:
     """Yield each text of an item, after the name of what it is."""
     if isinstance(item, UserItem):
         yield "you", item.text
@@ -117,13 +117,13 @@ def texts_of(item: Item) -> Iterator[tuple[str, str]]:
         yield "agent", item.text
         yield "reasoning", item.reasoning
     elif isinstance(item, ActionItem):
-        yield from _texts_of_action(item)
+        yield from _labelled_action_strings(item)
     else:
         yield "notice", item.text
         yield item.title.casefold(), item.detail
 
 
-def _texts_of_action(item: ActionItem) -> Iterator[tuple[str, str]]:
+def _labelled_action_strings(item: ActionItem) -> Iterator[tuple[str, str]]:
     number = f"action {item.number}"
     for name, value in item.arguments.items():
         yield f"{number}, {visible(name[:40], lines=False)}", value if isinstance(value, str) else str(value)

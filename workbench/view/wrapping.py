@@ -94,7 +94,7 @@ def row_starts(line: str, width: int) -> list[int]:
     width = max(2, width)
     starts = [0]
     while True:
-        end = _room(line, starts[-1], width)
+        end = _row_end(line, starts[-1], width)
         if end >= len(line):
             return starts
         blank = line.rfind(" ", starts[-1], end)
@@ -105,10 +105,10 @@ def row_starts(line: str, width: int) -> list[int]:
 def _fits(line: str, start: int, width: int) -> bool:
     """Return whether the word that begins at `start` fits into one row."""
     end = line.find(" ", start, start + width + 1)
-    return _room(line, start, width) >= (len(line) if end < 0 else end)
+    return _row_end(line, start, width) >= (len(line) if end < 0 else end)
 
 
-def _room(line: str, start: int, width: int) -> int:
+def _row_end(line: str, start: int, width: int) -> int:
     """Return the first character that does not fit into a row beginning at `start`."""
     if line.isascii():
         return start + width

@@ -24,7 +24,7 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.viewer_lines import viewer_title
-from workbench.view.formatting.rows import whose
+from workbench.view.formatting.rows import authorship
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState
 
@@ -178,7 +178,7 @@ class DiffViewerScreen(ModalScreen[None]):
         hunk = self._view.current if file is not None else -1
         files = self._files
         title = viewer_title(self._scopes[self._scope].name, self._diff, hunk, files.chosen, len(files.files))
-        author = whose(file) if file is not None else ""
+        author = authorship(file) if file is not None else ""
         self._title.update(Content.assemble(title, ("   " + author, "$dim")) if author else title)
 
     def _open_file(self, number: int) -> None:

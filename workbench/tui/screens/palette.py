@@ -22,7 +22,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.palette.entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.prompt.completion import places
+from workbench.view.prompt.completion import match_offsets
 from workbench.view.prompt.files import FileIndex
 
 _MOST = 200
@@ -152,7 +152,7 @@ def _row(entry: PaletteEntry, query: str, width: int) -> Content:
     name = Content(label)
     if query and label == entry.label:
         offset = 1 if label.startswith("/") else 0
-        for at in places(query, label[offset:]):
+        for at in match_offsets(query, label[offset:]):
             name = name.stylize("bold $primary", at + offset, at + offset + 1)
     gap = " " * max(2, _NAMES - cell_len(label)) if words else ""
     line = Content.assemble(name, gap, (words, "$dim")).truncate(available, ellipsis=True, pad=True)

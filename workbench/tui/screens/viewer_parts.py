@@ -20,8 +20,8 @@ from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.viewer_lines import comments_waiting
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 from workbench.view.formatting.actions import short_path
-from workbench.view.formatting.rows import whose_sign
-from workbench.view.review.revert import TakeBack, held_now, of_file, of_hunk, refusal
+from workbench.view.formatting.rows import authorship_sign
+from workbench.view.review.revert import FileRevert, held_now, of_file, of_hunk, refusal
 from workbench.view.review.review import Comment, Review
 from workbench.view.state import Changed, FileState
 
@@ -85,7 +85,7 @@ class ChangedFiles:
     def _row(self, file: FileState) -> FileRow:
         sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
         added, removed = (-1, -1) if file.note else (file.added, file.removed)
-        return FileRow(sign, short_path(file.path, self.workspace), added, removed, whose_sign(file))
+        return FileRow(sign, short_path(file.path, self.workspace), added, removed, authorship_sign(file))
 
 
 def _without_lines(path: str, file: FileState) -> FileDiff:
@@ -268,8 +268,8 @@ class Reverter:
         self._files = files
         self._view = view
         self._status = status
-        self._requested: TakeBack | None = None
-        self._undo: TakeBack | None = None
+        self._requested: FileRevert | None = None
+        self._undo: FileRevert | None = None
 
     def revert(self, *, whole_file: bool, fixed: str) -> None:
         """Revert the hunk under the cursor or the whole file; `fixed` says why the scope cannot be reverted, if so."""
@@ -303,7 +303,7 @@ class Reverter:
             self._requested = None
             self._status.show(f"Not done: {refused}")
 
-    def _send(self, request: TakeBack) -> None:
+    def _send(self, request: FileRevert) -> None:
         if self._review is not None:
             self._requested = request
             self._status.show(f"{request.what} …")

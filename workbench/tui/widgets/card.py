@@ -14,7 +14,7 @@ from workbench.tui.widgets.copying import Copy, Copying
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.view import clock
 from workbench.view.formatting.actions import copied
-from workbench.view.formatting.cards import card, shown_output
+from workbench.view.formatting.cards import card, printed_output
 from workbench.view.state import ActionItem
 
 
@@ -70,7 +70,7 @@ class ActionCard(Copying):
 
     def more_copies(self) -> list[Copy]:
         """Return the output."""
-        output = shown_output(self.item)
+        output = printed_output(self.item)
         return [("the output", output)] if output else []
 
     def on_click(self, event: events.Click) -> None:

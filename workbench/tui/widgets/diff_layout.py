@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.diff.hunks import FileDiff
 from workbench.view.diff.document import DiffDocument
-from workbench.view.diff.geometry import Geometries, Geometry, Look
+from workbench.view.diff.geometry import Geometries, Geometry, LayoutOptions
 from workbench.view.diff.lines import Marks, line_of
 from workbench.view.diff.rows import DiffRow, FoldId, LineId
 from workbench.view.diff.search import Match
@@ -26,7 +26,7 @@ class DiffLayout:
         """Whether old and new are side by side; None lets the width of the screen decide."""
         self.comments: dict[LineId, str] = {}
         self.opened: set[FoldId] = set()
-        self._last_layout: Look | None = None
+        self._last_layout: LayoutOptions | None = None
         self._geometries = Geometries()
 
     def is_beside(self, screen_width: int) -> bool:
@@ -35,7 +35,7 @@ class DiffLayout:
 
     def at(self, width: int, screen_width: int) -> Geometry:
         """Return rows and columns for a width of the view."""
-        layout = Look(width, self.is_beside(screen_width), self.wrapped)
+        layout = LayoutOptions(width, self.is_beside(screen_width), self.wrapped)
         return self._geometries.at(layout, self.document, self.opened, self.comments)
 
     def is_longer(self, most: int, width: int, screen_width: int) -> bool:
@@ -49,7 +49,7 @@ class DiffLayout:
         if rows_changed:
             self._geometries.clear()
 
-    def is_new_layout(self, layout: Look) -> bool:
+    def is_new_layout(self, layout: LayoutOptions) -> bool:
         """Return whether the look differs from that of the last call, without a `restart` in between."""
         before, self._last_layout = self._last_layout, layout
         return before not in (None, layout)

@@ -20,7 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
-from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, wish_at
+from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, request_at
 from workbench.view.prompt.history import PromptHistory
 
 _KEYS: Final[list[BindingType]] = [
@@ -235,7 +235,7 @@ class Prompt(TextArea):
         (row, column), lines = self.cursor_location, self.document.lines
         if self.is_mounted and row < len(lines):
             is_own = self.selection.is_empty and not self.is_foreign
-            self.completer.look(wish_at(lines, row, column) if is_own else None, self.text)
+            self.completer.look(request_at(lines, row, column) if is_own else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
         """Fit the list to the new place of the cursor."""

@@ -19,7 +19,7 @@ from workbench.tui.widgets.painting import css_beside, update_content
 from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionText
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
-from workbench.view.formatting.approval import RISK_SIGNS, Hint, what_runs, why_asked
+from workbench.view.formatting.approval import RISK_ICONS, Hint, what_runs, why_asked
 from workbench.view.state import ActionItem
 
 # Columns of border, padding and scrollbar; of these, the columns that a text leaves free at its end. A diff counts its
@@ -252,7 +252,7 @@ def _position(number: int, total: int) -> str:
 
 def _title(risk: str, position: str, width: int) -> Content:
     """Return `Approve? ──── 1 of 3 ── ▲ HIGH`, as wide as the box."""
-    end = f" {RISK_SIGNS[risk]} {risk}"
+    end = f" {RISK_ICONS[risk]} {risk}"
     position = f" {position} ──" if position else ""
     fill = "─" * max(1, width - 8 - len("Approve? ") - len(position) - len(end))
     return Content.assemble(

@@ -14,8 +14,8 @@ from textual.widgets import Static
 
 from workbench.tui.widgets.painting import as_content, css_beside, style_of, update_content
 from workbench.view.approval.proposal import Proposal
-from workbench.view.diff.lines import wrap_places
-from workbench.view.formatting.approval import Said, batch_lines
+from workbench.view.diff.lines import wrap_offsets
+from workbench.view.formatting.approval import StyledLine, batch_lines
 from workbench.view.formatting.cards import hunk_line
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import row_starts
@@ -79,15 +79,15 @@ class QuestionText(ScrollView, can_focus=False):
 
     DEFAULT_CSS = css_beside(__file__)
 
-    def __init__(self, lines: Sequence[Said], *, by_word: bool = False, id: str | None = None) -> None:
+    def __init__(self, lines: Sequence[StyledLine], *, by_word: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines = tuple(lines)
         self._by_word = by_word
-        self._rows: list[Said] = []
+        self._rows: list[StyledLine] = []
         self._rows_width = 0
         self._is_new = True
 
-    def set_lines(self, lines: Sequence[Said]) -> None:
+    def set_lines(self, lines: Sequence[StyledLine]) -> None:
         """Show other lines; call `lay_out` after it."""
         self._lines = tuple(lines)
         self._rows_width = 0
@@ -118,13 +118,13 @@ class QuestionText(ScrollView, can_focus=False):
             style += style_of(self.app, _LOOKS[name])
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, self.rich_style)
 
-    def _wrapped(self, line: Said, width: int) -> Iterator[Said]:
+    def _wrapped(self, line: StyledLine, width: int) -> Iterator[StyledLine]:
         text, style, indent = line
-        starts = row_starts if self._by_word or indent or style == "label" else wrap_places
+        starts = row_starts if self._by_word or indent or style == "label" else wrap_offsets
         breaks = [*starts(text, width), len(text)]
         if indent and len(breaks) > 2:
             indent = indent if indent * 2 <= width else _LEAST_INDENT
             rest = breaks[1]
             breaks = [0, rest, *(rest + offset for offset in starts(text[rest:], width - indent)[1:]), len(text)]
         for first, end in pairwise(breaks):
-            yield Said(f"{' ' * indent if first else ''}{text[first:end]}", style)
+            yield StyledLine(f"{' ' * indent if first else ''}{text[first:end]}", style)

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from workbench.text import visible
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.prompt.completion import Completer, CompletionRow, places
+from workbench.view.prompt.completion import Completer, CompletionRow, match_offsets
 
 ROWS = 8
 """How many rows are in view at once; fewer on a low screen."""
@@ -81,7 +81,7 @@ def _row(choice: CompletionRow, query: str, width: int, names: int, *, is_chosen
     name = Content(label)
     if query and label == choice.label:
         offset = 1 if label.startswith("/") else 0
-        for at in places(query, label[offset:]):
+        for at in match_offsets(query, label[offset:]):
             name = name.stylize("bold $primary", at + offset, at + offset + 1)
     line = Content.assemble(("› " if is_chosen else "  ", "bold $primary"), name)
     if choice.words:

@@ -18,7 +18,7 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.suggestions import Suggestions
-from workbench.view.prompt.attachments import images_named, look_at
+from workbench.view.prompt.attachments import describe_files, images_named
 from workbench.view.prompt.completion import Completer, Names, ServerOffers
 from workbench.view.prompt.files import FileIndex
 from workbench.view.prompt.history import PromptHistory
@@ -112,7 +112,7 @@ class Writing(Vertical):
             self.run_worker(self._load_images(paths), group="images", exclusive=True)
 
     async def _load_images(self, paths: list[str]) -> None:
-        images = await in_daemon(lambda: look_at(paths, self._directory)) if paths else []
+        images = await in_daemon(lambda: describe_files(paths, self._directory)) if paths else []
         self.query_one(Attachments).show(images)
 
     async def _read(self) -> None:

@@ -12,7 +12,7 @@ from workbench.view.diff.lines import Lexed, PaintedLine, Standing, SyntaxSpan, 
 from workbench.view.diff.rows import DiffRow, FoldId, LineId, Rows, Side
 
 CONTEXT = 3
-_SMALL_FOLD = 3
+_MAX_UNFOLDED = 3
 _MOST_LIKENED = 2_000
 _NO_LINES = ("file", "fold", "no-newline")
 
@@ -41,7 +41,7 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId],
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
-        if hunk.old - old <= _SMALL_FOLD:  # what most of the work on a file with many hunks goes through
+        if hunk.old - old <= _MAX_UNFOLDED:  # what most of the work on a file with many hunks goes through
             rows.add(("same", file, old, new, -1, 0), hunk.old - old)
         else:
             _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)
@@ -59,7 +59,7 @@ def _add_unchanged(rows: Rows, diff: FileDiff, file: int, part: Hunk, opened: Co
     head = CONTEXT if part.old or part.new else 0
     tail = CONTEXT if part.old_end < len(diff.old) or part.new_end < len(diff.new) else 0
     hidden = size - head - tail
-    if hidden <= _SMALL_FOLD or (file, part.old + head) in opened:
+    if hidden <= _MAX_UNFOLDED or (file, part.old + head) in opened:
         rows.add(DiffRow("same", file, part.old, part.new), size)
         return
     rows.add(DiffRow("same", file, part.old, part.new), head)

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from workbench.text import visible
 from workbench.view.diff.document import DiffDocument, with_comments
-from workbench.view.diff.lines import wrap_places
+from workbench.view.diff.lines import wrap_offsets
 from workbench.view.diff.rows import DiffRow, FoldId, LineId, Side
 from workbench.view.wrapping import wrapped
 
@@ -20,7 +20,7 @@ LONGEST = 4_000
 
 
 @dataclass(frozen=True)
-class Look:
+class LayoutOptions:
     """How a diff is shown: cells to paint in, one or two columns, long lines wrapped or scrolled."""
 
     width: int
@@ -34,7 +34,7 @@ class Geometry:
     def __init__(
         self,
         document: DiffDocument,
-        look: Look,
+        look: LayoutOptions,
         opened: Collection[FoldId] = (),
         comments: Mapping[LineId, str] | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class Geometry:
             return [0]
         if self.document.cells(row.file, side)[line] <= self.text_width:
             return [0]
-        return wrap_places(self.document.painted(row.file, side, line).text, self.text_width)
+        return wrap_offsets(self.document.painted(row.file, side, line).text, self.text_width)
 
     def _row_starts(self) -> list[int]:
         return [0, *accumulate(height for _, head, count in self.rows.runs() for height in self._heights(head, count))]
@@ -151,10 +151,10 @@ class Geometries:
     """Keeps each geometry that was worked out until something else is shown."""
 
     def __init__(self) -> None:
-        self._made: dict[Look, Geometry] = {}
+        self._made: dict[LayoutOptions, Geometry] = {}
 
     def at(
-        self, look: Look, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
+        self, look: LayoutOptions, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
     ) -> Geometry:
         """Return the geometry of the document in one look."""
         if look not in self._made:

@@ -77,7 +77,7 @@ def paint_line(line: str) -> PaintedLine:
     pieces: list[str] = []
     places = [0]
     column = 0
-    for piece in _painted_signs(body):
+    for piece in _painted_characters(body):
         shown = " " * (TAB - column % TAB) if piece == "\t" else piece
         pieces.append(shown)
         column += cell_len(shown)
@@ -85,7 +85,7 @@ def paint_line(line: str) -> PaintedLine:
     return PaintedLine("".join(pieces), tuple(places))
 
 
-def _painted_signs(body: str) -> Iterator[str]:
+def _painted_characters(body: str) -> Iterator[str]:
     for sign in body:
         escaped = sign if sign == "\t" else visible(sign, lines=False)
         is_hidden = escaped == sign and not sign.isprintable() and sign != "\t"
@@ -98,7 +98,7 @@ def line_cells(line: str) -> int:
     return len(body) if is_plain(body) else cell_len(paint_line(line).text)
 
 
-def wrap_places(text: str, width: int) -> list[int]:
+def wrap_offsets(text: str, width: int) -> list[int]:
     """Return where each painted row of `width` cells begins; at least one, and no wide character is cut in two."""
     if len(text) <= width and text.isascii():
         return [0]
@@ -130,7 +130,7 @@ def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
     return first, end, max(0, indent)
 
 
-_MOST_SIGNS = 400_000
+_MAX_CHARACTERS = 400_000
 _LONGEST_LINE = 2_000
 _STYLES = {
     "Comment": "comment",
@@ -195,7 +195,7 @@ class Lexed:
 
 def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
     """Yield column, style and text of each token; nothing for texts that are too big or of no known kind."""
-    lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MOST_SIGNS else None
+    lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MAX_CHARACTERS else None
     if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
         return
     line_start = 0

@@ -24,7 +24,7 @@ from workbench.view.wrapping import count_lines
 LONGEST = 2_000
 """How many characters of an argument are looked at for one line."""
 
-STATE_SIGNS: Final[dict[str, tuple[str, str]]] = {
+PHASE_ICONS: Final[dict[str, tuple[str, str]]] = {
     "proposed": ("○", "dim"),
     "waiting": ("?", "waiting"),
     "approved": ("○", "dim"),
@@ -198,12 +198,12 @@ def _short(value: object, width: int = 300, show: Callable[..., str] = visible) 
     return f"{line} …" if "\n" in text and not line.endswith("…") else line
 
 
-_SAID: Final[Mapping[str, Callable[[Any], str]]] = {
+_FACT_FORMATTERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "exit_code": lambda code: f"exit code {code}" if isinstance(code, int) and code >= 0 else "",
     "timed_out": lambda is_so: "timed out" if is_so else "",
     "full_output": lambda place: f"the whole output is in {place}",
     "output_file": lambda place: f"the whole output is in {place}",
-    "metadata": lambda known: _folder(known),
+    "metadata": lambda known: _working_directory(known),
     "truncated": lambda is_so: "truncated" if is_so else "",
     "found": lambda count: f"{count} found" if isinstance(count, int) else f"found: {_plain(count)}",
     "matched_files": lambda count: f"files that match: {count}",
@@ -229,7 +229,7 @@ _SAID: Final[Mapping[str, Callable[[Any], str]]] = {
     "tabs": lambda tabs: f"open pages: {_plain(tabs)}" if tabs else "",
     "downloads": lambda files: f"downloaded: {_plain(files)}" if files else "",
 }
-_SHOWN_ELSEWHERE: Final = frozenset(
+_EXCLUDED_FIELDS: Final = frozenset(
     (
         *("content", "output", "old_content", "new_content", "is_error", "error", "command", "path", "prev_exist"),
         *("task_list", "files", "response"),
@@ -241,14 +241,16 @@ _SHOWN_ELSEWHERE: Final = frozenset(
 def result_facts(observation: Mapping[str, Any]) -> Iterator[str]:
     """Yield one line for each fact about the result; a field that is not known here is introduced by its name."""
     for name, value in observation.items():
-        if name in _SHOWN_ELSEWHERE or value is None or value in ("", [], {}):
+        if name in _EXCLUDED_FIELDS or value is None or value in ("", [], {}):
             continue
-        said = _SAID[name](value) if name in _SAID else f"{name.replace('_', ' ')}: {_plain(value)}"
+        said = (
+            _FACT_FORMATTERS[name](value) if name in _FACT_FORMATTERS else f"{name.replace('_', ' ')}: {_plain(value)}"
+        )
         if said:
             yield said
 
 
-def _folder(known: Any) -> str:
+def _working_directory(known: Any) -> str:
     place = known.get("working_dir") if isinstance(known, Mapping) else None
     return f"working directory: {place}" if place else ""
 

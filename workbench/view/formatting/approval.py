@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from workbench.view.approval.questions import Scope
     from workbench.view.approval.rule_trial import Trial
 
-Shown = tuple[str, str, str]
+PrefixedLine = tuple[str, str, str]
 """The sign before a line, the line (not yet safe to show) and the name of its style."""
-SHOWN = 8
+EXCERPT_LINES = 8
 """How many changed lines the question itself shows; its full text has all of them."""
 
 
-def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[Shown]:
+def changed_by_others(action: ActionItem, most: int | None = EXCERPT_LINES) -> Iterator[PrefixedLine]:
     """Yield what others changed in each stale file, at most `most` lines per file (all for None)."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
@@ -48,7 +48,7 @@ def changed_by_others(action: ActionItem, most: int | None = SHOWN) -> Iterator[
             )
 
 
-def wanted_by_agent(action: ActionItem) -> Iterator[Shown]:
+def intended_by_agent(action: ActionItem) -> Iterator[PrefixedLine]:
     """Yield, for the full text, the change that the agent wanted to make to the file as it had seen it."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.wanted)
@@ -56,7 +56,7 @@ def wanted_by_agent(action: ActionItem) -> Iterator[Shown]:
         yield from _lines(change)
 
 
-def _lines(change: FileDiff) -> Iterator[Shown]:
+def _lines(change: FileDiff) -> Iterator[PrefixedLine]:
     for hunk in change.hunks:
         yield "  ", f"line {hunk.old + 1}:", "dim"
         yield from (("  − ", line.rstrip("\n"), "argument") for line in change.old[hunk.old : hunk.old_end])
@@ -70,7 +70,7 @@ _REASONS = 36
 _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "insert"}
 
 
-class Said(NamedTuple):
+class StyledLine(NamedTuple):
     """One line that is safe to show, and the name of its style in the text widget ("" for plain)."""
 
     text: str
@@ -79,47 +79,50 @@ class Said(NamedTuple):
     """How many columns its wrapped rows are indented."""
 
 
-def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[Said]:
+def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[StyledLine]:
     """Return all of what will run: the command or the arguments, then the parts of a command with their risks.
 
     With `edited` these are the user's own arguments, which are not rated yet.
     """
     if edited is not None:
         own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
-        return [*what_runs(own), Said(""), Said(EDITED, "label")]
+        return [*what_runs(own), StyledLine(""), StyledLine(EDITED, "label")]
     if kind_of(action.tool) == "command":
         lines = list(_command(action.arguments))
     elif action.preview and presentation(action).result == "changes" and kind_of(action.tool) == "edit":
-        lines = [Said(on_one_line(_edit_line(action)), "command")]
+        lines = [StyledLine(on_one_line(_edit_line(action)), "command")]
     else:
-        lines = [Said(on_one_line(f"{tool_sign(action)} {action.tool}"), "command"), *argument_lines(action.arguments)]
+        lines = [
+            StyledLine(on_one_line(f"{tool_sign(action)} {action.tool}"), "command"),
+            *argument_lines(action.arguments),
+        ]
     if action.segments:
-        lines.append(Said(""))
+        lines.append(StyledLine(""))
         lines += [line for segment in action.segments for line in _segment(segment.text, segment.risk, segment.reason)]
-    return lines + [Said(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
+    return lines + [StyledLine(f"{sign}{on_one_line(text)}", style) for sign, text, style in changed_by_others(action)]
 
 
-def why_asked(action: ActionItem, mode: str) -> list[Said]:
+def why_asked(action: ActionItem, mode: str) -> list[StyledLine]:
     """Return the rule that asks, the reasons, the model's own words and the working directory."""
     rule = action.rule or f'mode "{mode}"'
     lines = _asker(action)
-    lines += [Said(on_one_line(f"Why asked: {rule}.") + _quote(action))]
-    lines += [Said(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons]
+    lines += [StyledLine(on_one_line(f"Why asked: {rule}.") + _quote(action))]
+    lines += [StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons]
     if action.working_dir:
-        lines.append(Said(f"Working directory {on_one_line(action.working_dir)}", "dim"))
+        lines.append(StyledLine(f"Working directory {on_one_line(action.working_dir)}", "dim"))
     return lines
 
 
-def reasons(action: ActionItem) -> list[Said]:
+def reasons(action: ActionItem) -> list[StyledLine]:
     """Return which sub-agent asks, if any, and the reasons that do not stand beside a part of what runs."""
     said = {segment.reason for segment in action.segments}
     return _asker(action) + [
-        Said(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in said
+        StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in said
     ]
 
 
-def _asker(action: ActionItem) -> list[Said]:
-    return [Said(on_one_line(f"Asked for {who_asks(action.agent)}."), "command")] if action.agent else []
+def _asker(action: ActionItem) -> list[StyledLine]:
+    return [StyledLine(on_one_line(f"Asked for {who_asks(action.agent)}."), "command")] if action.agent else []
 
 
 def _quote(action: ActionItem) -> str:
@@ -142,15 +145,15 @@ def files_written(action: ActionItem) -> list[FileDiff]:
 _compared = lru_cache(8)(compare)  # cached because a question compares its files more than once
 
 
-def _command(arguments: Mapping[str, Any]) -> Iterator[Said]:
+def _command(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
     command = str(arguments.get("command", ""))
     if str(arguments.get("reset", "")).lower() == "true":
-        yield Said("a new shell: variables and directory are lost", "label")
+        yield StyledLine("a new shell: variables and directory are lost", "label")
     if str(arguments.get("is_input", "")).lower() == "true":
-        yield Said("input to the running command:", "label")
+        yield StyledLine("input to the running command:", "label")
     lines = command.split("\n") if command else []
     for index, line in enumerate(lines):
-        yield Said(("$ " if index == 0 else "  ") + on_one_line(line), "command")
+        yield StyledLine(("$ " if index == 0 else "  ") + on_one_line(line), "command")
     rest = {name: value for name, value in arguments.items() if name not in ("command", "reset", "is_input")}
     yield from argument_lines({name: value for name, value in rest.items() if value is not None})
 
@@ -162,27 +165,27 @@ def _edit_line(action: ActionItem) -> str:
     return f"± {path}  {_VERBS.get(str(action.arguments.get('command')), 'edit')}  {changes}"
 
 
-def argument_lines(arguments: Mapping[str, Any]) -> Iterator[Said]:
+def argument_lines(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
     """Yield each argument as `name: value`; a value of several lines goes below its name."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         if "\n" not in text:
-            yield Said(f"{on_one_line(name)}: {on_one_line(text)}", "argument")
+            yield StyledLine(f"{on_one_line(name)}: {on_one_line(text)}", "argument")
             continue
-        yield Said(f"{on_one_line(name)}:", "label")
+        yield StyledLine(f"{on_one_line(name)}:", "label")
         for line in text.split("\n"):
-            yield Said(f"  {on_one_line(line)}", "argument")
+            yield StyledLine(f"  {on_one_line(line)}", "argument")
 
 
-def _segment(text: str, risk: str, reason: str) -> Iterator[Said]:
+def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
     """Yield the lines for a part of a command: a short part beside its risk, a long one above it."""
     shown = [on_one_line(line) for line in text.split("\n")]
     if len(shown) == 1 and len(shown[0]) <= 24:
-        yield Said(f"  {shown[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+        yield StyledLine(f"  {shown[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
         return
     for line in shown:
-        yield Said(f"  {line}")
-    yield Said(f"  {'':<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+        yield StyledLine(f"  {line}")
+    yield StyledLine(f"  {'':<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
 
 
 def on_one_line(text: str) -> str:
@@ -208,7 +211,7 @@ def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) 
         style = "bold" if number == scope else ""
         pointer = Piece("▌" if number == scope else " ", "accent")
         lines.append([pointer, Piece(f"{number + 1} {label:<14}", style), Piece(clip(meaning, width - 18), "dim")])
-    lines += [[], [Piece(_told(trial), "dim")]]
+    lines += [[], [Piece(_match_summary(trial), "dim")]]
     free = max(1, room - len(lines))
     shown = trial.matched[-free:] if len(trial.matched) <= free else trial.matched[-free + 1 :]
     lines += [_action(item, width) for item in shown]
@@ -217,7 +220,7 @@ def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) 
     return lines
 
 
-def _told(trial: Trial) -> str:
+def _match_summary(trial: Trial) -> str:
     count, all_ = len(trial.matched), trial.looked_at
     return f"Matches {count} of the {f'last {all_}' if all_ > 1 else all_} actions:"
 
@@ -227,7 +230,7 @@ def _action(item: ActionItem, width: int) -> Line:
     return [Piece(f"  {item.number:>3}  ", "dim"), Piece(clip(words, max(4, width - 7)))]
 
 
-RISK_SIGNS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
+RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _MOST = 5
 _LARGE = 200_000
 """The size in characters from which a change is not compared only to count its lines in a list."""
@@ -240,7 +243,7 @@ def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line
 
 
 def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
-    risk = f"{RISK_SIGNS[item.risk]} {item.risk:<7}"
+    risk = f"{RISK_ICONS[item.risk]} {item.risk:<7}"
     words = f"{tool_sign(item)} {action_line(item, item.working_dir)}{_counted(item)}"
     style = "bold" if is_shown else "dim"
     return [
@@ -260,27 +263,31 @@ def _counted(item: ActionItem) -> str:
     return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
 
 
-def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[Said]:
+def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[StyledLine]:
     """Return all that these actions would run and write, and why each is asked; says first how many are left out."""
-    lines: list[Said] = []
+    lines: list[StyledLine] = []
     if left_out:
         them = (
             "one action that you changed: it is" if left_out == 1 else f"{left_out} actions that you changed: each is"
         )
-        lines = [Said(f"Without {them} approved by itself.", "label"), Said("")]
+        lines = [StyledLine(f"Without {them} approved by itself.", "label"), StyledLine("")]
     for number, item in enumerate(items, 1):
-        head = f"{number} of {len(items)}  {RISK_SIGNS[item.risk]} {item.risk}"
-        lines += [Said(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
-        lines += [*_changed_lines(item), Said("")]
+        head = f"{number} of {len(items)}  {RISK_ICONS[item.risk]} {item.risk}"
+        lines += [StyledLine(head, f"risk-{item.risk.lower()}"), *what_runs(item), *reasons(item)]
+        lines += [*_changed_lines(item), StyledLine("")]
     return lines
 
 
-def _changed_lines(item: ActionItem) -> Iterator[Said]:
+def _changed_lines(item: ActionItem) -> Iterator[StyledLine]:
     for diff in files_written(item):
         for hunk in diff.hunks:
-            yield Said(f"  {diff.path}, line {hunk.old + 1}", "label")
-            yield from (Said(f"  − {paint_line(line).text}", "removed") for line in diff.old[hunk.old : hunk.old_end])
-            yield from (Said(f"  + {paint_line(line).text}", "added") for line in diff.new[hunk.new : hunk.new_end])
+            yield StyledLine(f"  {diff.path}, line {hunk.old + 1}", "label")
+            yield from (
+                StyledLine(f"  − {paint_line(line).text}", "removed") for line in diff.old[hunk.old : hunk.old_end]
+            )
+            yield from (
+                StyledLine(f"  + {paint_line(line).text}", "added") for line in diff.new[hunk.new : hunk.new_end]
+            )
 
 
 Hint = tuple[str, str]

@@ -17,7 +17,7 @@ from workbench.text import counted, visible
 from workbench.tools.ask_human.question import read_question
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.proposal import Proposal
-from workbench.view.formatting.actions import STATE_SIGNS, action_line, outcome, presentation, seconds, tool_sign
+from workbench.view.formatting.actions import PHASE_ICONS, action_line, outcome, presentation, seconds, tool_sign
 from workbench.view.state import ActionItem
 from workbench.view.wrapping import Line, Piece, clip, pad, spread, trim_common
 
@@ -51,7 +51,7 @@ def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None
     return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
 
 
-def shown_output(item: ActionItem) -> str:
+def printed_output(item: ActionItem) -> str:
     """Return what a tool printed, without what the model was told about it."""
     said = item.observation.get("output")
     told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
@@ -59,7 +59,7 @@ def shown_output(item: ActionItem) -> str:
 
 
 def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) -> Line:
-    sign, style = STATE_SIGNS[item.phase]
+    sign, style = PHASE_ICONS[item.phase]
     failed = item.phase == "failed"
     left = [
         Piece(f"{sign} ", style),
@@ -105,7 +105,7 @@ def _body(item: ActionItem, width: int) -> list[Line]:
             return []
         case "changes" if item.phase != "failed" and (item.files or item.preview or kind_of(item.tool) == "edit"):
             return _diff(item, width)
-    return _output(shown_output(item), item, width, head=shown.result == "head")
+    return _output(printed_output(item), item, width, head=shown.result == "head")
 
 
 def _asked(item: ActionItem, width: int) -> list[Line]:

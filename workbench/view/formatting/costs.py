@@ -30,8 +30,8 @@ def _session(state: SessionState) -> Iterator[str]:
         paid = "?" if last.cost is None else f"${last.cost:.4f}"
         cached = f", {usage.cached:,} of them cached" if usage.cached else ""
         thought = f", {usage.reasoning:,} of them reasoning" if usage.reasoning else ""
-        yield f"Last call             {_known(usage.input)} in{cached}"
-        yield f"                      {_known(usage.output)} out{thought}"
+        yield f"Last call             {_token_count(usage.input)} in{cached}"
+        yield f"                      {_token_count(usage.output)} out{thought}"
         yield f"                      {paid}"
 
 
@@ -58,5 +58,5 @@ def _bar(tokens: int, state: SessionState) -> str:
     return "█" * round(20 * tokens / max(1, state.input_tokens or 0))
 
 
-def _known(tokens: int | None) -> str:
+def _token_count(tokens: int | None) -> str:
     return "?" if tokens is None else f"{tokens:,}"

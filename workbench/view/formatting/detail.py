@@ -11,7 +11,7 @@ from workbench.config.modes import MODE_NAMES
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import dotted
 from workbench.view.formatting.actions import (
-    STATE_SIGNS,
+    PHASE_ICONS,
     action_line,
     outcome,
     result_facts,
@@ -22,11 +22,11 @@ from workbench.view.formatting.actions import (
 from workbench.view.formatting.approval import (
     argument_lines,
     changed_by_others,
+    intended_by_agent,
     on_one_line,
-    wanted_by_agent,
     what_runs,
 )
-from workbench.view.formatting.cards import shown_output
+from workbench.view.formatting.cards import printed_output
 from workbench.view.state import ActionItem
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
         yield from ("", _PROPOSED)
     yield from (line.text for line in what_runs(action))
     if action.preview:
-        yield from _changed_by_person(action, proposal)
+        yield from _changed_by_user(action, proposal)
         yield from ("", *(line.text for line in argument_lines(action.arguments)))
     if action.stale:
-        both = (*changed_by_others(action, None), *wanted_by_agent(action))
+        both = (*changed_by_others(action, None), *intended_by_agent(action))
         yield from ("", *(f"{sign}{on_one_line(text)}" for sign, text, _ in both))
     for label, text in (("Summary", action.summary), ("Thought", action.thought)):
         if text:
             yield from ("", f"{label}:", *(on_one_line(line) for line in text.split("\n")))
 
 
-def _changed_by_person(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
+def _changed_by_user(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
     """Yield what is written with the user's choice of hunks and own text; nothing if that is the proposal."""
     if proposal is None or not (proposal.out or proposal.edited):
         return
@@ -138,7 +138,7 @@ def _argument(name: str, value: Any) -> str:
 
 
 def _result(item: ActionItem) -> str:
-    text = _words(item) if pictures(item) else item.output or shown_output(item)
+    text = _words(item) if pictures(item) else item.output or printed_output(item)
     return text or ("running, no output yet" if item.phase == "running" else "")
 
 
@@ -189,7 +189,7 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
     """Yield lines on the call of the model that proposed the action."""
     usage = answer.usage
     cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
-    yield f"{answer.model}: {_known(usage.input)} tokens in, {_known(usage.output)} out, cost {cost}"
+    yield f"{answer.model}: {_token_count(usage.input)} tokens in, {_token_count(usage.output)} out, cost {cost}"
     extra = {"from the cache": usage.cached, "written to it": usage.written, "of reasoning": usage.reasoning}
     yield from filter(None, [", ".join(f"{count} {words}" for words, count in extra.items() if count)])
     first = "" if answer.first_token is None else f" · first token {seconds(answer.first_token)}"
@@ -199,11 +199,11 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
 
 def _step(item: ActionItem, workspace: str) -> str:
     took = "" if item.duration is None else seconds(item.duration)
-    said = f"{STATE_SIGNS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
+    said = f"{PHASE_ICONS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
     return " · ".join(filter(None, (said, outcome(item), took)))
 
 
-def _known(count: int | None) -> str:
+def _token_count(count: int | None) -> str:
     return "unknown" if count is None else str(count)
 
 

@@ -12,13 +12,13 @@ from typing import Final
 from rich.cells import cell_len
 
 from workbench.text import first_line
-from workbench.view.formatting.actions import STATE_SIGNS, action_line, outcome, seconds, tool_sign
+from workbench.view.formatting.actions import PHASE_ICONS, action_line, outcome, seconds, tool_sign
 from workbench.view.state import ActionItem, FileState, Hand, Item, NoticeItem, UserItem
 from workbench.view.wrapping import Line, Piece, line_width, pad
 
 RISK_STYLES: Final = {"LOW": "risk-low", "MEDIUM": "risk-medium", "HIGH": "risk-high", "UNKNOWN": "risk-unknown"}
 _SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": "?"}
-_NOTICE_SIGNS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
+_NOTICE_ICONS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
 
 WITH_TOKENS, WITH_COST, WITH_DURATION, WITH_OUTCOMES, WITH_RISK_WORD = 96, 72, 48, 42, 34
 """Widths from which a column is shown; outcomes get one if there is room for it, else stand close to the risk."""
@@ -40,7 +40,7 @@ def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
         said = f"{item.text} (removed)" if item.withdrawn else item.text
         return _text_row(sign, said, "dim" if item.withdrawn else "accent", width)
     assert isinstance(item, NoticeItem)
-    sign_text, style = _NOTICE_SIGNS.get(item.kind, ("·", "dim"))
+    sign_text, style = _NOTICE_ICONS.get(item.kind, ("·", "dim"))
     return _text_row(Piece(sign_text, style), item.text, style, width)
 
 
@@ -49,7 +49,7 @@ def _text_row(sign: Piece, text: str, style: str, width: int) -> Line:
 
 
 def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> Line:
-    sign, style = STATE_SIGNS[item.phase]
+    sign, style = PHASE_ICONS[item.phase]
     head = [Piece(sign, style), Piece(f"{item.number:>3} ", "dim"), Piece(f"{tool_sign(item)} ", "tool")]
     tail = _tail(item, width, now)
     room = width - 7 - (len(str(item.number)) - 3 if item.number > 999 else 0) - line_width(tail)
@@ -120,7 +120,7 @@ def _duration(item: ActionItem, now: datetime) -> str:
 _NAMES: Final[dict[Hand, str]] = {"agent": "the agent", "person": "you", "others": "others"}
 
 
-def whose(file: FileState) -> str:
+def authorship(file: FileState) -> str:
     """Return who changed the file, as `by the agent and others`; empty if it was only the agent or is unknown."""
     if file.by <= {"agent"}:
         return ""
@@ -128,9 +128,9 @@ def whose(file: FileState) -> str:
     return f"by {', '.join(first)} and {last}" if first else f"by {last}"
 
 
-def whose_sign(file: FileState) -> str:
+def authorship_sign(file: FileState) -> str:
     """Return one cell: half filled if a part is the agent's, empty if none is, a blank if all is or it is unknown."""
-    if not whose(file):
+    if not authorship(file):
         return " "
     return "◐" if "agent" in file.by else "○"
 
@@ -141,10 +141,10 @@ def in_groups(files: list[FileState]) -> list[FileState | str]:
     The agent's own come first, without such a line, and groups with a part of the agent's before all others.
     """
     rows: list[FileState | str] = []
-    shares = sorted({(bool(file.by) and "agent" not in file.by, whose(file)) for file in files})
+    shares = sorted({(bool(file.by) and "agent" not in file.by, authorship(file)) for file in files})
     for _, words in shares:
         rows += [words[0].upper() + words[1:]] if words else []
-        rows += [file for file in files if whose(file) == words]
+        rows += [file for file in files if authorship(file) == words]
     return rows
 
 

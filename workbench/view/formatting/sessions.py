@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from workbench.session.storage.catalog import SearchMatch, SessionSummary
 
 _STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
-_WITH_FOLDER, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
-_TITLE_OF_FOUND = 30
+_WITH_DIRECTORY, _WITH_ACTIONS, _WITH_COST = 92, 84, 66
+_MATCH_TITLE_WIDTH = 30
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
     """Return one row of exactly `width` cells; `is_twin` says that another session has the same title."""
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.found is not None:
-        return [mark, *_found(row, width - 2)]
+        return [mark, *_match_row(row, width - 2)]
     tail = _tail(row, width, now)
     room = width - 2 - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
@@ -54,7 +54,7 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
 def _apart(entry: SessionSummary, width: int) -> str:
     """Return what tells a session from another with the same title: when it began, and the end of its id."""
     tail = entry.id.rpartition("-")[2]
-    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_FOLDER else tail
+    return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_DIRECTORY else tail
 
 
 def details(row: SessionRow) -> str:
@@ -87,7 +87,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     entry = row.entry
     state, style = _state(row)
     tail = [Piece("  ")]
-    if width >= _WITH_FOLDER:
+    if width >= _WITH_DIRECTORY:
         folder = visible(PurePath(entry.workspace).name, lines=False)
         tail += [Piece(pad(folder, 16), "tool"), Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
@@ -108,9 +108,9 @@ def _state(row: SessionRow) -> tuple[str, str]:
     return ("in use", "running") if row.is_busy else (word, _STATES.get(word, "dim"))
 
 
-def _found(row: SessionRow, width: int) -> Line:
+def _match_row(row: SessionRow, width: int) -> Line:
     assert row.found is not None
-    head = pad(title(row.entry), min(_TITLE_OF_FOUND, width // 3))
+    head = pad(title(row.entry), min(_MATCH_TITLE_WIDTH, width // 3))
     text = clip(row.found.snippet, max(0, width - len(head) - 2))
     wanted = "|".join(rf"\b{re.escape(word)}" for word in row.words)
     parts = re.split(f"({wanted})", text, flags=re.IGNORECASE) if wanted else [text]

@@ -36,9 +36,9 @@ def pasted_images(pasted: str, folder: Path) -> str:
     return "".join(f"{mention_of(_short(folder, path))} " for path in paths)
 
 
-def look_at(paths: Iterable[str], folder: Path) -> list[Attached]:
+def describe_files(paths: Iterable[str], folder: Path) -> list[Attached]:
     """Return what is said of each of these files that exists; call it in a thread."""
-    return [_look(path, folder / path) for path in paths if _is_file(folder, path)]
+    return [_describe(path, folder / path) for path in paths if _is_file(folder, path)]
 
 
 def images_named(text: str) -> list[str]:
@@ -77,7 +77,7 @@ def _short(folder: Path, path: str) -> str:
         return path
 
 
-def _look(path: str, place: Path) -> Attached:
+def _describe(path: str, place: Path) -> Attached:
     try:
         size = place.stat().st_size
         with place.open("rb") as file:

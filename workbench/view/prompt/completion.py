@@ -26,7 +26,7 @@ _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 
 @dataclass(frozen=True)
-class Wish:
+class CompletionRequest:
     """The part of the line from `start` to the cursor that asks for completion; `of` is the command of an argument."""
 
     kind: Kind
@@ -35,16 +35,16 @@ class Wish:
     of: str = ""
 
 
-def wish_at(lines: list[str], row: int, column: int) -> Wish | None:
+def request_at(lines: list[str], row: int, column: int) -> CompletionRequest | None:
     """Return what the text before the cursor asks to have completed, or None."""
     before = lines[row][:column]
     if row == 0 and len(lines) == 1 and before.startswith("/"):
         if found := _COMMAND.fullmatch(before):
-            return Wish("command", found[1], 0)
+            return CompletionRequest("command", found[1], 0)
         if found := _ARGUMENT.fullmatch(before):
-            return Wish("argument", found[2], found.start(2), found[1])
+            return CompletionRequest("argument", found[2], found.start(2), found[1])
     if found := _OPEN_MENTION.search(before):
-        return Wish("file", found[1].lstrip('"'), found.start())
+        return CompletionRequest("file", found[1].lstrip('"'), found.start())
     return None
 
 
@@ -133,7 +133,7 @@ def _kind(wanted: str, text: str, name: str, scattered: Callable[[str], object])
     return 3 if scattered(name) else 4
 
 
-def places(query: str, text: str) -> Sequence[int]:
+def match_offsets(query: str, text: str) -> Sequence[int]:
     """Return where the letters of the query stand in the text, to highlight them; in one piece if possible."""
     small, wanted = text.lower(), query.lower()
     if len(small) != len(text):
@@ -185,12 +185,12 @@ class Completer:
         self._offers = offers
         self.choices: list[CompletionRow] = []
         self.at = 0
-        self.wish: Wish | None = None
+        self.wish: CompletionRequest | None = None
         self._arguments = arguments
         self._history = history
         self._ask_files = ask_files
         self._on_change = on_change
-        self._closed: Wish | None = None
+        self._closed: CompletionRequest | None = None
         self._searches = False
 
     @property
@@ -212,9 +212,9 @@ class Completer:
         self.look(None, query)
         return self.is_open
 
-    def look(self, wish: Wish | None, text: str) -> None:
+    def look(self, wish: CompletionRequest | None, text: str) -> None:
         """Find what fits the changed text; while the history is searched, the whole text is the query."""
-        wish = Wish("history", text, 0) if self._searches else wish
+        wish = CompletionRequest("history", text, 0) if self._searches else wish
         if wish == self.wish:
             return
         same_place = wish is not None and self._closed is not None and wish.start == self._closed.start
@@ -252,7 +252,7 @@ class Completer:
         self._searches = False
         self._show([])
 
-    def _found(self, wish: Wish) -> list[CompletionRow]:
+    def _found(self, wish: CompletionRequest) -> list[CompletionRow]:
         if wish.kind == "history":
             return [CompletionRow(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
         if wish.kind == "argument":
@@ -280,7 +280,7 @@ def _named(query: str, names: Iterable[str]) -> Iterable[str]:
     return best(query, names, MOST) if query else names
 
 
-def _is_free(wish: Wish) -> bool:
+def _is_free(wish: CompletionRequest) -> bool:
     """Return whether a value outside the list may be meant; then no row is chosen before the user chooses one."""
     command = command_named(wish.of)
     return command is not None and not command.only_listed

@@ -15,7 +15,7 @@ from workbench.view.prompt.completion import best
 
 MOST = 200_000
 """How many files of a directory are looked at."""
-SHOWN = 50
+MAX_MATCHES = 50
 _STALE = 20.0
 _BATCH = 20_000
 
@@ -92,7 +92,7 @@ class FileIndex:
                     yield found
                 if len(found) >= MOST:
                     break
-        self._paths, self._listed_at = with_folders(found), self._clock()
+        self._paths, self._listed_at = with_directories(found), self._clock()
 
     def _say(self, query: str, paths: list[str]) -> None:
         with self._changed:
@@ -101,10 +101,10 @@ class FileIndex:
             return  # the newer query is answered next
         asked = query if newer is None else newer
         if not self._stop.why:
-            self._answer(asked, best(asked, chain(paths, self._others), SHOWN))
+            self._answer(asked, best(asked, chain(paths, self._others), MAX_MATCHES))
 
 
-def with_folders(files: list[str]) -> list[str]:
+def with_directories(files: list[str]) -> list[str]:
     """Return the files and every directory they are in, which ends with a slash."""
     folders = {path[: path.rfind("/") + 1] for path in files}
     known = set(folders)

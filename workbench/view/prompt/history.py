@@ -68,7 +68,7 @@ class PromptHistory:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return []
-        texts = list(dict.fromkeys(reversed(list(_texts_of(lines)))))[:MOST]
+        texts = list(dict.fromkeys(reversed(list(_prompts_of(lines)))))[:MOST]
         texts.reverse()
         if len(lines) > 2 * MOST:
             self._rewrite(texts)
@@ -92,7 +92,7 @@ class PromptHistory:
             beside.replace(self._path)
 
 
-def _texts_of(lines: Iterable[str]) -> Iterator[str]:
+def _prompts_of(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         with suppress(ValueError):
             text = json.loads(line)

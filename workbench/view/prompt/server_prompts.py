@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 _WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
 
 
-class Wanted(NamedTuple):
+class PromptCall(NamedTuple):
     """What was written: the prompt's name, and the words after it."""
 
     name: str
     words: str
 
 
-def written(text: str) -> Wanted | None:
+def written(text: str) -> PromptCall | None:
     """Return the prompt that a line asks for; None if it does not have the form of one."""
     found = _WRITTEN.fullmatch(text.strip())
-    return Wanted(found[1], found[2] or "") if found else None
+    return PromptCall(found[1], found[2] or "") if found else None
 
 
 def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:

@@ -38,7 +38,7 @@ def rest_in_normal(text: str, at: int) -> int:
     return max(start, min(at, end - 1))
 
 
-def line_bounds(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
+def line_range(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
     """Return the range of `count` lines, or up to the first (`gg`) or last (`G`) one, without the last line break."""
     start, end = start_of_line(text, at), end_of_line(text, at)
     if motion == "gg":
@@ -211,7 +211,7 @@ class Vim:
     def _operate(self, operator: str, motion: str, count: int, text: str, at: int) -> Done:
         is_lines = motion in (operator, "gg", "G")
         if is_lines:
-            start, end = line_bounds(text, at, count if motion == operator else 1, motion)
+            start, end = line_range(text, at, count if motion == operator else 1, motion)
         elif motion in MOTIONS:
             start, end = range_of(motion, text, at, count, is_change=operator == "c")
         else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TakeBack:
+class FileRevert:
     """One file to be written back; `None` is a file that does not exist, `what` names the change for the user."""
 
     path: str
@@ -29,7 +29,7 @@ class TakeBack:
     version_now: str = ""
 
     @property
-    def undone(self) -> TakeBack:
+    def undone(self) -> FileRevert:
         """The change that undoes this one."""
         verb = "Restored" if self.verb == "Reverted" else "Reverted"
         return replace(
@@ -42,20 +42,20 @@ class TakeBack:
         return FileDelta(path=self.path, before=self.now, after=self.wanted, cut=self.note, version=self.version)
 
 
-def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> TakeBack:
+def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRevert:
     """Return the change that reverts one hunk (from 0); reverting a file's only hunk reverts the whole file."""
     if len(diff.hunks) == 1:
         return of_file(file, f"the hunk of {diff.path}", now)
     rest = taken(diff, [other for other in range(len(diff.hunks)) if other != hunk])
-    return TakeBack(file.path, file.after, rest, f"hunk {hunk + 1} of {diff.path}")
+    return FileRevert(file.path, file.after, rest, f"hunk {hunk + 1} of {diff.path}")
 
 
-def of_file(file: FileState, name: str, now: str = "") -> TakeBack:
+def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
     """Return the change that reverts the whole file; `now` is the current version of the files."""
-    return TakeBack(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
+    return FileRevert(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
 
 
-def held_now(state: SessionState, take: TakeBack) -> str | None:
+def held_now(state: SessionState, take: FileRevert) -> str | None:
     """Return the file's current content according to the log; for a file it does not list, the wanted one."""
     known = state.changes.get(take.path)
     return known.after if known is not None else take.wanted

@@ -23,7 +23,7 @@ from workbench.view.state import Changed, FileState, NoticeItem, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.events import FileDelta
-    from workbench.view.review.revert import TakeBack
+    from workbench.view.review.revert import FileRevert
 
 MOST_FILES = 2_000
 LARGEST = 5_000_000
@@ -341,7 +341,7 @@ class Review:
             refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")
 
-    def take_back(self, take: TakeBack) -> None:
+    def take_back(self, take: FileRevert) -> None:
         """Ask the engine to restore a file; the watching viewer gets the answer."""
         self.link.send(RevertFiles(files=(take.delta,)))
 

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 from workbench.text import first_line
 from workbench.view.state import SessionState, UserItem
-from workbench.view.transcript.transcript import Fold, TranscriptEntry, entries, facts
+from workbench.view.transcript.transcript import Detail, TranscriptEntry, entries, facts
 
 _READER = MarkdownIt("commonmark").enable("table")
 _ACTIVE = frozenset({"html_block", "html_inline", "image", "link_open"})
@@ -50,7 +50,7 @@ def _written(entry: TranscriptEntry) -> Iterator[str]:
         yield from _folded(fold)
 
 
-def _folded(fold: Fold) -> Iterator[str]:
+def _folded(fold: Detail) -> Iterator[str]:
     fence = "`" * max(3, _longest_run(fold.body) + 1)
     yield f"<details><summary>{_entities(fold.title)}</summary>"
     yield ""
@@ -129,7 +129,7 @@ def _section(entry: TranscriptEntry) -> Iterator[str]:
     yield "</section>"
 
 
-def _body(fold: Fold) -> str:
+def _body(fold: Detail) -> str:
     if fold.language != "diff":
         return escape(fold.body)
     return "\n".join(_diff_line(line) for line in fold.body.split("\n"))

@@ -20,7 +20,7 @@ from workbench.session.storage.store import Store
 from workbench.text import counted, visible
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.actions import action_line, outcome, plus_minus, seconds, short_path, tool_sign
-from workbench.view.formatting.cards import shown_output
+from workbench.view.formatting.cards import printed_output
 from workbench.view.reducer import apply
 from workbench.view.state import CHANGED_BACK, ActionItem, AgentItem, Item, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines
@@ -29,7 +29,7 @@ Kind = Literal["person", "agent", "action", "notice"]
 
 
 @dataclass(frozen=True)
-class Fold:
+class Detail:
     """A part that is closed at first; `language` names the language its text may be highlighted in."""
 
     title: str
@@ -44,7 +44,7 @@ class TranscriptEntry:
     kind: Kind
     title: str
     text: str = ""
-    folds: tuple[Fold, ...] = ()
+    folds: tuple[Detail, ...] = ()
     failed: bool = False
 
 
@@ -73,10 +73,10 @@ def _entry(item: Item, workspace: str) -> TranscriptEntry | None:
     if isinstance(item, UserItem):
         return _message(item)
     if isinstance(item, AgentItem):
-        thought = (Fold("Reasoning", visible(item.reasoning)),) if item.reasoning.strip() else ()
+        thought = (Detail("Reasoning", visible(item.reasoning)),) if item.reasoning.strip() else ()
         return TranscriptEntry("agent", "Agent", visible(item.text), thought)
     if isinstance(item, NoticeItem):
-        more = (Fold("More", visible(item.detail)),) if item.detail else ()
+        more = (Detail("More", visible(item.detail)),) if item.detail else ()
         return TranscriptEntry("notice", visible(item.text, lines=False), folds=more, failed=item.kind == "error")
     if kind_of(item.tool) == "final" and not item.agent and not item.error:
         return TranscriptEntry("agent", "Agent · finished", visible(str(item.arguments.get("message", ""))))
@@ -101,23 +101,23 @@ def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
     )
 
 
-def _folds(item: ActionItem, workspace: str) -> Iterator[Fold]:
+def _folds(item: ActionItem, workspace: str) -> Iterator[Detail]:
     if item.tool != CHANGED_BACK:
-        yield Fold(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
+        yield Detail(f"Call of {visible(item.tool, lines=False)}", visible(_json(item.arguments)), "json")
     if item.thought.strip():
-        yield Fold("Thought", visible(item.thought))
+        yield Detail("Thought", visible(item.thought))
     if item.note.strip():
-        yield Fold("Note", visible(item.note))
-    output = item.output or shown_output(item)
+        yield Detail("Note", visible(item.note))
+    output = item.output or printed_output(item)
     if output.strip():
         lines = output.rstrip("\n").count("\n") + 1
-        yield Fold(f"Output, {counted(lines, 'line')}", visible(output.rstrip("\n")))
+        yield Detail(f"Output, {counted(lines, 'line')}", visible(output.rstrip("\n")))
     for delta in item.files:
         path, sides = short_path(delta.path, workspace), (delta.before, delta.after)
         if delta.cut:
-            yield Fold(f"Change of {path}", visible(delta.cut))
+            yield Detail(f"Change of {path}", visible(delta.cut))
         else:
-            yield Fold(f"Change of {path} {plus_minus(*count_lines(*sides))}", _diff(path, *sides), "diff")
+            yield Detail(f"Change of {path} {plus_minus(*count_lines(*sides))}", _diff(path, *sides), "diff")
 
 
 def _diff(path: str, before: str | None, after: str | None) -> str:
