@@ -198,7 +198,7 @@ async def test_an_edit_shows_its_diff_and_the_keys_for_it() -> None:
         await pilot.press("j")
         await until(pilot, lambda: diff.current == 0)
         await pilot.press("s")
-        await until(pilot, lambda: diff.geometry.look.beside)
+        await until(pilot, lambda: diff.geometry.options.beside)
         await pilot.press("d")
         await until(pilot, lambda: app.screen is not app.pushed, "the viewer")
         await pilot.press("escape")

@@ -96,7 +96,7 @@ def test_streamed_markdown_loses_nothing_when_it_is_cut(parts):
     cut, settled = MarkdownCut(), ""
     for part in parts:
         cut.feed(part)
-        settled += cut.take()
+        settled += cut.pop_finished()
 
     assert settled + cut.tail == "".join(parts)
 
@@ -105,9 +105,9 @@ def test_markdown_is_cut_at_blank_lines_but_never_inside_a_fence():
     cut = MarkdownCut()
 
     cut.feed("one\n\ntwo\n```python\na\n\nb\n")
-    assert cut.take() == "one\n\n"
+    assert cut.pop_finished() == "one\n\n"
     cut.feed("```\n\nthree")
-    assert cut.take() == "two\n```python\na\n\nb\n```\n\n"
+    assert cut.pop_finished() == "two\n```python\na\n\nb\n```\n\n"
     assert cut.tail == "three"
 
 

@@ -58,9 +58,11 @@ async def test_golden_text_of_all_heights_and_offsets(width: int) -> None:
                 await until(pilot, lambda offset=offset: view.scroll_offset.y == min(offset, view.max_scroll_y))
                 pages.append(f"── {width}x{height} from line {offset}\n{painted(view)}\n")
         for key, name in (("enter", "a fold open"), ("s", "in the other form")):
-            before = (view.geometry.look.beside, view.geometry.height)
+            before = (view.geometry.options.beside, view.geometry.height)
             await pilot.press(key)
-            await until(pilot, lambda before=before: (view.geometry.look.beside, view.geometry.height) != before, name)
+            await until(
+                pilot, lambda before=before: (view.geometry.options.beside, view.geometry.height) != before, name
+            )
             await until(pilot, lambda: view.virtual_size.height == view.geometry.height)
             for offset in (0, view.max_scroll_y):
                 await scrolled(pilot, view, offset)

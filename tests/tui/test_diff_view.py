@@ -85,11 +85,11 @@ async def test_side_by_side_comes_with_the_width_and_s_switches() -> None:
     async with app.run_test(size=(139, 30)) as pilot:
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.size.width == 139)
-        assert not view.geometry.look.beside
+        assert not view.geometry.options.beside
         await pilot.resize_terminal(140, 30)
-        await until(pilot, lambda: view.geometry.look.beside, "side by side")
+        await until(pilot, lambda: view.geometry.options.beside, "side by side")
         await pilot.press("s")
-        await until(pilot, lambda: not view.geometry.look.beside, "unified")
+        await until(pilot, lambda: not view.geometry.options.beside, "unified")
 
 
 async def test_keys_step_through_hunks_and_stay_at_the_ends() -> None:
@@ -160,7 +160,7 @@ async def test_any_text_is_safe_to_paint(text: str) -> None:
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.virtual_size.height > 2)
         await pilot.press("j", "s", "w", "enter")
-        await until(pilot, lambda: not view.page.wrapped and view.geometry.look.beside)
+        await until(pilot, lambda: not view.page.wrapped and view.geometry.options.beside)
         shown = painted(view)
         assert all(sign.isprintable() for sign in shown.replace("\n", ""))
         assert all(strip.cell_length == view.size.width for strip in map(view.render_line, range(view.size.height)))
@@ -247,10 +247,10 @@ async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_n
         view = app.query_one(DiffView)
         await until(pilot, lambda: view.virtual_size.height > 14)
         for step in ("", "j", "s", "j", "s", "s"):
-            beside = view.geometry.look.beside != (step == "s")
+            beside = view.geometry.options.beside != (step == "s")
             if step:
                 await pilot.press(step)
-            await until(pilot, lambda beside=beside: view.geometry.look.beside == beside)
+            await until(pilot, lambda beside=beside: view.geometry.options.beside == beside)
             await until(pilot, lambda: view.geometry.at(int(view.scroll_offset.y))[1] == 0, "a whole line at the top")
             if view.current >= 0:
                 await until(pilot, lambda: "twenty" in painted(view) or "thirty" in painted(view), "the hunk")
@@ -259,5 +259,5 @@ async def test_side_by_side_in_a_narrow_place_keeps_the_hunk_in_sight_and_cuts_n
         top = painted(view).split()[0]
         await pilot.press("s")
         assert await until(
-            pilot, lambda: painted(view).split()[0] == top and not view.geometry.look.beside, "the same line"
+            pilot, lambda: painted(view).split()[0] == top and not view.geometry.options.beside, "the same line"
         )

@@ -190,8 +190,8 @@ def test_side_by_side(look, folder, picture):
         question = app.screen
         assert isinstance(question, ApprovalScreen)
         diff = question.box.diff
-        await pilot.press("j", "j", *("s" * (not diff.geometry.look.beside)), "k", "k", "space", "j")
-        await wait_until(pilot, lambda: diff.geometry.look.beside and "2 of 3 hunks accepted" in text_on(app))
+        await pilot.press("j", "j", *("s" * (not diff.geometry.options.beside)), "k", "k", "space", "j")
+        await wait_until(pilot, lambda: diff.geometry.options.beside and "2 of 3 hunks accepted" in text_on(app))
         await wait_until(pilot, lambda: question.quiet.is_armed)
 
     assert picture(app, look, show)

@@ -84,7 +84,7 @@ def test_trust(look, folder, picture, monkeypatch):
     events = finished()
     link, app = app_with(events, folder, look.theme)
     question = trust_question(Locations.from_environment(), folder, (), set())
-    question.folder, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
+    question.directory, question.files = place, tuple(place / path.relative_to(folder) for path in question.files)
     app.opened = Opened(link, folder, trust=question)
 
     async def show(pilot):

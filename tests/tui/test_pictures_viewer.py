@@ -77,7 +77,7 @@ def session() -> list[ev.EventBase]:
 
 async def reviewing(pilot, link, view):
     """A comment stands on a line, a search has found places."""
-    await pilot.press("j", "down", *("down",) * (not view.geometry.look.beside), "c", *"A limit of what?", "enter")
+    await pilot.press("j", "down", *("down",) * (not view.geometry.options.beside), "c", *"A limit of what?", "enter")
     await wait_until(pilot, lambda: "✎ A limit of what?" in text_on(pilot.app))
     await pilot.press("slash", *"limit", "enter")
     await wait_until(pilot, lambda: "match 1 of" in text_on(pilot.app) or "match 2 of" in text_on(pilot.app))

@@ -44,7 +44,7 @@ def test_what_is_written_is_what_is_shown(before: str, after: str, data: st.Data
             of.edit(hunk, data.draw(LINES))
         if data.draw(st.booleans()):
             of.toggle(hunk)
-    (shown,) = of.shown()
+    (shown,) = of.edited_files()
     assert len(shown.hunks) == of.count
     assert "".join(shown.new) == shown.after
     assert text(of) == taken(shown, of.accepted)

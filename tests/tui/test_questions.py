@@ -79,14 +79,14 @@ def test_the_bell_rings_once_a_question() -> None:
 
 def test_a_question_takes_answers_after_half_a_quiet_second() -> None:
     arming = Arming()
-    arming.shown(10.0)
+    arming.start(10.0)
     assert not arming.key(10.0 + QUIET - 0.01)
     assert arming.key(10.0 + 2 * QUIET)
 
 
 def test_each_key_begins_the_quiet_time_anew() -> None:
     arming = Arming()
-    arming.shown(10.0)
+    arming.start(10.0)
     for step in range(1, 400):
         assert not arming.key(10.0 + step * 0.005)
     assert not arming.is_armed(12.0 + QUIET - 0.1)
@@ -96,7 +96,7 @@ def test_each_key_begins_the_quiet_time_anew() -> None:
 def test_asking_whether_it_is_armed_arms_it_for_no_key_that_was_pressed_before() -> None:
     """After a stall the hint is drawn anew before the keys of that time are heard."""
     arming = Arming()
-    arming.shown(10.0)
+    arming.start(10.0)
     assert arming.is_armed(12.0)
     for step in range(1, 20):
         assert not arming.key(10.0 + step * 0.05)
@@ -105,10 +105,10 @@ def test_asking_whether_it_is_armed_arms_it_for_no_key_that_was_pressed_before()
 
 def test_once_armed_keys_do_not_disarm_it_but_showing_it_again_does() -> None:
     arming = Arming()
-    arming.shown(10.0)
+    arming.start(10.0)
     assert arming.key(11.0)
     assert arming.key(11.01)
-    arming.shown(12.0)
+    arming.start(12.0)
     assert not arming.key(12.1)
 
 
@@ -118,7 +118,7 @@ def test_a_question_that_is_not_visible_yet_takes_nothing() -> None:
 
 def test_a_key_pressed_before_it_was_visible_counts_from_when_it_was() -> None:
     arming = Arming()
-    arming.shown(10.0)
+    arming.start(10.0)
     assert not arming.key(9.0)
     assert not arming.is_armed(10.0 + QUIET - 0.01)
 

@@ -76,7 +76,7 @@ class Desk:
 
     def tell(self, *messages: object) -> None:
         for message in messages:
-            self.review.look(apply(self.state, message))  # type: ignore[arg-type]
+            self.review.update(apply(self.state, message))  # type: ignore[arg-type]
 
     def written(self, before: str | None, after: str | None) -> None:
         delta = ev.FileDelta(path=self.path, before=before, after=after)
@@ -137,11 +137,11 @@ def test_taking_a_hunk_back_leaves_the_others() -> None:
 
     hunk = of_hunk(file, diff, 0)
 
-    assert (hunk.now, hunk.wanted) == (AFTER, BEFORE.replace("line 40\n", "forty needle\n"))
-    assert (hunk.undone.now, hunk.undone.wanted) == (hunk.wanted, AFTER)
-    assert of_file(file, "f").wanted == BEFORE
+    assert (hunk.now, hunk.target) == (AFTER, BEFORE.replace("line 40\n", "forty needle\n"))
+    assert (hunk.undone.now, hunk.undone.target) == (hunk.target, AFTER)
+    assert of_file(file, "f").target == BEFORE
     new = FileState("/w/n", None, "x\n")
-    assert of_hunk(new, compare("n", None, "x\n"), 0).wanted is None
+    assert of_hunk(new, compare("n", None, "x\n"), 0).target is None
 
 
 def test_what_cannot_be_taken_back_says_why(desk: Desk) -> None:

@@ -84,7 +84,7 @@ def _opener(arguments: Namespace) -> Callable[..., int]:
     from workbench.plain.start import open_plain
 
     why = "" if arguments.plain else "This terminal (TERM=dumb) cannot show a screen, so this is plain mode (--plain)."
-    return partial(open_plain, said=why)
+    return partial(open_plain, notice=why)
 
 
 def run(arguments: Namespace) -> int:

@@ -67,37 +67,37 @@ class Narrator:
         match event:
             case SessionStarted():
                 directory = visible(event.workspace, lines=False)
-                self._say(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
+                self._print(f"session {event.id} in {directory}, model {event.model}, mode {event.mode}", _DIM)
             case ModelResponded() if event.text.strip():
-                self._say(event.text.strip())
+                self._print(event.text.strip())
             case ActionProposed():
-                self._say(f"▸ {event.tool}" if event.error else f"▸ {event.tool}: {_what(event)}", _BOLD)
+                self._print(f"▸ {event.tool}" if event.error else f"▸ {event.tool}: {_what(event)}", _BOLD)
             case ActionDecided() if event.verdict == "rejected":
-                self._say(f"  rejected by {event.rule or event.by}", _RED)
+                self._print(f"  rejected by {event.rule or event.by}", _RED)
             case ActionObserved():
                 self._observed(event)
             case ActionAbandoned():
-                self._say(f"  outcome unknown: {event.reason}", _RED)
+                self._print(f"  outcome unknown: {event.reason}", _RED)
             case AgentNudged() | HistoryCondensed() | RunEnded() | DelegateStep() | VersionTaken():
                 self._turned(event)
 
     def _turned(self, event: AgentNudged | HistoryCondensed | RunEnded | DelegateStep | VersionTaken) -> None:
         if isinstance(event, VersionTaken):
             if event.guarded:
-                self._say(f"  {event.notice}", _RED)
+                self._print(f"  {event.notice}", _RED)
         elif isinstance(event, AgentNudged):
-            self._say(f"notified the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
+            self._print(f"notified the agent: {event.evidence or first_line(event.text, 160)}", _DIM)
         elif isinstance(event, HistoryCondensed):
-            self._say(f"compacted events {event.first} to {event.last}", _DIM)
+            self._print(f"compacted events {event.first} to {event.last}", _DIM)
         elif isinstance(event, DelegateStep):
             if isinstance(event.event, ActionProposed):
-                self._say(f"  {event.agent} ▸ {event.event.tool}: {_what(event.event)}")
+                self._print(f"  {event.agent} ▸ {event.event.tool}: {_what(event.event)}")
         else:
-            self._say(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
+            self._print(f"{event.reason}: {first_line(event.detail, 500)}" if event.detail else event.reason, _DIM)
 
     def notice(self, line: str) -> None:
         """Write a line from the workbench itself."""
-        self._say(line, _RED)
+        self._print(line, _RED)
 
     def live(self, event: LiveEvent) -> None:
         """Write notices, and each retry or wait once, without its countdown."""
@@ -106,28 +106,28 @@ class Narrator:
         if not isinstance(event, EngineState):
             return
         if event.detail and _without_seconds(event.detail) != _without_seconds(self._last_detail):
-            self._say(event.detail, _RED)
+            self._print(event.detail, _RED)
         self._last_detail = event.detail
 
     def close(self, session_id: str, questions: Sequence[OpenQuestion], unsaved: str) -> None:
         """Write how to resume, after every open question; if `unsaved` says what was not saved, write only that."""
         if unsaved:
-            self._say(unsaved, _RED)
+            self._print(unsaved, _RED)
             return
         if not questions:
-            self._say(f"resume with: ohw resume {session_id}", _DIM)
+            self._print(f"resume with: ohw resume {session_id}", _DIM)
             return
         if len(questions) == 1:
             asked = self._asked(*questions[0])
             self._why(questions[0][0])
-            self._say(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
+            self._print(f"stopped at a question: {asked} Answer it with `ohw resume {session_id}`", _BOLD)
             return
         for number, (action, agent) in enumerate(questions, 1):
             risk = action.assessed.risk if action.assessed is not None and not action.asks_user else ""
             what = "" if action.asks_user else f"  {_what(action.proposed)}"
-            self._say(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
+            self._print(" ".join(filter(None, (f"{number}.", risk, self._asked(action, agent)))) + what, _BOLD)
             self._why(action)
-        self._say(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
+        self._print(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
         """Return one line that says who asks what; a question that the agent asks is written in full before."""
@@ -138,33 +138,33 @@ class Narrator:
 
     def _why(self, action: OpenAction) -> None:
         """Write why an action needs approval: its risk with the reasons, and the rule or mode."""
-        found = action.assessed
-        if found is None or action.asks_user:
+        risk_assessment = action.assessed
+        if risk_assessment is None or action.asks_user:
             return
-        parts = [part.reason for part in found.segments if part.risk == found.risk]
-        why = first_line("; ".join(dict.fromkeys((*found.reasons, *parts))), 300)
+        parts = [part.reason for part in risk_assessment.segments if part.risk == risk_assessment.risk]
+        why = first_line("; ".join(dict.fromkeys((*risk_assessment.reasons, *parts))), 300)
         if why:
-            self._say(f"  it is {found.risk} ({why}); asked by {found.rule}", _DIM)
+            self._print(f"  it is {risk_assessment.risk} ({why}); asked by {risk_assessment.rule}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
         """Write a question of the agent in full, with its numbered options."""
         question = read_question(event.arguments)
-        self._say(question.text, _BOLD)
+        self._print(question.text, _BOLD)
         for number, option in enumerate(question.options, 1):
-            self._say(f"  {number}. {option}")
+            self._print(f"  {number}. {option}")
 
     def _observed(self, event: ActionObserved) -> None:
         failed = bool(event.observation.get("is_error"))
         text = "".join(str(part.get("text", "")) for part in event.observation.get("content", ()))
         line = first_line(text, 160)
         if line:
-            self._say(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
+            self._print(f"  {'✗ ' if failed else ''}{line}", _RED if failed else _DIM)
 
-    def _say(self, text: str, style: str = "") -> None:
-        shown = visible(text)
+    def _print(self, text: str, style: str = "") -> None:
+        line = visible(text)
         if self._colour and style:
-            shown = f"{style}{shown}{_PLAIN}"
-        self._write(shown + "\n")
+            line = f"{style}{line}{_PLAIN}"
+        self._write(line + "\n")
 
 
 def _without_seconds(detail: str) -> str:
@@ -172,9 +172,9 @@ def _without_seconds(detail: str) -> str:
 
 
 def _what(event: ActionProposed) -> str:
-    said = event.arguments.get("command") or event.arguments.get("question") or event.summary
+    subject = event.arguments.get("command") or event.arguments.get("question") or event.summary
     path = event.arguments.get("path")
-    return first_line(f"{said} {path}" if path else str(said), 160)
+    return first_line(f"{subject} {path}" if path else str(subject), 160)
 
 
 EXIT_CODES = {"finished": 0, "error": 1, "stuck": 1, "waiting": 0, "limit": 4, "interrupted": 130}
@@ -195,19 +195,19 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
     if prompt.strip() == EXIT:
         sys.stderr.write("ohw: /exit ends a run; none was started\n")
         return 0
-    folder = checked_workspace(workspace)
+    directory = checked_workspace(workspace)
     end_without_memory()
     import_early(settings.profile(settings.model).model)
     outlet = Outlet(as_json)
     session_id = new_id(prompt)
     write_logs_to(log_path(locations, session_id))
     with contextlib.redirect_stdout(sys.stderr):  # output of tools must not appear among the events
-        opened = start_session(locations, settings, folder, session_id, on_event=outlet.event, on_live=outlet.live)
+        opened = start_session(locations, settings, directory, session_id, on_event=outlet.event, on_live=outlet.live)
         outlet.notices(opened.notices)
         try:
-            driven = _Run(opened, outlet, folder)
+            driven = _Run(opened, outlet, directory)
             code = driven.drive(prompt)
-            questions, unsaved = open_questions(opened.session, driven.left), opened.obstacle
+            questions, unsaved = open_questions(opened.session, driven.waiting_delegates), opened.obstacle
         finally:
             opened.close()
     outlet.close(session_id, questions, unsaved)
@@ -228,10 +228,12 @@ def _force_exit_if_importing(code: int) -> int:
     return code
 
 
-def open_questions(session: Session, left: Sequence[SubAgent]) -> list[OpenQuestion]:
+def open_questions(session: Session, waiting: Sequence[SubAgent]) -> list[OpenQuestion]:
     """Return the questions that wait for the user. Those of sub-agents come first, because the others wait for them."""
-    below = [(action, one.agent) for one in left if one.session is not None for action in one.session.questions()]
-    return [*below, *((action, "") for action in session.questions())]
+    delegated = [
+        (action, one.agent) for one in waiting if one.session is not None for action in one.session.questions()
+    ]
+    return [*delegated, *((action, "") for action in session.questions())]
 
 
 class Outlet:
@@ -306,13 +308,13 @@ def json_line(event: Event) -> str:
 class _Run:
     """Runs a session in a worker thread, while the main thread waits and handles signals."""
 
-    def __init__(self, opened: OpenedSession, outlet: Outlet, folder: Path) -> None:
+    def __init__(self, opened: OpenedSession, outlet: Outlet, directory: Path) -> None:
         self._opened = opened
-        self._folder = folder
+        self._directory = directory
         self._outlet = outlet
         self._rested = threading.Event()
         self._signal = 0
-        self.left: list[SubAgent] = []
+        self.waiting_delegates: list[SubAgent] = []
         """The sub-agents whose questions the run stopped at."""
         opened.delegates.on_wait(self._on_wait)
         outlet.on_failure(self._stop_unseen)
@@ -320,7 +322,7 @@ class _Run:
     def drive(self, prompt: str) -> int:
         session = self._opened.session
         servers = self._opened.servers
-        session.send(prompt, mentioned(prompt, self._folder, servers.is_resource if servers else None))
+        session.send(prompt, mentioned(prompt, self._directory, servers.is_resource if servers else None))
         worker = Worker(session, self._rested.set, self._opened.fail)
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
@@ -329,7 +331,7 @@ class _Run:
             while not self._rested.wait(_POLL) and worker.is_alive():
                 pass
             worker.stop()
-            self.left = self._opened.delegates.waiting
+            self.waiting_delegates = self._opened.delegates.waiting
             self._opened.delegates.leave()
             worker.join(_LAST_STEP)
         finally:
@@ -342,7 +344,7 @@ class _Run:
             return 128 + self._signal
         if self._outlet.failure_code:
             return self._outlet.failure_code
-        if self.left or self._opened.session.phase == "deciding":
+        if self.waiting_delegates or self._opened.session.phase == "deciding":
             return _QUESTION
         return EXIT_CODES.get(self._opened.session.ended, 1)
 

@@ -38,7 +38,7 @@ class Console:
         """Stop reading lines until the next `listen`; must be called in the running event loop."""
         asyncio.get_running_loop().remove_reader(_STDIN)
 
-    def say(self, *lines: str) -> None:
+    def print(self, *lines: str) -> None:
         """Print lines below the text that is there, and show the current prompt again."""
         begun = "\n" if self._prompt else ""
         self._write(begun + "".join(f"{visible(line)}\n" for line in lines) + self._prompt)
@@ -111,7 +111,7 @@ _TOO_SOON = "Too fast, ignored. Please answer again."
 
 
 class LineAsker:
-    """Asks questions on the console; its owner passes the user's lines to `take` while a question is open."""
+    """Asks questions on the console; its owner passes the user's lines to `add_line` while a question is open."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -125,21 +125,21 @@ class LineAsker:
         while not self._lines.empty():
             typed = f"{self._lines.get_nowait()} {typed}".strip()
         if typed:
-            self._console.say(f"Typed before the question, so not used as an answer: {typed}")
+            self._console.print(f"Typed before the question, so not used as an answer: {typed}")
 
-    def take(self, line: str) -> None:
-        """Take a line that the user typed."""
+    def add_line(self, line: str) -> None:
+        """Queue a line that the user typed."""
         self._lines.put_nowait(line)
 
-    def say(self, *lines: str) -> None:
+    def print(self, *lines: str) -> None:
         """Print lines."""
-        self._console.say(*lines)
+        self._console.print(*lines)
 
     async def show(self, lines: Sequence[str]) -> None:
         """Print lines; if they take more than a page, wait for enter before each further page."""
         pages = self._pages([line for text in lines for line in text.split("\n")])
         for number, page in enumerate(pages, 1):
-            self._console.say(*page)
+            self._console.print(*page)
             self._quiet_since = self._clock()
             if number < len(pages):
                 await self.answer(f"Part {number} of {len(pages)}; enter for the next: ")
@@ -154,7 +154,7 @@ class LineAsker:
             if is_alone:
                 return line
             if self._lines.empty():
-                self._console.say(_TOO_SOON)
+                self._console.print(_TOO_SOON)
 
     async def _next(self) -> tuple[str, bool]:
         """Return a line, and whether it came alone.

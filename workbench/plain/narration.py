@@ -43,7 +43,7 @@ def item_lines(item: Item, workspace: str) -> Iterator[str]:
 
 def begun(item: ActionItem, workspace: str) -> str:
     """Return one line about an action that begins to run."""
-    who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_person else ""
+    who = f" of {who_asks(item.agent)}" if item.agent else " of your own" if item.by_user else ""
     what = "" if item.tool == CHANGED_BACK else f"{_what(item)} "
     return f"Step {item.number}{who}: {what}{action_line(item, workspace)}".rstrip()
 
@@ -64,7 +64,7 @@ def change_lines(file: FileDiff, hunk: Hunk) -> list[str]:
     """Return the lines that describe one change of a file: its place, the removed lines and the added lines."""
     lines = [f"{file.path}, at line {hunk.old + 1}:"]
     standing = Standing(file)
-    lines += [f"  remove: {paint_line(standing.shown('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
+    lines += [f"  remove: {paint_line(standing.masked_line('old', at)).text}" for at in range(hunk.old, hunk.old_end)]
     return lines + [f"  add: {paint_line(line).text}" for line in file.new[hunk.new : hunk.new_end]]
 
 
@@ -86,7 +86,7 @@ def standing(state: SessionState) -> Iterator[str]:
         work = {"thinking": "The agent is thinking.", "starting": "The engine is starting."}
         yield work.get(state.work, "The agent works." if state.is_running else "Nothing runs; the agent waits for you.")
     cost = "unknown" if state.cost is None else f"${state.cost:.3f}"
-    at = f" at {state.address}" if state.address else ""
+    at = f" at {state.model_url}" if state.model_url else ""
     yield f"Folder {state.workspace}, model {state.model}{at}, mode {state.mode}, cost {cost}."
 
 

@@ -51,7 +51,7 @@ async def confirm_never(asker: LineAsker) -> bool:
     """Ask the user and return whether they confirm the mode; any answer but "yes" means no."""
     await asker.show(NEVER_MEANS)
     confirmed = (await asker.answer(_PROMPT)).strip().lower() == "yes"
-    asker.say("The mode never asks from here on." if confirmed else "The mode stays one that asks.")
+    asker.print("The mode never asks from here on." if confirmed else "The mode stays one that asks.")
     return confirmed
 
 
@@ -63,7 +63,7 @@ def confirmed_at_start(console: Console, settings: Settings) -> Settings:
 async def _ask(console: Console) -> bool:
     asker = LineAsker(console)
     asker.begin()
-    console.listen(lambda line: asker.take("no" if line is None else line))
+    console.listen(lambda line: asker.add_line("no" if line is None else line))
     try:
         return await confirm_never(asker)
     finally:

@@ -27,7 +27,7 @@ _SCOPES: Final[Mapping[str, Scope]] = {"session": "session", "project": "folder"
 class Asker(Protocol):
     """An object that prints lines and gets the user's answers."""
 
-    def say(self, *lines: str) -> None:
+    def print(self, *lines: str) -> None:
         """Print lines."""
 
     async def show(self, lines: Sequence[str]) -> None:
@@ -43,17 +43,17 @@ class PlainQuestion:
     def __init__(
         self,
         item: ActionItem,
-        place: str,
+        position: str,
         mode: str,
         asker: Asker,
         tried: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
         """Prepare the question.
 
-        `place` is its position among several, as text. `tried` returns which past actions a rule would have matched.
+        `position` is its position among several, as text. `tried` returns which past actions a rule would have matched.
         """
         self._item = item
-        self._place = place
+        self._position = position
         self._mode = mode
         self._asker = asker
         self._tried = tried
@@ -71,29 +71,29 @@ class PlainQuestion:
             "again": self._again,
             "later": self._later,
         }
-        self._left_out = {"each"} if self._proposal.count < 2 else set()
-        self._left_out |= set() if item.always else {"always"}
+        self._unavailable = {"each"} if self._proposal.count < 2 else set()
+        self._unavailable |= set() if item.always else {"always"}
 
     async def ask(self) -> Outcome:
         """Show the whole action, take answers until one of them decides, and return the outcome."""
         if self._item.asks:
-            return await self._ask_person()
+            return await self._ask_user()
         await self._again()
         while True:
             word = (await self._asker.answer("Yes or no? ")).strip().lower()
             word = {"y": "yes", "n": "no"}.get(word, word)
-            if word not in self._words or word in self._left_out:
-                self._asker.say(_EMPTY if not word else "That is not an answer.", self._choices())
+            if word not in self._words or word in self._unavailable:
+                self._asker.print(_EMPTY if not word else "That is not an answer.", self._choices())
             elif (outcome := await self._words[word]()) is not None:
                 return outcome
 
-    async def _ask_person(self) -> Outcome:
+    async def _ask_user(self) -> Outcome:
         question = read_question(self._item.arguments)
         who = f"T{who_asks(self._item.agent)[1:]}"
         options = [f"  {number}. {text}" for number, text in enumerate(question.options, 1)]
         await self._asker.show([f"{who} asks you: {question.text}", *options])
         how = "TextAnswer with a number or in your own words" if options else "TextAnswer in your own words"
-        self._asker.say(f"{how}; /later leaves it open.")
+        self._asker.print(f"{how}; /later leaves it open.")
         while True:
             line = (await self._asker.answer("Answer: ")).strip()
             if line == "/later":
@@ -101,16 +101,16 @@ class PlainQuestion:
             if line:
                 chosen = line.isdecimal() and 1 <= int(line) <= len(question.options)
                 return TextAnswer(question.options[int(line) - 1] if chosen else line)
-            self._asker.say(_EMPTY)
+            self._asker.print(_EMPTY)
 
     async def _again(self) -> None:
-        await self._asker.show(list(self._told()))
-        self._asker.say(self._choices())
+        await self._asker.show(list(self._description()))
+        self._asker.print(self._choices())
 
-    def _told(self) -> Iterator[str]:
+    def _description(self) -> Iterator[str]:
         item, edited = self._item, self._proposal.arguments
         rated = "its risk is not known" if item.risk == "UNKNOWN" else f"risk {item.risk}"
-        yield f"Question{self._place}: may step {item.number} run? {rated[0].upper()}{rated[1:]}."
+        yield f"Question{self._position}: may step {item.number} run? {rated[0].upper()}{rated[1:]}."
         yield from (line.text for line in what_runs(replace(item, segments=()), edited))
         if edited is None:
             count = len(item.segments)
@@ -132,7 +132,7 @@ class PlainQuestion:
                 yield from rest
 
     def _choices(self) -> str:
-        others = [word for word in self._words if word not in ("yes", "no", *self._left_out)]
+        others = [word for word in self._words if word not in ("yes", "no", *self._unavailable)]
         return f"Answer yes or no, and enter. Also: {', '.join(others)}."
 
     async def _approve(self) -> Outcome | None:
@@ -161,9 +161,9 @@ class PlainQuestion:
                 number += 1
         taken = len(self._proposal.accepted)
         if not taken:
-            self._asker.say("No change is accepted, so nothing would be written.")
+            self._asker.print("No change is accepted, so nothing would be written.")
             return await self._reject()
-        self._asker.say(f"{taken} of {self._proposal.count} changes are accepted. Write these?")
+        self._asker.print(f"{taken} of {self._proposal.count} changes are accepted. Write these?")
         return None
 
     async def _yes_or_no(self, prompt: str) -> bool:
@@ -171,18 +171,18 @@ class PlainQuestion:
             word = (await self._asker.answer(prompt)).strip().lower()
             if word in ("y", "yes", "n", "no"):
                 return word[0] == "y"
-            self._asker.say(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
+            self._asker.print(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
 
     async def _edit(self) -> Outcome | None:
         """Take another command, or other arguments, on one line, and show the action again."""
         title, text = argument_text(self._item.tool, self._item.arguments)
-        self._asker.say(f"{title} as it is now:", text, "Write it again on one line; an empty line keeps it.")
+        self._asker.print(f"{title} as it is now:", text, "Write it again on one line; an empty line keeps it.")
         line = await self._asker.answer("New: ")
         if line.strip():
             try:
                 self._proposal.arguments = arguments_from(self._item.tool, self._item.arguments, line)
             except WorkbenchError as error:
-                self._asker.say(str(error))
+                self._asker.print(str(error))
                 return None
             await self._again()
         return None
@@ -190,7 +190,7 @@ class PlainQuestion:
     async def _always(self) -> Outcome | None:
         rule = self._item.always
         if self._proposal.is_changed:
-            self._asker.say("A rule can be saved only for what was proposed, and you have changed it.")
+            self._asker.print("A rule can be saved only for what was proposed, and you have changed it.")
             return None
         trial = self._tried(rule)
         await self._asker.show(
@@ -204,17 +204,17 @@ class PlainQuestion:
         word = (await self._asker.answer("Session, project, everywhere or back? ")).strip().lower()
         if (scope := _SCOPES.get(word)) is not None:
             return Always(rule, scope)
-        self._asker.say("Nothing is saved.", self._choices())
+        self._asker.print("Nothing is saved.", self._choices())
         return None
 
     async def _write_note(self) -> Outcome | None:
         self._note = (await self._asker.answer("Note for the agent: ")).strip()
-        self._asker.say("The note goes with your answer." if self._note else "No note.", self._choices())
+        self._asker.print("The note goes with your answer." if self._note else "No note.", self._choices())
         return None
 
     async def _full(self) -> Outcome | None:
         await self._asker.show(full_text(self._item, self._proposal).splitlines())
-        self._asker.say(self._choices())
+        self._asker.print(self._choices())
         return None
 
     async def _later(self) -> Outcome | None:

@@ -59,13 +59,13 @@ _KEYS: Final = (
 
 
 class Commands:
-    """Carries out the commands of plain mode. `say` prints lines; `others` are further commands, by name."""
+    """Carries out the commands of plain mode. `print_lines` prints; `others` are further commands, by name."""
 
     def __init__(
         self,
         state: SessionState,
         link: Client,
-        say: Callable[..., None],
+        print_lines: Callable[..., None],
         others: Mapping[str, Callable[[], None]],
         never_ask: Callable[[], None],
     ) -> None:
@@ -73,13 +73,15 @@ class Commands:
         self._never_ask = never_ask
         self._state = state
         self._link = link
-        self._say = say
+        self._print = print_lines
         self._simple: dict[str, Callable[[], None]] = {
-            "help": lambda: say(*_KEYS, *(f"/{name}: {what}" for name, what in WORDS.items())),
-            "status": lambda: say(*standing(state)),
-            "tasks": lambda: say(*tasks(state)),
-            "diff": lambda: say(*_changes(state)),
-            "history": lambda: say(*(line for item in state.items for line in item_lines(item, state.workspace))),
+            "help": lambda: print_lines(*_KEYS, *(f"/{name}: {what}" for name, what in WORDS.items())),
+            "status": lambda: print_lines(*standing(state)),
+            "tasks": lambda: print_lines(*tasks(state)),
+            "diff": lambda: print_lines(*_changes(state)),
+            "history": lambda: print_lines(
+                *(line for item in state.items for line in item_lines(item, state.workspace))
+            ),
             "compact": lambda: link.send(Condense()),
             "stop": self._stop,
             "exit": self._stop,
@@ -103,19 +105,19 @@ class Commands:
         elif name == "model" and argument:
             self._link.send(ChangeSettings(model=argument))
         else:
-            self._say(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
+            self._print(f"There is no {first_line(line, 60)}. There are /{', /'.join(WORDS)}.")
 
     def _stop(self) -> None:
         if not (self._state.is_running or self._state.waiting):
-            self._say("Nothing is running; /quit quits.")
+            self._print("Nothing is running; /quit quits.")
         self._link.send(Interrupt())
 
     def _show(self, number: int) -> None:
         item = next((item for item in self._state.actions.values() if item.number == number), None)
         if item is None:
-            self._say(f"There is no step {number}.")
+            self._print(f"There is no step {number}.")
         else:
-            self._say(detail_title(item).replace(" · ", ", "), detail_text(item, self._state.workspace).rstrip("\n"))
+            self._print(detail_title(item).replace(" · ", ", "), detail_text(item, self._state.workspace).rstrip("\n"))
 
 
 def _changes(state: SessionState) -> Iterator[str]:
@@ -138,46 +140,48 @@ class ServerPrompts:
     """Gets prompts from MCP servers and keeps the last one; `send` is called with its text if the user sends it."""
 
     def __init__(
-        self, link: Client, offers: ServerOffers, say: Callable[..., None], send: Callable[[str], None]
+        self, link: Client, offers: ServerOffers, print_lines: Callable[..., None], send: Callable[[str], None]
     ) -> None:
         self._link = link
         self._offers = offers
-        self._say = say
+        self._print = print_lines
         self._send = send
-        self._said = ""
+        self._text = ""
 
     def asks(self, line: str) -> bool:
         """Return whether the line has the form of a prompt; if so, request the prompt or print why that fails."""
-        wanted = written(line)
-        if wanted is None:
+        call = written(line)
+        if call is None:
             return False
-        self._offers.look()
-        prompt = self._offers.prompt(wanted.name)
+        self._offers.refresh()
+        prompt = self._offers.prompt(call.name)
         if prompt is None:
-            known = ", ".join(f"/{each.server}:{each.name}" for each in self._offers.prompts)
-            self._say(f"There is no prompt {wanted.name}. {f'There are {known}.' if known else 'No server has any.'}")
+            available = ", ".join(f"/{each.server}:{each.name}" for each in self._offers.prompts)
+            self._print(
+                f"There is no prompt {call.name}. {f'There are {available}.' if available else 'No server has any.'}"
+            )
             return True
         try:
-            self._link.send(get_prompt(prompt, wanted.words))
+            self._link.send(get_prompt(prompt, call.words))
         except ValueError as error:
-            self._say(f"Not asked: {error}.")
+            self._print(f"Not asked: {error}.")
         else:
-            self._say(f"Asking {prompt.server} for it.")
+            self._print(f"Asking {prompt.server} for it.")
         return True
 
-    def take(self, said: str) -> None:
+    def receive(self, text: str) -> None:
         """Print the text of a prompt that has arrived, and keep it for `send`; nothing is sent by itself."""
-        if said:
-            self._said = said
-            self._say("The prompt says:", *said.splitlines(), "End of the prompt. /send sends it as a message.")
+        if text:
+            self._text = text
+            self._print("The prompt says:", *text.splitlines(), "End of the prompt. /send sends it as a message.")
 
     def send(self) -> None:
         """Send the text of the last prompt, once."""
-        text, self._said = self._said, ""
+        text, self._text = self._text, ""
         if text:
             self._send(text)
         else:
-            self._say("There is no prompt to send; /SERVER:PROMPT asks for one.")
+            self._print("There is no prompt to send; /SERVER:PROMPT asks for one.")
 
 
 _PROMPT: Final = "> "
@@ -193,22 +197,24 @@ _QuestionKey = tuple[str, str, int]
 class PlainSession:
     """Runs one session on one console; `offers` knows the resources and prompts of MCP servers."""
 
-    def __init__(self, link: Client, state: SessionState, folder: Path, console: Console, offers: ServerOffers) -> None:
+    def __init__(
+        self, link: Client, state: SessionState, directory: Path, console: Console, offers: ServerOffers
+    ) -> None:
         self._link = link
         self._state = state
-        self._folder = folder
+        self._directory = directory
         self._console = console
         self._offers = offers
         self._asker = LineAsker(console)
-        self._prompts = ServerPrompts(link, offers, console.say, self._send)
+        self._prompts = ServerPrompts(link, offers, console.print, self._send)
         others = {"question": self._ask_again, "quit": self._leave, "send": self._prompts.send}
-        self._never_ask = NeverAsk(self._asker, link, self._look, self._ended)
-        self._commands = Commands(state, link, console.say, others, self._never_ask.open)
+        self._never_ask = NeverAsk(self._asker, link, self._refresh, self._ended)
+        self._commands = Commands(state, link, console.print, others, self._never_ask.open)
         self._question: tuple[_QuestionKey, asyncio.Task[None]] | None = None
         self._settled: set[_QuestionKey] = set()
         self._later: set[_QuestionKey] = set()
         self._sent: list[str] = []
-        self._told: set[tuple[str, str]] = set()
+        self._printed: set[tuple[str, str]] = set()
         self._leave_until = 0.0
         self._is_ready = False
         self._code: asyncio.Future[int] = asyncio.Future()
@@ -219,9 +225,9 @@ class PlainSession:
         for number in _ENDING:
             loop.add_signal_handler(number, self._end, 128 + number)
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
-        self._console.listen(self._take_line)
+        self._console.listen(self._handle_line)
         if message:
-            self._console.say(f"You: {message}")
+            self._console.print(f"You: {message}")
             self._send(message)
         follower = asyncio.create_task(self._follow())
         follower.add_done_callback(self._ended)
@@ -243,63 +249,63 @@ class PlainSession:
             apply(self._state, event)
         self._recall()
         self._is_ready = True
-        self._look()
-        while self._take(await self._link.receive()):
+        self._refresh()
+        while self._apply(await self._link.receive()):
             pass
 
     def _recall(self) -> None:
         items = self._state.items
         if len(items) > _RECALLED:
-            self._console.say(f"{len(items) - _RECALLED} earlier entries hidden; /history shows them.")
+            self._console.print(f"{len(items) - _RECALLED} earlier entries hidden; /history shows them.")
         for item in items[-_RECALLED:]:
-            self._console.say(*item_lines(item, self._state.workspace))
+            self._console.print(*item_lines(item, self._state.workspace))
         for item in items:
             if isinstance(item, ActionItem):
-                self._told.add((item.action_id, "begun"))
-                self._told |= {(item.action_id, "ended")} if item.phase in _OVER else set()
+                self._printed.add((item.action_id, "begun"))
+                self._printed |= {(item.action_id, "ended")} if item.phase in _OVER else set()
 
-    def _take(self, messages: Iterable[Incoming]) -> bool:
+    def _apply(self, messages: Iterable[Incoming]) -> bool:
         for message in messages:
             changed = apply(self._state, message)
-            self._tell(changed)
-            self._prompts.take(changed.prompt)
+            self._print_changes(changed)
+            self._prompts.receive(changed.prompt)
             if isinstance(message, Disconnected) and message.for_good:
                 self._end(1)
                 return False
-        self._look()
+        self._refresh()
         return True
 
-    def _tell(self, changed: Changed) -> None:
+    def _print_changes(self, changed: Changed) -> None:
         for item in [*changed.added, *changed.updated]:
             if isinstance(item, ActionItem):
-                self._tell_action(item)
+                self._print_action(item)
             elif item in changed.added:
-                self._tell_item(item)
+                self._print_item(item)
 
-    def _tell_item(self, item: Item) -> None:
+    def _print_item(self, item: Item) -> None:
         if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._sent:
             self._sent.remove(text)
             if item.queued:
-                self._console.say("Queued: the agent reads it at its next step.")
+                self._console.print("Queued: the agent reads it at its next step.")
             return
         if isinstance(item, NoticeItem) and not item.seq:
             self._settled.clear()  # an answer may have been refused, so ask again
-        self._console.say(*item_lines(item, self._state.workspace))
+        self._console.print(*item_lines(item, self._state.workspace))
 
-    def _tell_action(self, item: ActionItem) -> None:
+    def _print_action(self, item: ActionItem) -> None:
         is_over = item.phase in _OVER
         is_silent = kind_of(item.tool) in ("final", "question") and item.phase != "failed"
         if (is_over or item.phase == "running") and self._once(item, "begun") and not is_silent:
-            self._console.say(begun(item, self._state.workspace))
+            self._console.print(begun(item, self._state.workspace))
         if is_over and self._once(item, "ended"):
-            self._console.say(*ended(item))
+            self._console.print(*ended(item))
 
     def _once(self, item: ActionItem, what: str) -> bool:
-        is_new = (item.action_id, what) not in self._told
-        self._told.add((item.action_id, what))
+        is_new = (item.action_id, what) not in self._printed
+        self._printed.add((item.action_id, what))
         return is_new
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Ask the next waiting question, end one that is settled, or show the prompt."""
         if self._never_ask.is_open:
             return
@@ -308,7 +314,7 @@ class PlainSession:
             self._question[1].cancel()
             self._question = None
             self._console.ask("")
-            self._console.say("This request is no longer current.")
+            self._console.print("This request is no longer current.")
         open_ones = [key for key in waiting if key not in self._settled and key not in self._later]
         if self._question is None and open_ones:
             task = asyncio.create_task(self._ask(open_ones[0], waiting))
@@ -321,13 +327,15 @@ class PlainSession:
     async def _ask(self, key: _QuestionKey, waiting: list[_QuestionKey]) -> None:
         self._console.ask("")
         self._asker.begin()
-        place = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
+        position = f" {waiting.index(key) + 1} of {len(waiting)}" if len(waiting) > 1 else ""
         item = self._state.actions[key[0]]
-        question = PlainQuestion(item, place, self._state.mode, self._asker, lambda rule: try_rule(rule, self._state))
+        question = PlainQuestion(
+            item, position, self._state.mode, self._asker, lambda rule: try_rule(rule, self._state)
+        )
         outcome = await question.ask()
         self._question = None
         self._carry(key, outcome)
-        self._look()
+        self._refresh()
 
     def _carry(self, key: _QuestionKey, outcome: Outcome) -> None:
         action_id, fingerprint, _ = key
@@ -336,32 +344,32 @@ class PlainSession:
             self._link.send(outcome.command(action_id, fingerprint))
         else:
             self._later.add(key)
-            self._console.say("Not now: /question shows it again.")
+            self._console.print("Not now: /question shows it again.")
 
     def _ask_again(self) -> None:
         self._later.clear()
         if not self._state.waiting:
-            self._console.say("No pending approvals.")
+            self._console.print("No pending approvals.")
 
-    def _take_line(self, line: str | None) -> None:
+    def _handle_line(self, line: str | None) -> None:
         if line is None:
             self._leave()
         elif (self._question or self._never_ask.is_open) and line.strip() not in ("/stop", "/exit", "/quit", "/status"):
-            self._asker.take(line)
+            self._asker.add_line(line)
         elif line.startswith("/"):
             if not self._prompts.asks(line):
                 self._commands.run(line)
-            self._look()
+            self._refresh()
         elif line.startswith("!"):
             self._link.send(RunUserCommand(command=line[1:].strip()))
         elif line.strip():
             self._send(line)
         else:
-            self._look()
+            self._refresh()
 
     def _send(self, text: str) -> None:
         self._sent.append(well_formed(text))
-        mentions = mentioned(text, self._folder, self._offers.is_resource(text))
+        mentions = mentioned(text, self._directory, self._offers.is_resource(text))
         self._link.send(SendMessage(text=text, mentions=tuple(mentions)))
 
     def _interrupted(self) -> None:
@@ -373,13 +381,13 @@ class PlainSession:
         self._leave_until = now + _AGAIN
         if self._state.is_running or self._sent:
             self._link.send(Interrupt())
-            self._console.say("Stopping the agent. Ctrl+C again quits.")
+            self._console.print("Stopping the agent. Ctrl+C again quits.")
         else:
-            self._console.say("Nothing is running. Ctrl+C again quits.")
+            self._console.print("Nothing is running. Ctrl+C again quits.")
 
     def _leave(self) -> None:
         if self._state.is_running and not self._state.waiting:
-            self._console.say(f"The agent continues its run. {first_line(next(standing(self._state)), 200)}")
+            self._console.print(f"The agent continues its run. {first_line(next(standing(self._state)), 200)}")
         self._end(0)
 
     def _end(self, code: int) -> None:

@@ -37,7 +37,7 @@ def ask_trust(console: Console, question: TrustQuestion) -> tuple[str, ...]:
     try:
         question.answer(asyncio.run(_ask(console, question)))
     except WorkbenchError as error:
-        console.say(f"{error}; you will be asked again.")
+        console.print(f"{error}; you will be asked again.")
     return question.wait()
 
 
@@ -48,25 +48,25 @@ def _started(question: TrustQuestion, name: str) -> list[str]:
 async def _ask(console: Console, question: TrustQuestion) -> bool:
     asker = LineAsker(console)
     asker.begin()
-    console.listen(lambda line: asker.take("no" if line is None else line))
-    names = [str(path.relative_to(question.folder)) for path in question.files]
-    told = [line for name in names for line in (f"  {name}: {kind_of(name)}", *_started(question, name))]
+    console.listen(lambda line: asker.add_line("no" if line is None else line))
+    names = [str(path.relative_to(question.directory)) for path in question.files]
+    descriptions = [line for name in names for line in (f"  {name}: {kind_of(name)}", *_started(question, name))]
     try:
         await asker.show(
             [
-                f"The directory {question.folder} contains its own tools and rules:",
-                *told,
+                f"The directory {question.directory} contains its own tools and rules:",
+                *descriptions,
                 "Nothing has run. Nothing takes effect unless you say yes.",
                 "Trust covers exactly this version; changes ask again.",
             ]
         )
-        while (said := (await asker.answer(_PROMPT)).strip().lower()) == "read":
+        while (answer := (await asker.answer(_PROMPT)).strip().lower()) == "read":
             await asker.show([contents(question)])
     finally:
         console.deaf()
         console.ask("")
-    console.say("The directory is trusted." if said == "yes" else "They are ignored in this session.")
-    return said == "yes"
+    console.print("The directory is trusted." if answer == "yes" else "They are ignored in this session.")
+    return answer == "yes"
 
 
 _PATIENCE = 1.5
@@ -81,11 +81,11 @@ def open_plain(
     prompt: str = "",
     session_id: str | None = None,
     demo: bool = False,
-    said: str = "",
+    notice: str = "",
 ) -> int:
     """Run a new session, the session `session_id` or the demo in plain mode; return the exit code.
 
-    `said` is printed first. Raises UsageError if a new session has no model.
+    `notice` is printed first. Raises UsageError if a new session has no model.
     """
     if demo:
         workspace, prompt = copy_demo(), DEMO_PROMPT
@@ -93,7 +93,7 @@ def open_plain(
     if not (settings.model or session_id):
         raise UsageError(f"{NO_MODEL_MESSAGE}, and `ohw models` lists those there are")
     console = Console(is_ascii=wants_ascii())
-    console.say(*([said] if said else []), f"Plain mode in {workspace}. /help lists commands, Ctrl+D quits.")
+    console.print(*([notice] if notice else []), f"Plain mode in {workspace}. /help lists commands, Ctrl+D quits.")
     question = None if demo else trust_question(locations, workspace, settings.trusted, set())
     if question is not None:
         settings = replace(settings, trusted=(*settings.trusted, *ask_trust(console, question)))
@@ -107,8 +107,8 @@ def open_plain(
     if code > 128:
         _insist(code)
     link.close(stop=code > 128)
-    if told := farewell(locations, state):
-        console.say(*told.splitlines())
+    if closing := farewell(locations, state):
+        console.print(*closing.splitlines())
     return code
 
 

@@ -58,7 +58,7 @@ def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
     names = [scope.name for scope in review.scopes() if scope.is_slow or state.changes]
     if names:
         scope = preferred if preferred in names else names[-1]
-        app.push_screen(DiffViewerScreen((), str(review.folder), chosen, review=review, scope=scope))
+        app.push_screen(DiffViewerScreen((), str(review.directory), chosen, review=review, scope=scope))
     else:
         app.notify("nothing has changed yet", severity="warning", markup=False)
 
@@ -76,7 +76,7 @@ def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
 
     item = review.state.actions.get(action_id)
     if item is not None and (item.files or item.preview):
-        app.push_screen(DiffViewerScreen((), str(review.folder), review=review, action_id=action_id))
+        app.push_screen(DiffViewerScreen((), str(review.directory), review=review, action_id=action_id))
     else:
         app.notify("this action changed no file", severity="warning", markup=False)
 

@@ -112,8 +112,8 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
         f"session rule removed: {event.dropped_rule}" if event.dropped_rule else "",
         f"session renamed to {event.title or 'its first message'}" if event.title is not None else "",
     ]
-    said = ", ".join(part for part in parts if part)
-    return NoticeItem(event.seq, f"{said[:1].upper()}{said[1:]}")
+    text = ", ".join(part for part in parts if part)
+    return NoticeItem(event.seq, f"{text[:1].upper()}{text[1:]}")
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
@@ -125,23 +125,23 @@ def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "age
 
 
 def _apply_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
-    known = changes.get(delta.path)
-    if known is None:
-        known = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
-    known.after = delta.after
-    known.note = delta.cut
-    known.by |= {by}
-    if known.before == known.after:
+    file = changes.get(delta.path)
+    if file is None:
+        file = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
+    file.after = delta.after
+    file.note = delta.cut
+    file.by |= {by}
+    if file.before == file.after:
         del changes[delta.path]
 
 
 def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
     """Return the changes of one action from two sources: each file once, from its first text to its last."""
-    found = {file.path: file for file in files}
+    by_path = {file.path: file for file in files}
     for file in later:
-        known = found.get(file.path)
-        found[file.path] = file if known is None else replace(file, before=known.before)
-    return tuple(found.values())
+        earlier = by_path.get(file.path)
+        by_path[file.path] = file if earlier is None else replace(file, before=earlier.before)
+    return tuple(by_path.values())
 
 
 _NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensing", "question"})
@@ -202,18 +202,18 @@ def _status(value: object) -> Status:
 
 def apply_accepted_part(item: ActionItem, event: ActionDecided) -> None:
     """Replace the previewed texts by those the user decided on, and say in words how much of the change they took."""
-    texts = {file.path: file.text for file in event.written or ()}
-    item.part = _in_words(item, event, texts)
-    item.preview = tuple(replace(delta, after=texts.get(delta.path, delta.after)) for delta in item.preview)
+    contents = {file.path: file.text for file in event.written or ()}
+    item.part = _in_words(item, event, contents)
+    item.preview = tuple(replace(delta, after=contents.get(delta.path, delta.after)) for delta in item.preview)
 
 
-def _in_words(item: ActionItem, event: ActionDecided, texts: dict[str, str | None]) -> str:
+def _in_words(item: ActionItem, event: ActionDecided, contents: dict[str, str | None]) -> str:
     if event.hunks is None:
         return "changed by you"
     diffs = [compare(delta.path, delta.before, delta.after) for delta in item.preview]
     count = sum(len(diff.hunks) for diff in diffs)
     taken = f"{len(event.hunks)} of {counted(count, 'hunk')}"
-    is_as_proposed = [texts.get(diff.path) for diff in diffs] == contents_with(diffs, event.hunks)
+    is_as_proposed = [contents.get(diff.path) for diff in diffs] == contents_with(diffs, event.hunks)
     if len(event.hunks) == count:
         return "changed by you"
     return taken if is_as_proposed else f"{taken}, changed by you"
@@ -223,10 +223,10 @@ Reducers = Mapping[str, Callable[[SessionState, Any], Changed]]
 _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 
-def apply_delegate_step(state: SessionState, step: DelegateStep, folds: Reducers) -> Changed:
+def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reducers) -> Changed:
     """Fold a step of a sub-agent as if it were the agent's own, with the sub-agent's name on its actions."""
     inner = replace(step.event, seq=step.seq)
-    changed = folds[inner.kind](state, inner)
+    changed = reducers[inner.kind](state, inner)
     if isinstance(inner, ModelResponded):
         state.delegate_responses[step.action_id] = inner
     if isinstance(inner, ActionProposed):
@@ -299,7 +299,7 @@ def user_command(state: SessionState, event: UserCommand) -> Changed:
         phase="approved",
         at=event.at,
         decided_by="person",
-        by_person=True,
+        by_user=True,
     )
     state.actions[event.action_id] = item
     return added(state, item)
@@ -320,7 +320,7 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
         at=event.at,
         decided_by="person",
         files=event.files,
-        by_person=True,
+        by_user=True,
     )
     state.actions[item.action_id] = item
     return added(state, item).merge(Changed(changes=apply_files(state, event.files, "person")))
@@ -379,7 +379,7 @@ def started(state: SessionState, event: ActionStarted) -> Changed:
     item.started = event.at
     item.output = ""
     state.running[item.action_id] = item
-    tasks = not item.by_person and apply_step(state, item.number, item.tool)
+    tasks = not item.by_user and apply_step(state, item.number, item.tool)
     return Changed(updated=[item], status=True, tasks=tasks)
 
 
@@ -420,7 +420,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
 
 def _hand(item: ActionItem | None) -> Hand:
     """Return whose files an action changes; for an action in a part that is not read, the agent is assumed."""
-    return "person" if item is not None and item.by_person else "agent"
+    return "person" if item is not None and item.by_user else "agent"
 
 
 def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:

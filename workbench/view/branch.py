@@ -13,9 +13,9 @@ _MOST = 4096
 """How many bytes are read of `HEAD` or of a `.git` that is a file."""
 
 
-def current_branch(folder: Path) -> str:
+def current_branch(directory: Path) -> str:
     """Return the branch's name, seven digits of a detached commit, or an empty text outside of git."""
-    git = next((place / ".git" for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+    git = next((parent / ".git" for parent in (directory, *directory.parents) if (parent / ".git").exists()), None)
     if git is None:
         return ""
     try:
@@ -28,9 +28,9 @@ def current_branch(folder: Path) -> str:
     return visible(name if name != head else head[:7], lines=False)
 
 
-def is_dirty(folder: Path) -> bool:
+def is_dirty(directory: Path) -> bool:
     """Return whether git sees changes in the tree; blocks. Runs no program that the directory configures."""
-    return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=folder).output)
+    return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=directory).output)
 
 
 def _text_of(path: Path) -> str:

@@ -25,6 +25,6 @@ def farewell(locations: Locations, state: SessionState) -> str:
     if not is_saved:
         return f"The last events of this session are not saved in {path}."
     if state.workspace and not Path(state.workspace).is_dir():
-        folder = visible(state.workspace, lines=False)
-        return f"Saved in {path}\nIts folder {folder} is gone; once it is back: ohw resume {state.session_id}"
+        directory = visible(state.workspace, lines=False)
+        return f"Saved in {path}\nIts folder {directory} is gone; once it is back: ohw resume {state.session_id}"
     return f"Saved in {path}\nResume with: ohw resume {state.session_id}"

@@ -32,11 +32,11 @@ _CARRIED_FIELDS: Final = (
 def settled(digest: Digest) -> SessionState:
     """Return the state before the event that the digest ends with, without the items of the conversation."""
     state = SessionState()
-    for told in digest.told:
-        if isinstance(told, DigestStep):
-            apply_step(state, told.number, told.tool)
+    for entry in digest.told:
+        if isinstance(entry, DigestStep):
+            apply_step(state, entry.number, entry.tool)
         else:
-            apply(state, told)
+            apply(state, entry)
     state.cost, state.total_tokens = digest.cost, digest.tokens
     state.action_count = state.actions_before = digest.actions
     state.first_seq, state.last_seq = digest.start, digest.start - 1
@@ -102,13 +102,13 @@ _LONGEST = 30
 
 
 class Follower:
-    """Follows one session on screen; it calls `shown(None)` when everything may have changed."""
+    """Follows one session on screen; it calls `on_change(None)` when everything may have changed."""
 
     def __init__(
         self,
         link: Client,
         state: SessionState,
-        shown: Callable[[Changed | None], None],
+        on_change: Callable[[Changed | None], None],
         is_behind: Callable[[], bool] = lambda: False,
         load_later: Callable[[], None] = lambda: None,
     ) -> None:
@@ -118,7 +118,7 @@ class Follower:
         """
         self._link = link
         self._state = state
-        self._shown = shown
+        self._on_change = on_change
         self._is_behind = is_behind
         self._load_later = load_later
         self._past: Past | None = None
@@ -127,8 +127,8 @@ class Follower:
     async def run(self) -> None:
         """Read the history, then whatever arrives, until the link is lost for good."""
         await self._read_history()
-        self._shown(None)
-        while self._take(await self._link.receive()):
+        self._on_change(None)
+        while self._apply(await self._link.receive()):
             for _ in range(_LONGEST):
                 await asyncio.sleep(FRAME)
                 if not self._is_behind():
@@ -149,9 +149,9 @@ class Follower:
                 part = await in_daemon(lambda: folded(past.part(state.first_seq), state.actions_before))
             except WorkbenchError as error:
                 self._past = None
-                self._take([EngineNotice(str(error))])
+                self._apply([EngineNotice(str(error))])
                 return False
-            self._shown(put_before(state, part))
+            self._on_change(put_before(state, part))
             return True
 
     async def let_go(self, may: Callable[[int], bool]) -> None:
@@ -163,7 +163,7 @@ class Follower:
             with suppress(WorkbenchError):
                 start = await in_daemon(lambda: past.start(state.last_seq + 1))
                 if start > state.first_seq and may(count_before(state, start)):
-                    self._shown(drop_before(state, start))
+                    self._on_change(drop_before(state, start))
 
     async def _read_history(self) -> None:
         events, chunk, earlier = await in_daemon(self._begin)
@@ -184,11 +184,11 @@ class Follower:
         self._load_later()
         return events, chunk, earlier
 
-    def _take(self, messages: Sequence[Incoming]) -> bool:
+    def _apply(self, messages: Sequence[Incoming]) -> bool:
         changed = Changed()
         goes_on = True
         for message in messages:
             changed.merge(apply(self._state, message))
             goes_on = goes_on and not (isinstance(message, Disconnected) and message.for_good)
-        self._shown(changed)
+        self._on_change(changed)
         return goes_on

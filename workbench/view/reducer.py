@@ -65,7 +65,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
     """Take in what the engine does now."""
     state.work = event.state
     state.work_detail = event.detail
-    state.address = event.address
+    state.model_url = event.address
     state.unsaved = event.detail.startswith("not saved")
     return Changed(status=True)
 
@@ -116,8 +116,8 @@ def apply(state: SessionState, message: Incoming) -> Changed:
             return Changed()
         state.last_seq = seq
         note_time(state, message)
-    fold = _FOLDS.get(message.kind)
-    return fold(state, message) if fold else Changed()
+    reducer = _REDUCERS.get(message.kind)
+    return reducer(state, message) if reducer else Changed()
 
 
 def _session_started(state: SessionState, event: SessionStarted) -> Changed:
@@ -197,7 +197,7 @@ def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | Model
 
 
 def _delegate_step(state: SessionState, event: DelegateStep) -> Changed:
-    return action_reducer.apply_delegate_step(state, event, _DELEGATE_FOLDS)
+    return action_reducer.apply_delegate_step(state, event, _DELEGATE_REDUCERS)
 
 
 def _version_taken(state: SessionState, event: VersionTaken) -> Changed:
@@ -232,8 +232,8 @@ def _settings_changed(state: SessionState, event: SettingsChanged) -> Changed:
         state.model, state.scripted, state.window = event.model, event.model.startswith("scripted/"), None
     state.mode = event.mode or state.mode
     state.title = state.title if event.title is None else event.title
-    kept = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
-    state.rules = (*kept, event.rule) if event.rule else kept
+    others = tuple(rule for rule in state.rules if rule not in (event.rule, event.dropped_rule))
+    state.rules = (*others, event.rule) if event.rule else others
     return added(state, settings_notice(event))
 
 
@@ -260,7 +260,7 @@ def _run_is_on(state: SessionState) -> None:
     state.ended = ""
 
 
-_FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
+_REDUCERS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "session_started": _session_started,
     "user_message": _user_message,
     "resources_read": _resources_read,
@@ -290,4 +290,4 @@ _FOLDS: Final[dict[str, Callable[[SessionState, Any], Changed]]] = {
     "engine_state": engine_state,
     "prompt_ready": lambda state, event: Changed(prompt=event.text),
 }
-_DELEGATE_FOLDS: Final = _FOLDS | {"model_responded": _spent, "history_condensed": _spent}
+_DELEGATE_REDUCERS: Final = _REDUCERS | {"model_responded": _spent, "history_condensed": _spent}

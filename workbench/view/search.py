@@ -40,8 +40,8 @@ def _test(word: str) -> Test:
         phases = _STATES[word]
         return lambda item: _is_in(item, phases)
     begun = [phases for state, phases in _STATES.items() if len(word) >= _BEGUN and state.startswith(word)]
-    found = begun[0] if begun else ()
-    return lambda item: _is_in(item, found) or any(word in each.casefold() for each in _words(item))
+    prefixed = begun[0] if begun else ()
+    return lambda item: _is_in(item, prefixed) or any(word in each.casefold() for each in _words(item))
 
 
 def _is_in(item: Item, phases: tuple[str, ...]) -> bool:
@@ -93,15 +93,15 @@ class ItemMatch(NamedTuple):
 
 def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
     """Return the items that hold the words exactly as written, in order, ignoring case."""
-    wanted = words.casefold()
-    if not wanted.strip():
+    needle = words.casefold()
+    if not needle.strip():
         return []
-    return [found for item in items if (found := _first(item, wanted)) is not None]
+    return [match for item in items if (match := _first(item, needle)) is not None]
 
 
-def _first(item: Item, wanted: str) -> ItemMatch | None:
+def _first(item: Item, needle: str) -> ItemMatch | None:
     for where, text in labelled_strings(item):
-        at = text.casefold().find(wanted)
+        at = text.casefold().find(needle)
         if at >= 0:
             start = max(0, at - _BEFORE)
             cut = text[start : start + _EXCERPT_CHARACTERS].replace("\n", " ")

@@ -36,14 +36,14 @@ class SessionShelf:
         self._rows: dict[str, SessionRow] = {}
         self._called: Counter[str] = Counter()
 
-    def read(self, give: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
-        """Read all sessions, in a thread; `give` is called with each new batch."""
+    def read(self, on_batch: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
+        """Read all sessions, in a thread; `on_batch` is called with each new batch."""
         rows = (self._row(entry) for entry in newest_first(self._locations))
-        _in_loads(rows, give, stopped)
+        _in_loads(rows, on_batch, stopped)
 
-    def search(self, text: str, give: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
-        """Search all sessions for the words, in a thread; `give` is called with each new batch."""
-        _in_loads(shelf.search_all(self._locations, text, stopped), give, stopped)
+    def search(self, text: str, on_batch: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
+        """Search all sessions for the words, in a thread; `on_batch` is called with each new batch."""
+        _in_loads(shelf.search_all(self._locations, text, stopped), on_batch, stopped)
 
     def add(self, rows: Iterable[SessionRow]) -> None:
         """Add or replace the rows that were read."""
@@ -68,10 +68,10 @@ class SessionShelf:
                 ranked.append((fit[0], at, row))
         return [row for _, _, row in sorted(ranked, key=lambda each: each[:2])]
 
-    def found(self, places: Iterable[SearchMatch], text: str) -> list[SessionRow]:
+    def match_rows(self, matches: Iterable[SearchMatch], text: str) -> list[SessionRow]:
         """Return a row for each match of a search."""
         words = tuple(words_of(text))
-        rows = ((self._rows.get(each.session), each) for each in places)
+        rows = ((self._rows.get(each.session), each) for each in matches)
         return [SessionRow(row.entry, row.is_current, row.is_busy, each, words) for row, each in rows if row]
 
     def count(self) -> tuple[int, int]:
@@ -82,7 +82,7 @@ class SessionShelf:
     def rename(self, name: str, text: str) -> None:
         """Give a title to a session that no process works in. Raises WorkbenchError."""
         shelf.rename(self._locations, name, text)
-        self._look_again(name)
+        self._refresh(name)
 
     def retitle(self, name: str, text: str) -> None:
         """Show a new title that the session's engine was told."""
@@ -113,7 +113,7 @@ class SessionShelf:
                 done.stderr.strip().removeprefix("ohw: ") or f"the export ended with {done.returncode}"
             )
 
-    def _look_again(self, name: str) -> None:
+    def _refresh(self, name: str) -> None:
         self.add([self._row(find_session(self._locations, name))])
 
     def _row(self, entry: SessionSummary) -> SessionRow:
@@ -122,7 +122,7 @@ class SessionShelf:
         return SessionRow(entry, is_current, is_busy)
 
 
-def _in_loads(each: Iterator[T], give: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
+def _in_loads(each: Iterator[T], on_batch: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
     """Pass on what an iterator yields in batches: the first item at once, then a few times a second."""
     load: list[T] = []
     last = 0.0
@@ -131,6 +131,6 @@ def _in_loads(each: Iterator[T], give: Callable[[list[T]], None], stopped: Calla
             return
         load.append(one)
         if time.monotonic() - last >= (_QUICK if number < _MANY else _SLOW):
-            give(load)
+            on_batch(load)
             load, last = [], time.monotonic()
-    give(load)
+    on_batch(load)

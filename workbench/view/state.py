@@ -107,7 +107,7 @@ class ActionItem:
     """The copy, made before it began, of files that it deletes and no version holds."""
     agent: str = ""
     """The name of the sub-agent whose action it is, safe to show; empty for the agent's own."""
-    by_person: bool = False
+    by_user: bool = False
     """Whether it is a command of the user's own, or files that the user changed back."""
     call_id: str = ""
     """The action that called this sub-agent."""
@@ -186,8 +186,8 @@ class SessionState:
     rules: tuple[str, ...] = ()
     """The rules of this session, one line each."""
     model: str = ""
-    address: str = ""
-    """The address the model is asked at if it is not its provider's own; not in the log."""
+    model_url: str = ""
+    """The URL the model is asked at if it is not its provider's own; not in the log."""
     tools: tuple[str, ...] = ()
     """The names of the tools that the session began with."""
     mode: str = "medium"

@@ -70,28 +70,28 @@ def tool_rows(
 
 def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
     """Yield each origin with its rows."""
-    for origin, found in groupby(rows, key=lambda row: row.origin):
-        yield origin, list(found)
+    for origin, group in groupby(rows, key=lambda row: row.origin):
+        yield origin, list(group)
 
 
 def tool_line(row: ToolRow, width: int) -> Line:
     """Return a row of the list: sign, name, what it may do, its state, what it is for."""
-    sign, said, style = row.standing
+    sign, state, style = row.standing
     words = first_line(row.description, 200)
-    room = max(0, width - _NAME - _KIND - 4)
-    told = pad(visible(f"{said} · {words}" if said and words else said or words, lines=False), room)
+    available = max(0, width - _NAME - _KIND - 4)
+    text = pad(visible(f"{state} · {words}" if state and words else state or words, lines=False), available)
     return [
         Piece(f"{sign} ", style),
         Piece(pad(visible(row.name, lines=False), _NAME), "bold"),
         Piece(pad(row.kind, _KIND), _KINDS.get(row.kind, "dim")),
-        Piece(f" {told}", "dim"),
+        Piece(f" {text}", "dim"),
     ]
 
 
 def about_tool(row: ToolRow) -> list[Line]:
     """Return all that is known of a tool: its source, why it is on, its state, hints, description and arguments."""
-    _, said, _ = row.standing
-    facts = [f"from {row.source}" if row.source else row.origin, row.why, said, *_hints(row.hints)]
+    _, state, _ = row.standing
+    facts = [f"from {row.source}" if row.source else row.origin, row.why, state, *_hints(row.hints)]
     lines = [
         [Piece(visible(row.name, lines=False), "heading")],
         [Piece(visible(" · ".join(filter(None, facts)), lines=False), "dim")],
@@ -131,11 +131,11 @@ def _hints(hints: Mapping[str, Any]) -> Iterator[str]:
 
 def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:
     kind = part.get("type")
-    told = kind if isinstance(kind, str) else "any of several kinds"
+    type_name = kind if isinstance(kind, str) else "any of several kinds"
     words = first_line(str(part.get("description", "")), 300)
     return [
         Piece(f"  {visible(name, lines=False)}", "accent"),
-        Piece(f" {told}{'' if is_needed else ', may be left out'}  ", "dim"),
+        Piece(f" {type_name}{'' if is_needed else ', may be left out'}  ", "dim"),
         Piece(visible(words, lines=False)),
     ]
 
@@ -143,9 +143,9 @@ def _parameter(name: str, part: Mapping[str, Any], is_needed: bool) -> Line:
 _SECONDS: Final = 60.0
 
 
-def tools_here(folder: Path, state: SessionState) -> Sequence[ToolRow]:
+def tools_here(directory: Path, state: SessionState) -> Sequence[ToolRow]:
     """Return all tools; blocks, so call it in a thread. Raises WorkbenchError if they cannot be listed."""
-    command = isolated_python("workbench", "tools", "--json", "--all", f"--workspace={folder}")
+    command = isolated_python("workbench", "tools", "--json", "--all", f"--workspace={directory}")
     try:
         done = run(command, input="", capture_output=True, text=True, timeout=_SECONDS)
         listed = json.loads(done.stdout) if not done.returncode else []
@@ -161,8 +161,8 @@ def _asked_for(state: SessionState) -> Iterable[str]:
     """Yield the names of the tools that `find_tools` found in this session."""
     for item in list(state.actions.values()):
         if item.tool == FINDER:
-            found = item.observation.get("found", ())
-            yield from (str(name) for name in found) if isinstance(found, list | tuple) else ()
+            names = item.observation.get("found", ())
+            yield from (str(name) for name in names) if isinstance(names, list | tuple) else ()
 
 
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:

@@ -77,13 +77,13 @@ def spread(left: Line, right: Line, width: int) -> Line:
     need = line_width(right)
     if need + 8 > width:
         right, need = [], 0
-    room = width - need - (1 if need else 0)
+    available = width - need - (1 if need else 0)
     fitted: Line = []
     for piece in left:
-        text = clip(piece.text, room)
+        text = clip(piece.text, available)
         fitted.append(Piece(text, piece.style))
-        room -= cell_len(text)
-    return [*fitted, Piece(" " * (room + (1 if need else 0))), *right]
+        available -= cell_len(text)
+    return [*fitted, Piece(" " * (available + (1 if need else 0))), *right]
 
 
 def row_starts(line: str, width: int) -> list[int]:
@@ -97,9 +97,9 @@ def row_starts(line: str, width: int) -> list[int]:
         end = _row_end(line, starts[-1], width)
         if end >= len(line):
             return starts
-        blank = line.rfind(" ", starts[-1], end)
-        has_word = bool(line[starts[-1] : blank + 1].strip())
-        starts.append(blank + 1 if has_word and _fits(line, blank + 1, width) else end)
+        space = line.rfind(" ", starts[-1], end)
+        has_word = bool(line[starts[-1] : space + 1].strip())
+        starts.append(space + 1 if has_word and _fits(line, space + 1, width) else end)
 
 
 def _fits(line: str, start: int, width: int) -> bool:
@@ -202,7 +202,7 @@ _OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class MarkdownCut:
-    """Cuts streaming Markdown into finished blocks (`take`) and the rest that may still grow (`tail`)."""
+    """Cuts streaming Markdown into finished blocks (`pop_finished`) and the rest that may still grow (`tail`)."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -221,7 +221,7 @@ class MarkdownCut:
         self._looked -= self._settled
         self._settled = 0
 
-    def take(self) -> str:
+    def pop_finished(self) -> str:
         """Return the whole blocks that were finished since the last call."""
         cut = self._settled
         while (end := self._text.find("\n", self._looked)) >= 0:
@@ -252,12 +252,12 @@ def code_blocks(text: str) -> list[str]:
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in text.splitlines():
-        found = _FENCE.match(line)
-        if fence and found and found[1].startswith(fence) and not found[2].strip():
+        match = _FENCE.match(line)
+        if fence and match and match[1].startswith(fence) and not match[2].strip():
             blocks.append("\n".join(lines))
             fence, lines = "", []
         elif fence:
             lines.append(line)
-        elif found:
-            fence = found[1]
+        elif match:
+            fence = match[1]
     return [*blocks, "\n".join(lines)] if fence else blocks

@@ -69,7 +69,9 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         width = min(_RULE_WIDTH, self.size.width - 2)
         self._box.styles.width = width
         rows = max(8, self.size.height - _FRAME_ROWS)
-        self._summary.update(as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, room=rows)))
+        self._summary.update(
+            as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, height=rows))
+        )
 
     def on_key(self, event: events.Key) -> None:
         """Stop `y` during the quiet time, which every key restarts."""
@@ -162,7 +164,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
-        lines = packed(all_keys(self._count, seen=self._is_read, armed=self.quiet.check()), self.size.width - 8)
+        lines = packed(all_keys(self._count, is_read=self._is_read, armed=self.quiet.check()), self.size.width - 8)
         self._keys.update(Content("\n").join(lines))
 
     def action_approve(self) -> None:

@@ -72,7 +72,7 @@ class QuietTime:
 
     def restart(self) -> None:
         """Start the quiet time again, so that no key pressed before can answer."""
-        self.arming.shown(self.clock())
+        self.arming.start(self.clock())
 
     def accepts(self, event: events.Event) -> bool:
         """Record a key, a click or a paste and return whether it may answer."""
@@ -91,7 +91,7 @@ class QuietTime:
         """
         now = time.monotonic()
         if now - self._ticked_at > _STALL and not self._was_armed and self.clock is time.monotonic:
-            self.arming.shown(now)
+            self.arming.start(now)
         self._ticked_at, self._was_armed = now, self.is_armed
 
 

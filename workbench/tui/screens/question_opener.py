@@ -120,7 +120,7 @@ class QuestionOpener:
             if self.open(result.action_id):
                 return
         elif isinstance(result, All):
-            for each in result.shown:
+            for each in result.actions:
                 # An action that was asked about again meanwhile is a new question, which was not answered.
                 if _question(self._state.actions[each[0]]) == each:
                     self._send(each, Decision("approved"))

@@ -77,7 +77,7 @@ class SessionQuery:
 
     def rows(self) -> Sequence[SessionRow]:
         """Return the sessions, of those read so far, that match the filter or the search."""
-        return self._shelf.found(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
+        return self._shelf.match_rows(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
 
     def begin(self, kind: str, text: str) -> Callable[[], None] | None:
         """Set the filter or search and stop an earlier search; return the work for a thread, None if there is none."""

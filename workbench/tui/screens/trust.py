@@ -115,11 +115,11 @@ class TrustScreen(QuestionScreen[bool]):
         self.finish(False)
 
     def _read(self) -> None:
-        title = Content(visible(f"What {self._question.folder} brings", lines=False))
+        title = Content(visible(f"What {self._question.directory} brings", lines=False))
         self.app.push_screen(PagerScreen(title, contents(self._question)))
 
     def _summary(self) -> Content:
-        directory, files = self._question.folder, self._question.files
+        directory, files = self._question.directory, self._question.files
         names = [str(path.relative_to(directory)) for path in files]
         rows = []
         for name in names[:_MOST]:

@@ -296,7 +296,7 @@ class Reverter:
         request, review = self._requested, self._review
         if request is None or review is None:
             return
-        if changed.changes and held_now(review.state, request) == request.wanted:
+        if changed.changes and held_now(review.state, request) == request.target:
             self._requested, self._undo = None, request.undone
             self._status.show(f"{request.verb} {request.what} · u to undo")
         elif refused:
@@ -307,4 +307,4 @@ class Reverter:
         if self._review is not None:
             self._requested = request
             self._status.show(f"{request.what} …")
-            self._review.take_back(request)
+            self._review.revert(request)

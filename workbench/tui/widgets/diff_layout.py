@@ -115,7 +115,7 @@ def search_marks(marks: Marks, matches: Collection[Match], here: Match | None) -
     by_line: dict[LineId, list[tuple[int, int]]] = {}
     for match in matches:
         by_line.setdefault(line_of_match(match), []).append((match.start, match.end))
-    return replace(marks, found=by_line, here=(line_of_match(here), here.start) if here is not None else None)
+    return replace(marks, matches=by_line, here=(line_of_match(here), here.start) if here is not None else None)
 
 
 def line_of_match(match: Match) -> LineId:

@@ -109,7 +109,7 @@ class Painter:
         return self._row(row, part, marked, here)
 
     def _row(self, row: DiffRow, part: int, marked: bool, here: bool) -> list[Segment]:
-        if not self.geometry.look.beside:
+        if not self.geometry.options.beside:
             side: Side = "old" if row.kind == "removed" or (row.kind == "no-newline" and row.new < 0) else "new"
             half = self._half(row, side, part, marked)
             return self._at_cursor(half, "❯") if here else half
@@ -128,7 +128,7 @@ class Painter:
         return [Segment(mark, self.style("mark")), Segment(numbers.text, self.style("cursor")), *rest]
 
     def _whole(self, text: str, name: str) -> list[Segment]:
-        return [Segment(set_cell_size(text, self.geometry.look.width - 1), self.style(name))]
+        return [Segment(set_cell_size(text, self.geometry.options.width - 1), self.style(name))]
 
     def _file_text(self, row: DiffRow) -> str:
         diff = self.geometry.document.files[row.file]
@@ -172,7 +172,7 @@ class Painter:
 
     def _kind_of(self, row: DiffRow, side: Side) -> str:
         kind = ("removed" if side == "old" else "added") if row.kind == "changed" else row.kind
-        if self.marks.left_out and self.geometry.hunk_at(self._index) in self.marks.left_out:
+        if self.marks.excluded and self.geometry.hunk_at(self._index) in self.marks.excluded:
             return _EXCLUDED.get(kind, kind)
         return kind
 
@@ -186,7 +186,7 @@ class Painter:
         painted = self.geometry.document.painted(row.file, side, line)
         first, end, indent, more = self._cut(row, side, part, painted.text)
         styles = [
-            (painted.place(start), painted.place(stop), name)
+            (painted.offset(start), painted.offset(stop), name)
             for start, stop, name in self._spans(row, side, line, kind)
         ]
         base = self.style(kind)
@@ -201,7 +201,7 @@ class Painter:
 
     def _cut(self, row: DiffRow, side: Side, part: int, text: str) -> tuple[int, int, int, bool]:
         """Return first character and end of the part shown, blank cells before it, and whether more is to its right."""
-        if self.geometry.look.wrapped:
+        if self.geometry.options.wrapped:
             breaks = [*self.geometry.wraps(row, side), len(text)]
             if part >= len(breaks) - 1:
                 return len(text), len(text), 0, False
@@ -218,7 +218,7 @@ class Painter:
         if row.hunk >= 0:
             words = document.words(row.file, row.hunk, side, line)
             spans += [(start, end, f"{kind}-word") for start, end in words]
-        for start, end in self.marks.found.get((row.file, side, line), ()):
+        for start, end in self.marks.matches.get((row.file, side, line), ()):
             here = self.marks.here == ((row.file, side, line), start)
             spans.append((start, end, "match-now" if here else "match"))
         return spans

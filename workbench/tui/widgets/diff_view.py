@@ -57,7 +57,7 @@ class DiffRenderer:
         base, top = style(""), y + int(view.scroll_offset.y)
         if top >= geometry.height:
             return Strip.blank(width, base)
-        marks = replace(view.marks, left_out=view.excluded)
+        marks = replace(view.marks, excluded=view.excluded)
         painter = Painter(geometry, style, int(view.scroll_offset.x), view.current, marks)
         segments = [Segment(text, base + part) for text, part, _ in painter.paint(*geometry.at(top))]
         if view.page.document.has_work and self._timer is None:
@@ -90,7 +90,7 @@ class DiffView(ScrollView, can_focus=True):
     def geometry(self) -> Geometry:
         """Rows and columns for the current width."""
         geometry = self._at(max(20, self.scrollable_content_region.width or self.size.width))
-        if self.page.is_new_layout(geometry.look):
+        if self.page.is_new_layout(geometry.options):
             # A scrollbar came or went, so the height may have changed.
             self.call_later(self.lay_out, rows_changed=False)
         return geometry
@@ -110,7 +110,7 @@ class DiffView(ScrollView, can_focus=True):
         return min(most, max(1, self.virtual_size.height))
 
     def _lay(self, geometry: Geometry, *, rows_changed: bool = False) -> None:
-        size = Size(geometry.look.width + geometry.overhang, geometry.height)
+        size = Size(geometry.options.width + geometry.overhang, geometry.height)
         if rows_changed or size != self.virtual_size:
             self.virtual_size = size
             self.refresh()
@@ -169,7 +169,7 @@ class DiffView(ScrollView, can_focus=True):
 
     def action_split(self) -> None:
         """Show old and new side by side, or one below the other."""
-        self._change(lambda: setattr(self.page, "beside", not self.geometry.look.beside))
+        self._change(lambda: setattr(self.page, "beside", not self.geometry.options.beside))
 
     def action_wrap(self) -> None:
         """Wrap long lines, or scroll sideways."""

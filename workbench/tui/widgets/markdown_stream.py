@@ -179,7 +179,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             with self.app.batch_update():  # lays out only once
                 if not keystrokes.is_typing() or self._painted - self._settled_at > LONGEST_TAIL:
                     self._settled_at = self._painted
-                    await self._mount_blocks(self._cut.take())
+                    await self._mount_blocks(self._cut.pop_finished())
                 self._show_tail(self._cut.tail.splitlines()[-TAIL_LINES:])
 
     def _show_tail(self, lines: Sequence[str]) -> None:

@@ -110,7 +110,7 @@ class Prompt(TextArea):
 
     def type_in(self, text: str) -> None:
         """Insert text that was typed or pasted while another widget had the focus."""
-        self.type_over(*self.selection, self.pastes.fold(text))
+        self.type_over(*self.selection, self.pastes.collapse(text))
         self.focus()
 
     def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
@@ -189,7 +189,7 @@ class Prompt(TextArea):
         """Insert the paste as text, with hidden characters made visible."""
         event.prevent_default()
         event.stop()
-        folded = self.pastes.fold(event.text)
+        folded = self.pastes.collapse(event.text)
         self._insert_paste(folded, apart=folded.startswith("@") and not event.text.startswith("@"))
 
     def _insert_paste(self, text: str, *, apart: bool) -> None:
@@ -235,18 +235,18 @@ class Prompt(TextArea):
         (row, column), lines = self.cursor_location, self.document.lines
         if self.is_mounted and row < len(lines):
             is_own = self.selection.is_empty and not self.is_foreign
-            self.completer.look(request_at(lines, row, column) if is_own else None, self.text)
+            self.completer.update(request_at(lines, row, column) if is_own else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
         """Fit the list to the new place of the cursor."""
         self.update_suggestion()
 
     def _is_typed(self, choice: CompletionRow) -> bool:
-        completion, (row, column) = self.completer.wish, self.cursor_location
+        completion, (row, column) = self.completer.request, self.cursor_location
         return completion is not None and self.document.lines[row][completion.start : column] == choice.insert
 
     def _insert_choice(self, choice: CompletionRow) -> CompletionRow:
-        completion, (row, column) = self.completer.wish, self.cursor_location
+        completion, (row, column) = self.completer.request, self.cursor_location
         self.completer.forget()
         if completion is None or completion.kind == "history":
             self.is_foreign = False

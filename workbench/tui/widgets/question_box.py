@@ -48,7 +48,7 @@ class QuestionBox(Vertical):
         self._hunks = HunkLine(proposal)
         self._what = QuestionText(what_runs(action, proposal.arguments), id="what")
         self._why = QuestionText(why_asked(action, asked.mode), by_word=True, id="why")
-        self._files = proposal.shown()
+        self._files = proposal.edited_files()
         self._keys = Static(id="keys")
         self._hints: tuple[Hint, ...] = ()
         self._titled = 0
@@ -132,7 +132,7 @@ class QuestionBox(Vertical):
         """Show the proposal as the user changed it."""
         self._what.set_lines(what_runs(self._action, self._proposal.arguments))
         if self.diff is not None:
-            self.diff.show_edited(self._proposal.shown())
+            self.diff.show_edited(self._proposal.edited_files())
         self.fit(self.screen.size)
 
     def show_batch(self, waiting: Sequence[ActionItem]) -> None:

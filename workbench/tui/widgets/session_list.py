@@ -65,4 +65,4 @@ class SessionList(LineList):
 
 
 def _name(row: SessionRow | None) -> tuple[str, int]:
-    return (row.entry.id, row.found.seq if row.found else 0) if row else ("", 0)
+    return (row.entry.id, row.match.seq if row.match else 0) if row else ("", 0)

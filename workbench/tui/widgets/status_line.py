@@ -162,7 +162,9 @@ def _model(state: SessionState) -> Content:
     if state.model == NO_MODEL:
         return Content.styled("no model", "$warning")
     name = Content.styled(visible(state.model.split("/")[-1], lines=False), "$foreground")
-    return Content.assemble(name, (f" @ {visible(state.address, lines=False)}", "$warning")) if state.address else name
+    return (
+        Content.assemble(name, (f" @ {visible(state.model_url, lines=False)}", "$warning")) if state.model_url else name
+    )
 
 
 def _joined(parts: list[Content]) -> Content:

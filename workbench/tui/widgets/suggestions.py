@@ -54,7 +54,7 @@ class Suggestions(Widget):
         """Return one line for each choice in view."""
         completer, width = self._completer, max(10, self.size.width)
         in_view = completer.choices[self._first : self._first + self._rows()]
-        query = completer.wish.query if completer.wish is not None else ""
+        query = completer.request.query if completer.request is not None else ""
         names = min(max((cell_len(choice.label) for choice in in_view), default=0), width - 4)
         return Content("\n").join(
             _row(choice, query, width, names, is_chosen=self._first + at == completer.at)
@@ -72,7 +72,7 @@ class Suggestions(Widget):
 
 
 def _title(completer: Completer) -> str:
-    kind = completer.wish.kind if completer.wish is not None else "command"
+    kind = completer.request.kind if completer.request is not None else "command"
     return {"command": "Commands", "argument": "Which", "file": "Files", "history": "Sent before"}[kind]
 
 

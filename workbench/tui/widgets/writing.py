@@ -61,7 +61,7 @@ class Writing(Vertical):
         self.offers = offers
         self.queue = QueueList()
         """Held, as what is shown of it may change while the screen is being removed, a widget at a time."""
-        self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.look)
+        self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
         self._completer = Completer(
             arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
         )
@@ -117,7 +117,7 @@ class Writing(Vertical):
 
     async def _read(self) -> None:
         self.past.add_older(await in_daemon(self.past.read))
-        await in_daemon(self.offers.look)
+        await in_daemon(self.offers.refresh)
 
     def _changed(self) -> None:
         self.post_message(self.ListChanged())
@@ -134,7 +134,7 @@ class Writing(Vertical):
     @on(FileMatches)
     def on_file_matches(self, matches: FileMatches) -> None:
         """Pass the thread's answer on to the list."""
-        self._completer.found_files(matches.query, matches.paths)
+        self._completer.show_files(matches.query, matches.paths)
 
     @on(Suggestions.Picked)
     def on_picked(self, picked: Suggestions.Picked) -> None:

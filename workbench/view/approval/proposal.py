@@ -31,12 +31,12 @@ def arguments_from(tool: str, arguments: Mapping[str, Any], text: str) -> dict[s
             raise WorkbenchError("there is no command")
         return {**arguments, "command": text}
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError as error:
         raise WorkbenchError(f"not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise WorkbenchError("the arguments are one object, in braces")
-    return found
+    return parsed
 
 
 def _is_command(tool: str, arguments: Mapping[str, Any]) -> bool:
@@ -109,18 +109,18 @@ class Proposal:
         else:
             self._edits[hunk] = text
 
-    def shown(self) -> list[FileDiff]:
+    def edited_files(self) -> list[FileDiff]:
         """Return the files with the edits applied; they have the same hunks in the same order, also those left out."""
         return [self._with_edits(file) for file in range(len(self._files))]
 
     def written(self) -> Written:
         """Return what each file is to hold."""
-        shown = self.shown()
+        edited = self.edited_files()
         if not self.out:
-            return tuple((path, diff.after) for path, diff in zip(self._paths, shown, strict=True))
-        each = chosen_of_each(shown, self.accepted)
+            return tuple((path, diff.after) for path, diff in zip(self._paths, edited, strict=True))
+        each = chosen_of_each(edited, self.accepted)
         return tuple(
-            (path, content_with(diff, chosen)) for path, diff, chosen in zip(self._paths, shown, each, strict=True)
+            (path, content_with(diff, chosen)) for path, diff, chosen in zip(self._paths, edited, each, strict=True)
         )
 
     def where(self, hunk: int) -> tuple[str, int, int]:

@@ -86,7 +86,7 @@ class Turn:
 class All:
     """The approval of several waiting actions: id, fingerprint and asking event of each, as they were shown."""
 
-    shown: tuple[tuple[str, str, int], ...]
+    actions: tuple[tuple[str, str, int], ...]
 
 
 Scope = Literal["session", "folder", "person"]
@@ -122,7 +122,7 @@ class Arming:
         self._quiet_since: float | None = None
         self._armed = False
 
-    def shown(self, at: float) -> None:
+    def start(self, at: float) -> None:
         """Start the quiet time: the question is visible from now on."""
         self._quiet_since = at
         self._armed = False
@@ -172,7 +172,7 @@ class Confirmation:
         """Ask about this, which the next frame shows; an earlier answer does not count for it."""
         self._about, arming = about, Arming()
         self._arming = arming
-        self._when_painted(lambda: arming.shown(self._clock()))
+        self._when_painted(lambda: arming.start(self._clock()))
 
     def forget(self) -> None:
         """Stop asking."""
@@ -218,13 +218,13 @@ _ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 """An unknown risk does not count as low."""
 
 
-def together(waiting: Sequence[ActionItem], shown: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
+def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
     """Return the waiting actions at or below the risk of the one that is shown.
 
     Leaves out questions of the agent, and actions (by id) of which the user has changed something: approved as
     proposed, they would lose that change.
     """
-    highest = _ORDER.index(shown.risk)
+    highest = _ORDER.index(current.risk)
     return [
         item
         for item in waiting

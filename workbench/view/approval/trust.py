@@ -28,11 +28,11 @@ class TrustQuestion:
     """One directory and what it brings; `wait` blocks the thread that would begin the session until it is answered."""
 
     locations: Locations
-    folder: Path
+    directory: Path
     files: tuple[Path, ...]
     content: str
     """The hash of what is asked about, so that an answer does not cover later changes."""
-    said_no: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
     """What was refused since the start and is not asked about again."""
     _answered: threading.Event = field(default_factory=threading.Event)
     is_trusted: bool = False
@@ -41,10 +41,10 @@ class TrustQuestion:
         """Answer the question: a yes is stored until something changes, a no holds until the end. Raises UsageError."""
         self.is_trusted = trusts
         if not trusts:
-            self.said_no.add(self.content)
+            self.refused.add(self.content)
         self._answered.set()
         if trusts:
-            agree(self.locations, self.folder, self.content)
+            agree(self.locations, self.directory, self.content)
 
     def wait(self) -> tuple[str, ...]:
         """Wait for the answer and return what it trusts, for `Settings.trusted`."""
@@ -64,13 +64,13 @@ def started_by(question: TrustQuestion, name: str) -> list[str]:
     from workbench.mcp.config import read_file, read_server
 
     try:
-        table = read_file(question.folder / name)
+        table = read_file(question.directory / name)
     except WorkbenchError as error:
         return [visible(str(error), lines=False)]
     lines = []
-    for server, told in list(table.items())[:_MOST_SERVERS]:
+    for server, config in list(table.items())[:_MOST_SERVERS]:
         try:
-            start = _start_of(read_server(server, told, name, str(question.folder)))
+            start = _start_of(read_server(server, config, name, str(question.directory)))
         except WorkbenchError as error:
             start = f"left out: {error}"
         lines.append(visible(f"{server}: {start}", lines=False))
@@ -92,16 +92,16 @@ def contents(question: TrustQuestion) -> str:
             text = path.read_bytes().decode(errors="replace")
         except OSError as error:
             text = f"cannot be read: {error.strerror}"
-        parts.append(f"── {path.relative_to(question.folder)}\n\n{text}")
+        parts.append(f"── {path.relative_to(question.directory)}\n\n{text}")
     return "\n\n".join(parts)
 
 
 def trust_question(
-    locations: Locations, folder: Path, trusted: Iterable[str], said_no: set[str]
+    locations: Locations, directory: Path, trusted: Iterable[str], refused: set[str]
 ) -> TrustQuestion | None:
     """Return the question to ask, or None if the directory brings nothing that the user has not answered for."""
-    files = tuple(brought(folder))
-    if not files or is_trusted(folder, trusted):
+    files = tuple(brought(directory))
+    if not files or is_trusted(directory, trusted):
         return None
-    content = fingerprint(folder)
-    return None if not content or content in said_no else TrustQuestion(locations, folder, files, content, said_no)
+    content = fingerprint(directory)
+    return None if not content or content in refused else TrustQuestion(locations, directory, files, content, refused)

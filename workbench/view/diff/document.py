@@ -77,11 +77,11 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
         rows.add(DiffRow("changed", file, hunk.old, hunk.new, index), min(olds, news))
     old = new = 0 if likened else min(olds, news)
     for old_at, new_at in [*pairs, (olds, news)]:
-        left, right = old_at - old, new_at - new
-        both = min(left, right)
+        removed, added = old_at - old, new_at - new
+        both = min(removed, added)
         rows.add(DiffRow("changed", file, hunk.old + old, hunk.new + new, index), both)
-        rows.add(DiffRow("changed", file, hunk.old + old + both, -1, index), left - both)
-        rows.add(DiffRow("changed", file, -1, hunk.new + new + both, index), right - both)
+        rows.add(DiffRow("changed", file, hunk.old + old + both, -1, index), removed - both)
+        rows.add(DiffRow("changed", file, -1, hunk.new + new + both, index), added - both)
         if old_at < olds and new_at < news:
             rows.add(DiffRow("changed", file, hunk.old + old_at, hunk.new + new_at, index))
         old, new = old_at + 1, new_at + 1
@@ -89,35 +89,35 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
 
 def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
     """Return the rows with, below each commented line, the rows its comment takes; their `size` counts from 0."""
-    shown = Rows()
+    commented = Rows()
     for _, head, count in rows.runs():
         begun = 0
         for step in _commented(head, count, heights):
-            shown.add(head.after(begun), step + 1 - begun)
-            _add_remarks(shown, head.after(step), heights)
+            commented.add(head.after(begun), step + 1 - begun)
+            _add_remarks(commented, head.after(step), heights)
             begun = step + 1
-        shown.add(head.after(begun), count - begun)
-    return shown
+        commented.add(head.after(begun), count - begun)
+    return commented
 
 
 def _commented(head: DiffRow, count: int, heights: Mapping[LineId, int]) -> list[int]:
     """Return which rows of a run, counted from 0, have a comment."""
     if head.kind in _NO_LINES:
         return []
-    found = set()
+    steps = set()
     for file, side, line in heights:
         at = head.new if side == "new" else -1 if head.kind == "same" else head.old
         if file == head.file and 0 <= at <= line < at + count:
-            found.add(line - at)
-    return sorted(found)
+            steps.add(line - at)
+    return sorted(steps)
 
 
-def _add_remarks(shown: Rows, row: DiffRow, heights: Mapping[LineId, int]) -> None:
+def _add_remarks(commented: Rows, row: DiffRow, heights: Mapping[LineId, int]) -> None:
     if row.kind != "same":
         for part in range(heights.get((row.file, "old", row.old), 0)):
-            shown.add(DiffRow("remark", row.file, row.old, -1, row.hunk, part))
+            commented.add(DiffRow("remark", row.file, row.old, -1, row.hunk, part))
     for part in range(heights.get((row.file, "new", row.new), 0)):
-        shown.add(DiffRow("remark", row.file, -1, row.new, row.hunk, part))
+        commented.add(DiffRow("remark", row.file, -1, row.new, row.hunk, part))
 
 
 def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
@@ -181,13 +181,13 @@ class DiffDocument:
         self.files = tuple(files)
         self._standing = [Standing(diff) for diff in self.files]
         self._lexed: dict[tuple[int, Side], Lexed] = {}
-        self._wanted: tuple[Lexed, int] | None = None
+        self._pending: tuple[Lexed, int] | None = None
         self._partners = lru_cache(64)(self._pairs_of)
         self._changed = lru_cache(1_024)(self._words_of)
         self.painted = lru_cache(2_048)(self._painted)
         self.cells = lru_cache(None)(self._cells)
         self.is_plain = lru_cache(None)(self._is_plain)
-        self._rows_of = lru_cache(2)(self._made_rows)
+        self._rows_of = lru_cache(2)(self._build_rows)
 
     def lines(self, file: int, side: Side) -> list[str]:
         """Return the lines of one side of a file."""
@@ -213,7 +213,7 @@ class DiffDocument:
         """Return the rows of the split form (`beside`) or the unified one; cached for the last opened folds."""
         return self._rows_of(frozenset(opened), beside)
 
-    def _made_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
+    def _build_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
         return (split_rows if beside else unified_rows)(self.files, opened)
 
     def _is_plain(self, file: int, side: Side) -> bool:
@@ -235,26 +235,26 @@ class DiffDocument:
         if line - lexed.reached <= NEAR:
             lexed.reach(line)
         elif not lexed.is_done:
-            self._wanted = (lexed, line)
+            self._pending = (lexed, line)
         return lexed.line(line)
 
     def work(self) -> bool:
         """Work one step towards syntax that was asked for too far ahead; return whether it is known now."""
-        if self._wanted is None:
+        if self._pending is None:
             return True
-        lexed, line = self._wanted
+        lexed, line = self._pending
         lexed.reach(min(line, lexed.reached + NEAR))
         if lexed.is_done or lexed.reached >= line:
-            self._wanted = None
-        return self._wanted is None
+            self._pending = None
+        return self._pending is None
 
     @property
     def has_work(self) -> bool:
         """Whether syntax was asked for that is not known yet."""
-        return self._wanted is not None
+        return self._pending is not None
 
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
-        return paint_line(self._standing[file].shown(side, line))
+        return paint_line(self._standing[file].masked_line(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
         """Return what changed inside a line that has a counterpart on the other side of its hunk; empty without one."""
@@ -274,8 +274,8 @@ class DiffDocument:
         if not is_paired_by_order(olds, news):
             return self._partners(file, hunk)[side].get(line)
         mine, other = (part.old, part.new) if side == "old" else (part.new, part.old)
-        place = line - mine
-        return other + place if place < min(olds, news, _MOST_PAIRS) else None
+        offset = line - mine
+        return other + offset if offset < min(olds, news, _MOST_PAIRS) else None
 
     def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
         """Return, for each side of a hunk, which line of the other side each line belongs to."""

@@ -29,35 +29,35 @@ class LayoutOptions:
 
 
 class Geometry:
-    """The rows of a document as they lie in one look."""
+    """The rows of a document as they lie in one layout."""
 
     def __init__(
         self,
         document: DiffDocument,
-        look: LayoutOptions,
+        options: LayoutOptions,
         opened: Collection[FoldId] = (),
         comments: Mapping[LineId, str] | None = None,
     ) -> None:
         self.document = document
-        self.look = look
-        rows = document.rows(opened, beside=look.beside)
+        self.options = options
+        rows = document.rows(opened, beside=options.beside)
         digits = len(str(max(1, document.most_lines)))
         self.digits = digits
-        self.numbers = 1 if look.beside or look.width < NARROW else 2
+        self.numbers = 1 if options.beside or options.width < NARROW else 2
         gutter = 1 + self.numbers * (digits + 1) + 2
-        column = (look.width - 1) // 2 if look.beside else look.width
+        column = (options.width - 1) // 2 if options.beside else options.width
         self.column = column
         self.text_width = max(4, column - gutter)
         self.comments = {
-            line: wrapped(visible(text), max(10, look.width - gutter - 4)) for line, text in (comments or {}).items()
+            line: wrapped(visible(text), max(10, options.width - gutter - 4)) for line, text in (comments or {}).items()
         }
         heights = {line: len(lines) for line, lines in self.comments.items()}
         self.rows = with_comments(rows, heights) if heights else rows
         self._hunk_tops = self.rows.hunk_tops()
         """The first row of each hunk."""
         widest = document.widest()
-        self._starts = self._row_starts() if look.wrapped and widest > self.text_width else None
-        self.overhang = 0 if look.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
+        self._starts = self._row_starts() if options.wrapped and widest > self.text_width else None
+        self.overhang = 0 if options.wrapped else max(0, min(widest, LONGEST + 1) - self.text_width)
 
     @property
     def height(self) -> int:
@@ -99,9 +99,9 @@ class Geometry:
 
     def folds_around(self, hunk: int) -> list[FoldId]:
         """Return the folds directly above and below a hunk."""
-        above = self._hunk_tops[hunk - 1] if hunk else 0
-        below = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
-        return self.rows.folds(above, below)
+        first = self._hunk_tops[hunk - 1] if hunk else 0
+        end = self._hunk_tops[hunk + 1] if hunk + 1 < self.hunk_count else len(self.rows)
+        return self.rows.folds(first, end)
 
     def row_of(self, line: LineId) -> int:
         """Return the row of a line, or of the fold that hides it; -1 for any other line."""
@@ -151,18 +151,18 @@ class Geometries:
     """Keeps each geometry that was worked out until something else is shown."""
 
     def __init__(self) -> None:
-        self._made: dict[LayoutOptions, Geometry] = {}
+        self._cache: dict[LayoutOptions, Geometry] = {}
 
     def at(
-        self, look: LayoutOptions, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
+        self, options: LayoutOptions, document: DiffDocument, opened: Collection[FoldId], comments: Mapping[LineId, str]
     ) -> Geometry:
-        """Return the geometry of the document in one look."""
-        if look not in self._made:
-            while len(self._made) >= _MOST:
-                self._made.pop(next(iter(self._made)))
-            self._made[look] = Geometry(document, look, opened, comments)
-        return self._made[look]
+        """Return the geometry of the document in one layout."""
+        if options not in self._cache:
+            while len(self._cache) >= _MOST:
+                self._cache.pop(next(iter(self._cache)))
+            self._cache[options] = Geometry(document, options, opened, comments)
+        return self._cache[options]
 
     def clear(self) -> None:
         """Forget all geometries, as there is something else to show."""
-        self._made.clear()
+        self._cache.clear()

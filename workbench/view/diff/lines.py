@@ -27,11 +27,11 @@ class Marks:
 
     cursor: int = -1
     """The row of the cursor, -1 for none."""
-    found: Mapping[LineId, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    matches: Mapping[LineId, Sequence[tuple[int, int]]] = field(default_factory=dict)
     """Where the search matches in each line, as start and end."""
     here: tuple[LineId, int] | None = None
     """The current match: its line and where it begins."""
-    left_out: Collection[int] = ()
+    excluded: Collection[int] = ()
     """Hunks that are not taken: what they would remove stays, what they would add does not come."""
 
 
@@ -49,16 +49,16 @@ _LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
 
 @dataclass(frozen=True)
 class PaintedLine:
-    """One line ready to paint; `places[i]` is where character `i` of the raw line begins (`None`: nothing moved)."""
+    """One line ready to paint; `offsets[i]` is where character `i` of the raw line begins (`None`: nothing moved)."""
 
     text: str
-    places: tuple[int, ...] | None = None
+    offsets: tuple[int, ...] | None = None
 
-    def place(self, index: int) -> int:
+    def offset(self, index: int) -> int:
         """Return where character `index` of the raw line stands in the painted text."""
-        if self.places is None:
+        if self.offsets is None:
             return min(index, len(self.text))
-        return self.places[min(index, len(self.places) - 1)]
+        return self.offsets[min(index, len(self.offsets) - 1)]
 
 
 def is_plain(body: str) -> bool:
@@ -75,14 +75,14 @@ def paint_line(line: str) -> PaintedLine:
     if body.isprintable() and visible(body, lines=False) == body:
         return PaintedLine(body)
     pieces: list[str] = []
-    places = [0]
+    offsets = [0]
     column = 0
     for piece in _painted_characters(body):
-        shown = " " * (TAB - column % TAB) if piece == "\t" else piece
-        pieces.append(shown)
-        column += cell_len(shown)
-        places.append(places[-1] + len(shown))
-    return PaintedLine("".join(pieces), tuple(places))
+        painted = " " * (TAB - column % TAB) if piece == "\t" else piece
+        pieces.append(painted)
+        column += cell_len(painted)
+        offsets.append(offsets[-1] + len(painted))
+    return PaintedLine("".join(pieces), tuple(offsets))
 
 
 def _painted_characters(body: str) -> Iterator[str]:
@@ -104,14 +104,14 @@ def wrap_offsets(text: str, width: int) -> list[int]:
         return [0]
     if text.isascii():
         return list(range(0, len(text), max(1, width)))
-    places, cells = [0], 0
+    offsets, cells = [0], 0
     for index, sign in enumerate(text):
         size = get_character_cell_size(sign)
-        if cells + size > width and index > places[-1]:
-            places.append(index)
+        if cells + size > width and index > offsets[-1]:
+            offsets.append(index)
             cells = 0
         cells += size
-    return places
+    return offsets
 
 
 def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
@@ -123,9 +123,9 @@ def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
         cell += get_character_cell_size(text[first])
         first += 1
     indent = cell - start if first < len(text) or cell > start else 0
-    end, room = first, width - indent
-    while end < len(text) and (size := get_character_cell_size(text[end])) <= room:
-        room -= size
+    end, available = first, width - indent
+    while end < len(text) and (size := get_character_cell_size(text[end])) <= available:
+        available -= size
         end += 1
     return first, end, max(0, indent)
 
@@ -199,11 +199,11 @@ def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
     if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
         return
     line_start = 0
-    for place, kind, piece in lexer.get_tokens_unprocessed(text):
-        yield place - line_start, _style_of(kind), piece
+    for offset, kind, piece in lexer.get_tokens_unprocessed(text):
+        yield offset - line_start, _style_of(kind), piece
         newline = piece.rfind("\n")
         if newline >= 0:
-            line_start = place + newline + 1
+            line_start = offset + newline + 1
 
 
 @lru_cache(16)
@@ -238,7 +238,7 @@ class Standing:
         self._diff = diff
         self._is_free = lru_cache(1_024)(self._looked_through)
 
-    def shown(self, side: Side, at: int) -> str:
+    def masked_line(self, side: Side, at: int) -> str:
         """Return a line of either side; in a line of the old text, secrets become dots."""
         line = (self._diff.old if side == "old" else self._diff.new)[at]
         if self._is_free(side, at // _BLOCK):
@@ -268,8 +268,8 @@ class Standing:
         """The lines of keys that span several lines, and what is shown of each."""
         if not self._has_keys:
             return {}
-        seen = zip(self._diff.old, split_lines(dotted(self._diff.before or "")), strict=True)
-        return {line: covered for line, covered in seen if covered != line}
+        pairs = zip(self._diff.old, split_lines(dotted(self._diff.before or "")), strict=True)
+        return {line: covered for line, covered in pairs if covered != line}
 
 
 def dotted(text: str) -> str:

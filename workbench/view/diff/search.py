@@ -32,14 +32,14 @@ def find(needle: str, diff: FileDiff, file: int = 0) -> list[Match]:
     pattern = re.compile(re.escape(needle), 0 if needle != needle.lower() else re.IGNORECASE)
     if not (pattern.search(diff.before or "") or pattern.search(diff.after or "")):
         return []
-    found: list[Match] = []
+    matches: list[Match] = []
     for side, first, end in _parts(diff):
         lines = diff.old if side == "old" else diff.new
         for line in range(first, end):
-            found += (Match(file, side, line, *place.span()) for place in pattern.finditer(lines[line]))
-        if len(found) >= MOST_MATCHES:
+            matches += (Match(file, side, line, *match.span()) for match in pattern.finditer(lines[line]))
+        if len(matches) >= MOST_MATCHES:
             break
-    return found[:MOST_MATCHES]
+    return matches[:MOST_MATCHES]
 
 
 def _parts(diff: FileDiff) -> Iterator[tuple[Side, int, int]]:

@@ -55,13 +55,13 @@ def tool_sign(item: ActionItem) -> str:
     return icon(presentation(item))
 
 
-def icon(shown: Presentation) -> str:
+def icon(form: Presentation) -> str:
     """Return the icon of a presentation; the generic one replaces what does not fill exactly one cell."""
-    if not _is_one_cell(shown.icon):
+    if not _is_one_cell(form.icon):
         return GENERIC.icon
-    if _is_one_cell(shown.ascii_icon):
-        add_sign(shown.icon, shown.ascii_icon)
-    return shown.icon
+    if _is_one_cell(form.ascii_icon):
+        add_sign(form.icon, form.ascii_icon)
+    return form.icon
 
 
 def _is_one_cell(sign: str) -> bool:
@@ -85,23 +85,23 @@ def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | N
     """Return a call on one line, safe to show: its tool's template filled in, or its name and arguments."""
     template = presentation_of(tool, arguments, recorded).headline
 
-    def shown(field: str, how: str) -> str:
+    def field_value(field: str, how: str) -> str:
         value = arguments.get(field)
         return "" if value is None or value in ("", [], {}) else _headline_value(value, how, workspace)
 
-    return _filled(template, shown) or _name_and_arguments(tool, arguments)
+    return _filled(template, field_value) or _name_and_arguments(tool, arguments)
 
 
-def _filled(template: str, shown: Callable[[str, str], str]) -> str:
+def _filled(template: str, field_value: Callable[[str, str], str]) -> str:
     """Return the template with its fields replaced, or an empty text if it has fields and all are empty."""
     values: list[str] = []
 
     def value(match: re.Match[str]) -> str:
-        values.append(shown(match[1], match[2] or ""))
+        values.append(field_value(match[1], match[2] or ""))
         return values[-1]
 
     def group(match: re.Match[str]) -> str:
-        is_whole = all(shown(field[1], field[2] or "") for field in _FIELD.finditer(match[1]))
+        is_whole = all(field_value(field[1], field[2] or "") for field in _FIELD.finditer(match[1]))
         return match[1] if is_whole else ""
 
     line = _FIELD.sub(value, _GROUP.sub(group, visible(template[:LONGEST], lines=False)))
@@ -201,21 +201,21 @@ def _short(value: object, width: int = 300, show: Callable[..., str] = visible) 
 _FACT_FORMATTERS: Final[Mapping[str, Callable[[Any], str]]] = {
     "exit_code": lambda code: f"exit code {code}" if isinstance(code, int) and code >= 0 else "",
     "timed_out": lambda is_so: "timed out" if is_so else "",
-    "full_output": lambda place: f"the whole output is in {place}",
-    "output_file": lambda place: f"the whole output is in {place}",
-    "metadata": lambda known: _working_directory(known),
+    "full_output": lambda path: f"the whole output is in {path}",
+    "output_file": lambda path: f"the whole output is in {path}",
+    "metadata": lambda metadata: _working_directory(metadata),
     "truncated": lambda is_so: "truncated" if is_so else "",
     "found": lambda count: f"{count} found" if isinstance(count, int) else f"found: {_plain(count)}",
     "matched_files": lambda count: f"files that match: {count}",
     "matched_lines": lambda count: f"lines that match: {count}",
-    "url": lambda address: f"address: {address}",
+    "url": lambda url: f"address: {url}",
     "title": lambda title: f"title: {title}",
     "kind": lambda kind: f"kind of text: {kind}",
     "pages": lambda count: f"parts: {count}" if count else "",
     "page": lambda number: f"part {number}",
     "status": lambda number: f"the server answered with {number}",
     "kept": lambda is_so: "cached" if is_so else "",
-    "interpreter": lambda place: f"interpreter: {place}",
+    "interpreter": lambda path: f"interpreter: {path}",
     "count": lambda number: f"cell {number}" if number else "",
     "restarted": lambda is_so: "interpreter restarted" if is_so else "",
     "server": lambda name: f"MCP server: {name}",
@@ -243,16 +243,16 @@ def result_facts(observation: Mapping[str, Any]) -> Iterator[str]:
     for name, value in observation.items():
         if name in _EXCLUDED_FIELDS or value is None or value in ("", [], {}):
             continue
-        said = (
+        fact = (
             _FACT_FORMATTERS[name](value) if name in _FACT_FORMATTERS else f"{name.replace('_', ' ')}: {_plain(value)}"
         )
-        if said:
-            yield said
+        if fact:
+            yield fact
 
 
-def _working_directory(known: Any) -> str:
-    place = known.get("working_dir") if isinstance(known, Mapping) else None
-    return f"working directory: {place}" if place else ""
+def _working_directory(metadata: Any) -> str:
+    path = metadata.get("working_dir") if isinstance(metadata, Mapping) else None
+    return f"working directory: {path}" if path else ""
 
 
 def _plain(value: Any) -> str:

@@ -115,9 +115,9 @@ def why_asked(action: ActionItem, mode: str) -> list[StyledLine]:
 
 def reasons(action: ActionItem) -> list[StyledLine]:
     """Return which sub-agent asks, if any, and the reasons that do not stand beside a part of what runs."""
-    said = {segment.reason for segment in action.segments}
+    part_reasons = {segment.reason for segment in action.segments}
     return _asker(action) + [
-        StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in said
+        StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in part_reasons
     ]
 
 
@@ -127,11 +127,11 @@ def _asker(action: ActionItem) -> list[StyledLine]:
 
 def _quote(action: ActionItem) -> str:
     """Return what the model said about the action; without its risk if it named none or was not asked for one."""
-    said = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
+    summary = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
-    if not risk and not said:
+    if not risk and not summary:
         return ""
-    return f' The model says{risk}: "{said}".' if said else f" The model says{risk}."
+    return f' The model says{risk}: "{summary}".' if summary else f" The model says{risk}."
 
 
 def files_written(action: ActionItem) -> list[FileDiff]:
@@ -179,11 +179,11 @@ def argument_lines(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
 
 def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
     """Yield the lines for a part of a command: a short part beside its risk, a long one above it."""
-    shown = [on_one_line(line) for line in text.split("\n")]
-    if len(shown) == 1 and len(shown[0]) <= 24:
-        yield StyledLine(f"  {shown[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
+    lines = [on_one_line(line) for line in text.split("\n")]
+    if len(lines) == 1 and len(lines[0]) <= 24:
+        yield StyledLine(f"  {lines[0]:<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
         return
-    for line in shown:
+    for line in lines:
         yield StyledLine(f"  {line}")
     yield StyledLine(f"  {'':<24}  {risk:<7} {on_one_line(reason)}", f"risk-{risk.lower()}", _REASONS)
 
@@ -201,8 +201,8 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
 """The name of each scope, its label and what it means."""
 
 
-def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) -> list[Line]:
-    """Return the lines of the "always" panel: at most `room` of them, as long as the rule fits on one line."""
+def always_lines(rule: str, trial: Trial, scope: int, *, width: int, height: int) -> list[Line]:
+    """Return the lines of the "always" panel: at most `height` of them, as long as the rule fits on one line."""
     painted = paint_line(rule).text
     lines: list[Line] = [[Piece("This rule will be added:", "dim")]]
     lines += [[Piece(f"  {painted[at : at + width - 2]}", "bold")] for at in range(0, len(painted), max(1, width - 2))]
@@ -212,11 +212,11 @@ def always_lines(rule: str, trial: Trial, scope: int, *, width: int, room: int) 
         pointer = Piece("▌" if number == scope else " ", "accent")
         lines.append([pointer, Piece(f"{number + 1} {label:<14}", style), Piece(clip(meaning, width - 18), "dim")])
     lines += [[], [Piece(_match_summary(trial), "dim")]]
-    free = max(1, room - len(lines))
-    shown = trial.matched[-free:] if len(trial.matched) <= free else trial.matched[-free + 1 :]
-    lines += [_action(item, width) for item in shown]
-    if len(shown) < len(trial.matched):
-        lines.append([Piece(f"  and {len(trial.matched) - len(shown)} before them", "dim")])
+    free = max(1, height - len(lines))
+    matched = trial.matched[-free:] if len(trial.matched) <= free else trial.matched[-free + 1 :]
+    lines += [_action(item, width) for item in matched]
+    if len(matched) < len(trial.matched):
+        lines.append([Piece(f"  and {len(trial.matched) - len(matched)} before them", "dim")])
     return lines
 
 
@@ -242,12 +242,12 @@ def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line
     return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
 
 
-def _line(item: ActionItem, number: int, is_shown: bool, width: int) -> Line:
+def _line(item: ActionItem, number: int, is_current: bool, width: int) -> Line:
     risk = f"{RISK_ICONS[item.risk]} {item.risk:<7}"
     words = f"{tool_sign(item)} {action_line(item, item.working_dir)}{_counted(item)}"
-    style = "bold" if is_shown else "dim"
+    style = "bold" if is_current else "dim"
     return [
-        Piece("▌" if is_shown else " ", "accent"),
+        Piece("▌" if is_current else " ", "accent"),
         Piece(f"{number + 1:>2}  ", style),
         Piece(f"{risk}  ", f"risk-{item.risk.lower()}"),
         Piece(clip(words, max(4, width - 16)), style),
@@ -263,12 +263,12 @@ def _counted(item: ActionItem) -> str:
     return f"  {plus_minus(sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))}"
 
 
-def all_of(items: Sequence[ActionItem], left_out: int = 0) -> list[StyledLine]:
+def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
     """Return all that these actions would run and write, and why each is asked; says first how many are left out."""
     lines: list[StyledLine] = []
-    if left_out:
+    if excluded:
         them = (
-            "one action that you changed: it is" if left_out == 1 else f"{left_out} actions that you changed: each is"
+            "one action that you changed: it is" if excluded == 1 else f"{excluded} actions that you changed: each is"
         )
         lines = [StyledLine(f"Without {them} approved by itself.", "label"), StyledLine("")]
     for number, item in enumerate(items, 1):
@@ -300,7 +300,7 @@ EDITING: tuple[Hint, ...] = (("ctrl+s", "keep the text"), ("esc", "discard it"))
 class Moment:
     """What the keys depend on: whether all was seen, whether answers count yet, which hunk is chosen (-1 for none)."""
 
-    seen: bool
+    is_read: bool
     armed: bool
     current: int = -1
     waiting: int = 1
@@ -339,9 +339,9 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
     )
 
 
-def all_keys(count: int, *, seen: bool, armed: bool) -> tuple[Hint, ...]:
+def all_keys(count: int, *, is_read: bool, armed: bool) -> tuple[Hint, ...]:
     """Return the keys that work while several actions are approved at once."""
-    approve: Hint = ("Y", f"approve all {count}") if seen else ("", "↓ scroll to the end, then Y")
+    approve: Hint = ("Y", f"approve all {count}") if is_read else ("", "↓ scroll to the end, then Y")
     return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
 
 
@@ -350,7 +350,7 @@ def _approve(proposal: Proposal, now: Moment) -> Hint:
         return "", "y in a moment…"
     if proposal.is_empty:
         return "", "no hunk selected"
-    if not now.seen:
+    if not now.is_read:
         return "", "↓ scroll to the end, then y"
     if proposal.out:
         return "y", f"approve {len(proposal.accepted)} of {proposal.count}"
@@ -361,8 +361,8 @@ def _hunk_keys(proposal: Proposal, now: Moment) -> tuple[Hint, ...]:
     if not proposal.count:
         return ()
     steps, space = (now.key("approval.next", "j"), now.key("approval.previous", "k")), now.key("approval.take", "space")
-    take = "include" if now.current in proposal.out else "skip"
-    return ((f"{steps[0]} {steps[1]}", "hunks"), (space, take)) if proposal.count > 1 else ((space, take),)
+    verb = "include" if now.current in proposal.out else "skip"
+    return ((f"{steps[0]} {steps[1]}", "hunks"), (space, verb)) if proposal.count > 1 else ((space, verb),)
 
 
 def _others(now: Moment) -> str:

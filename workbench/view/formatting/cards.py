@@ -53,22 +53,22 @@ def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None
 
 def printed_output(item: ActionItem) -> str:
     """Return what a tool printed, without what the model was told about it."""
-    said = item.observation.get("output")
-    told = isinstance(said, str) and (said.strip() or not item.observation.get("is_error"))
-    return str(said) if told else item.output
+    output = item.observation.get("output")
+    has_output = isinstance(output, str) and (output.strip() or not item.observation.get("is_error"))
+    return str(output) if has_output else item.output
 
 
 def _head(item: ActionItem, width: int, workspace: str, now: datetime | None) -> Line:
     sign, style = PHASE_ICONS[item.phase]
     failed = item.phase == "failed"
-    left = [
+    heading = [
         Piece(f"{sign} ", style),
-        Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_person else "", "accent"),
+        Piece(f"↳ {item.agent} · " if item.agent else "you · " if item.by_user else "", "accent"),
         Piece(f"{tool_sign(item)} ", "tool"),
         Piece(action_line(item, workspace), "failed" if failed else "bold"),
     ]
     running = _running(item, now) if now is not None else []
-    return spread(left, running or [*_ended(item), *_folded(item, width)], width)
+    return spread(heading, running or [*_ended(item), *_folded(item, width)], width)
 
 
 def _ended(item: ActionItem) -> Line:
@@ -97,15 +97,15 @@ def _body(item: ActionItem, width: int) -> list[Line]:
         return _bars([[Piece(clip(_one(item.note), width - 3), "dim")]], item) if item.note else []
     if item.phase == "waiting" and kind_of(item.tool) == "question":
         return _asked(item, width)
-    shown = presentation(item)
-    match shown.result:
+    form = presentation(item)
+    match form.result:
         case "subject":
-            return _output(str(item.arguments.get(shown.subject, "")), item, width, head=True, style="dim")
+            return _output(str(item.arguments.get(form.subject, "")), item, width, head=True, style="dim")
         case "none" if item.phase != "failed":
             return []
         case "changes" if item.phase != "failed" and (item.files or item.preview or kind_of(item.tool) == "edit"):
             return _diff(item, width)
-    return _output(printed_output(item), item, width, head=shown.result == "head")
+    return _output(printed_output(item), item, width, head=form.result == "head")
 
 
 def _asked(item: ActionItem, width: int) -> list[Line]:
@@ -136,11 +136,11 @@ def _output(text: str, item: ActionItem, width: int, *, head: bool = False, styl
     lines = text.rstrip().split("\n") if text.strip() else []
     more = max(0, len(lines) - OUTPUT_LINES)
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
-    shown: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
-    if more and shown:
+    rows: list[Line] = [[Piece(clip(_one(line), width - 3), style)] for line in few]
+    if more and rows:
         hint = [Piece(f"{counted(more, 'line')} more · enter", "dim")]
-        shown[-1] = spread(shown[-1], hint, width - 3)
-    return _bars(shown, item)
+        rows[-1] = spread(rows[-1], hint, width - 3)
+    return _bars(rows, item)
 
 
 def _bars(lines: Sequence[Line], item: ActionItem) -> list[Line]:

@@ -90,10 +90,10 @@ def pictures(item: ActionItem) -> list[dict[str, Any]]:
 
 def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
     """Return each picture by the line of the detail text that it goes below."""
-    found = pictures(item)
-    lines = text.split("\n") if found else []
+    images = pictures(item)
+    lines = text.split("\n") if images else []
     first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
-    return {first + number: str(each.get("data", "")) for number, each in enumerate(found)} if first else {}
+    return {first + number: str(each.get("data", "")) for number, each in enumerate(images)} if first else {}
 
 
 def _picture(number: int, block: Mapping[str, Any]) -> str:
@@ -122,8 +122,8 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "RESULT", _result(item)
     yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
-    kept = f"Deleted files were backed up: press b or run `ohw restore {item.copy_id}`"
-    yield "COPY", kept if item.copy_id else ""
+    backup = f"Deleted files were backed up: press b or run `ohw restore {item.copy_id}`"
+    yield "COPY", backup if item.copy_id else ""
     yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
@@ -149,7 +149,7 @@ def _words(item: ActionItem) -> str:
 
 
 def _risk(item: ActionItem) -> str:
-    if item.by_person:
+    if item.by_user:
         return ""  # a command of the user's needs no approval
     lines = [f"{item.risk} (the model said {item.model_risk})", *item.reasons]
     lines += [f"{part.risk:8} {part.text}  {part.reason}".rstrip() for part in item.segments]
@@ -162,11 +162,11 @@ def _decision(item: ActionItem) -> str:
             return "none needed: waiting for your answer"
         return f"pending, asked by {item.rule}" if item.phase == "waiting" else item.note
     who = "you" if item.decided_by == "person" else f"the {item.decided_by}"
-    said = "rejected" if item.phase == "rejected" else "accepted in part" if item.part else "allowed"
+    verdict = "rejected" if item.phase == "rejected" else "accepted in part" if item.part else "allowed"
     rule = item.decided_rule or item.rule
-    lines = [f"{said} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
+    lines = [f"{verdict} by {who}{f': {MODE_NAMES.get(rule, rule)}' if rule else ''}"]
     if item.decided_by == "person" and item.decided_rule:
-        lines = [f"{said} by you; asked by {item.rule}", f"rule saved: {item.decided_rule}"]
+        lines = [f"{verdict} by you; asked by {item.rule}", f"rule saved: {item.decided_rule}"]
     lines += [f"written: {item.part}"] if item.part else []
     return "\n".join([*lines, *([f"note: {item.note}"] if item.note else [])])
 
@@ -199,8 +199,8 @@ def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
 
 def _step(item: ActionItem, workspace: str) -> str:
     took = "" if item.duration is None else seconds(item.duration)
-    said = f"{PHASE_ICONS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
-    return " · ".join(filter(None, (said, outcome(item), took)))
+    line = f"{PHASE_ICONS[item.phase][0]} {item.number:>3} {tool_sign(item)} {action_line(item, workspace)}"
+    return " · ".join(filter(None, (line, outcome(item), took)))
 
 
 def _token_count(count: int | None) -> str:

@@ -48,13 +48,13 @@ class Picture:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
-            found = Image.open(io.BytesIO(data), formats=_FORMATS)
-        with found:
-            self.size = found.size
-            if found.width * found.height > _MOST_PIXELS:
-                raise ValueError(f"it has {found.width} × {found.height} pixels, too many to show")
-            found.draft("RGB", (2 * _MOST_CELLS, 2 * _MOST_CELLS))
-            whole = found.convert("RGBA")
+            image = Image.open(io.BytesIO(data), formats=_FORMATS)
+        with image:
+            self.size = image.size
+            if image.width * image.height > _MOST_PIXELS:
+                raise ValueError(f"it has {image.width} × {image.height} pixels, too many to show")
+            image.draft("RGB", (2 * _MOST_CELLS, 2 * _MOST_CELLS))
+            whole = image.convert("RGBA")
         whole.thumbnail((2 * _MOST_CELLS, 2 * _MOST_CELLS))
         ground = Image.new("RGBA", whole.size, "white")
         ground.alpha_composite(whole)

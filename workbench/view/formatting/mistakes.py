@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench.view.formatting.rows import from_home
 
-_PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<said>.*)", re.DOTALL)
+_PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<text>.*)", re.DOTALL)
 _LEAVES: Final = "Everything else in these files takes effect; defaults replace what does not."
 
 
@@ -18,8 +18,8 @@ def in_short(problems: Sequence[str], key: str) -> str:
     if len(problems) > 1:
         return f"{len(problems)} problems in settings and themes · {key} for details"
     placed = _PLACED.fullmatch(problems[0])
-    said = f"{Path(placed['file']).name}:{placed['line']}: {placed['said']}" if placed else problems[0]
-    return f"{said} · {key}"
+    text = f"{Path(placed['file']).name}:{placed['line']}: {placed['text']}" if placed else problems[0]
+    return f"{text} · {key}"
 
 
 def mistakes_page(problems: Iterable[str]) -> str:
@@ -28,7 +28,7 @@ def mistakes_page(problems: Iterable[str]) -> str:
     for problem in problems:
         placed = _PLACED.fullmatch(problem)
         file = from_home(Path(placed["file"])) if placed else "elsewhere"
-        said = f"line {placed['line']:>4}  {placed['said']}" if placed else problem
-        by_file.setdefault(file, []).append(f"  {said}")
+        text = f"line {placed['line']:>4}  {placed['text']}" if placed else problem
+        by_file.setdefault(file, []).append(f"  {text}")
     parts = [f"{file}\n\n" + "\n".join(lines) for file, lines in by_file.items()]
     return "\n\n".join([*parts, _LEAVES]) + "\n"

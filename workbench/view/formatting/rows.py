@@ -37,8 +37,8 @@ def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
         return _action_row(item, width, now, workspace)
     if isinstance(item, UserItem):
         sign = Piece("○", "waiting") if item.queued else Piece("›", "accent")
-        said = f"{item.text} (removed)" if item.withdrawn else item.text
-        return _text_row(sign, said, "dim" if item.withdrawn else "accent", width)
+        text = f"{item.text} (removed)" if item.withdrawn else item.text
+        return _text_row(sign, text, "dim" if item.withdrawn else "accent", width)
     assert isinstance(item, NoticeItem)
     sign_text, style = _NOTICE_ICONS.get(item.kind, ("·", "dim"))
     return _text_row(Piece(sign_text, style), item.text, style, width)
@@ -52,13 +52,13 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
     sign, style = PHASE_ICONS[item.phase]
     head = [Piece(sign, style), Piece(f"{item.number:>3} ", "dim"), Piece(f"{tool_sign(item)} ", "tool")]
     tail = _tail(item, width, now)
-    room = width - 7 - (len(str(item.number)) - 3 if item.number > 999 else 0) - line_width(tail)
-    if room < 8:
-        tail, room = [], room + line_width(tail)
+    available = width - 7 - (len(str(item.number)) - 3 if item.number > 999 else 0) - line_width(tail)
+    if available < 8:
+        tail, available = [], available + line_width(tail)
     failed = "failed" if item.phase == "failed" else "dim" if item.phase in ("rejected", "skipped") else ""
-    said = f"↳ {item.agent} · {action_line(item, workspace)}" if item.agent else action_line(item, workspace)
-    said = f"you · {said}" if item.by_person else said
-    return [*head, Piece(pad(said, room), failed), *tail]
+    text = f"↳ {item.agent} · {action_line(item, workspace)}" if item.agent else action_line(item, workspace)
+    text = f"you · {text}" if item.by_user else text
+    return [*head, Piece(pad(text, available), failed), *tail]
 
 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:
@@ -91,7 +91,7 @@ def _outcome_pieces(text: str, width: int) -> Line:
 
 
 def _risk(item: ActionItem) -> str:
-    return "" if item.phase == "proposed" or item.by_person else item.risk
+    return "" if item.phase == "proposed" or item.by_user else item.risk
 
 
 def _risk_style(item: ActionItem) -> str:

@@ -33,21 +33,21 @@ class SessionRow:
     is_current: bool = False
     is_busy: bool = False
     """Whether another process works in it."""
-    found: SearchMatch | None = None
+    match: SearchMatch | None = None
     words: tuple[str, ...] = ()
 
 
 def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
     """Return one row of exactly `width` cells; `is_twin` says that another session has the same title."""
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
-    if row.found is not None:
+    if row.match is not None:
         return [mark, *_match_row(row, width - 2)]
     tail = _tail(row, width, now)
-    room = width - 2 - sum(len(piece.text) for piece in tail)
+    available = width - 2 - sum(len(piece.text) for piece in tail)
     style = "failed" if row.entry.damaged else "bold" if row.is_current else ""
     apart = f" · {_apart(row.entry, width)}" if is_twin else ""
-    called = clip(title(row.entry), room - cell_len(apart))
-    rest = pad(apart, room - cell_len(called))
+    called = clip(title(row.entry), available - cell_len(apart))
+    rest = pad(apart, available - cell_len(called))
     return [mark, Piece(called, style), Piece(rest, "dim"), *tail]
 
 
@@ -71,8 +71,8 @@ def title(entry: SessionSummary) -> str:
     """Return what a session is called, on one line, safe to show."""
     if entry.damaged:
         return f"damaged: {first_line(entry.damaged, 200)}"
-    said = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
-    return first_line(said, 300) or "no messages yet"
+    name = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
+    return first_line(name, 300) or "no messages yet"
 
 
 def when(at: datetime, now: datetime) -> str:
@@ -88,8 +88,8 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
     state, style = _state(row)
     tail = [Piece("  ")]
     if width >= _WITH_DIRECTORY:
-        folder = visible(PurePath(entry.workspace).name, lines=False)
-        tail += [Piece(pad(folder, 16), "tool"), Piece("  ")]
+        directory = visible(PurePath(entry.workspace).name, lines=False)
+        tail += [Piece(pad(directory, 16), "tool"), Piece("  ")]
     if width >= _WITH_ACTIONS and not entry.damaged:
         tail += [Piece(pad(counted(entry.actions, "action"), 13, right=True), "dim")]
     if width >= _WITH_COST:
@@ -109,10 +109,10 @@ def _state(row: SessionRow) -> tuple[str, str]:
 
 
 def _match_row(row: SessionRow, width: int) -> Line:
-    assert row.found is not None
+    assert row.match is not None
     head = pad(title(row.entry), min(_MATCH_TITLE_WIDTH, width // 3))
-    text = clip(row.found.snippet, max(0, width - len(head) - 2))
-    wanted = "|".join(rf"\b{re.escape(word)}" for word in row.words)
-    parts = re.split(f"({wanted})", text, flags=re.IGNORECASE) if wanted else [text]
+    text = clip(row.match.snippet, max(0, width - len(head) - 2))
+    pattern = "|".join(rf"\b{re.escape(word)}" for word in row.words)
+    parts = re.split(f"({pattern})", text, flags=re.IGNORECASE) if pattern else [text]
     pieces = [Piece(part, "heading" if number % 2 else "") for number, part in enumerate(parts) if part]
     return [Piece(head, "dim"), Piece("  "), *pieces]

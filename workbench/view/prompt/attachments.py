@@ -26,19 +26,19 @@ class Attached:
     is_refused: bool = False
 
 
-def pasted_images(pasted: str, folder: Path) -> str:
+def pasted_images(pasted: str, directory: Path) -> str:
     """Return mentions for a paste of nothing but image paths, as terminals write dropped files; else an empty text."""
     if len(pasted) > _LONGEST_PASTE or not re.search(r"\.\w+['\"]?\s*$", pasted):
         return ""
     paths = [_path_of(word) for word in _words(pasted)]
-    if not paths or not all(is_named_so(path) and _is_file(folder, path) for path in paths):
+    if not paths or not all(is_named_so(path) and _is_file(directory, path) for path in paths):
         return ""
-    return "".join(f"{mention_of(_short(folder, path))} " for path in paths)
+    return "".join(f"{mention_of(_short(directory, path))} " for path in paths)
 
 
-def describe_files(paths: Iterable[str], folder: Path) -> list[Attached]:
+def describe_files(paths: Iterable[str], directory: Path) -> list[Attached]:
     """Return what is said of each of these files that exists; call it in a thread."""
-    return [_describe(path, folder / path) for path in paths if _is_file(folder, path)]
+    return [_describe(path, directory / path) for path in paths if _is_file(directory, path)]
 
 
 def images_named(text: str) -> list[str]:
@@ -61,26 +61,26 @@ def _path_of(word: str) -> str:
     return str(Path(path).expanduser()) if path.startswith("~") else path
 
 
-def _is_file(folder: Path, path: str) -> bool:
+def _is_file(directory: Path, path: str) -> bool:
     try:
-        return (folder / path).is_file()
+        return (directory / path).is_file()
     except (OSError, ValueError):
         return False
 
 
-def _short(folder: Path, path: str) -> str:
+def _short(directory: Path, path: str) -> str:
     """Return the path, relative to the directory if it is inside it."""
     whole = Path(path)
     try:
-        return str(whole.relative_to(folder)) if whole.is_absolute() and whole.is_relative_to(folder) else path
+        return str(whole.relative_to(directory)) if whole.is_absolute() and whole.is_relative_to(directory) else path
     except ValueError:
         return path
 
 
-def _describe(path: str, place: Path) -> Attached:
+def _describe(path: str, location: Path) -> Attached:
     try:
-        size = place.stat().st_size
-        with place.open("rb") as file:
+        size = location.stat().st_size
+        with location.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
         return Attached(f"{visible(path, lines=False)} cannot be read: {error.strerror or error}", True)
@@ -98,17 +98,17 @@ _LINES, _CHARACTERS = 20, 4_000
 class Pastes:
     """Long pastes, each shown as a short mark that stands for its text until the prompt is empty again."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Relative paths of images are looked up in `folder`."""
-        self._folder = folder
-        self._texts: dict[str, str] = {}
+    def __init__(self, directory: Path | None = None) -> None:
+        """Relative paths of images are looked up in `directory`."""
+        self._directory = directory
+        self._pasted: dict[str, str] = {}
 
-    def fold(self, pasted: str) -> str:
+    def collapse(self, pasted: str) -> str:
         """Return what the prompt shows for a paste: its text with hidden characters made visible, or a mark for it.
 
         A long text gets a mark. Paths of images become mentions of them.
         """
-        if self._folder is not None and (images := pasted_images(pasted, self._folder)):
+        if self._directory is not None and (images := pasted_images(pasted, self._directory)):
             return images
         text = visible(pasted.replace("\r\n", "\n").replace("\r", "\n"))
         lines = text.count("\n") + (not text.endswith("\n"))
@@ -116,18 +116,18 @@ class Pastes:
             return text
         size = f"{lines} lines" if lines > _LINES else f"{len(text)} characters"
         mark, number = f"[pasted {size}]", 1
-        while self._texts.get(mark, text) != text:
+        while self._pasted.get(mark, text) != text:
             number += 1
             mark = f"[pasted {size}, {number}]"
-        self._texts[mark] = text
+        self._pasted[mark] = text
         return mark
 
     def expand(self, written: str) -> str:
         """Return the written text with the whole text in place of each mark."""
-        for mark, text in self._texts.items():
+        for mark, text in self._pasted.items():
             written = written.replace(mark, text)
         return written
 
     def forget(self) -> None:
         """Forget all marks."""
-        self._texts.clear()
+        self._pasted.clear()

@@ -39,12 +39,12 @@ def request_at(lines: list[str], row: int, column: int) -> CompletionRequest | N
     """Return what the text before the cursor asks to have completed, or None."""
     before = lines[row][:column]
     if row == 0 and len(lines) == 1 and before.startswith("/"):
-        if found := _COMMAND.fullmatch(before):
-            return CompletionRequest("command", found[1], 0)
-        if found := _ARGUMENT.fullmatch(before):
-            return CompletionRequest("argument", found[2], found.start(2), found[1])
-    if found := _OPEN_MENTION.search(before):
-        return CompletionRequest("file", found[1].lstrip('"'), found.start())
+        if match := _COMMAND.fullmatch(before):
+            return CompletionRequest("command", match[1], 0)
+        if match := _ARGUMENT.fullmatch(before):
+            return CompletionRequest("argument", match[2], match.start(2), match[1])
+    if match := _OPEN_MENTION.search(before):
+        return CompletionRequest("file", match[1].lstrip('"'), match.start())
     return None
 
 
@@ -57,103 +57,103 @@ _MAY_NAME_ONE = re.compile(r"@\"?[\w.-]+:")
 
 
 class ServerOffers:
-    """The resources and prompts that MCP servers offer, as last found; `look` may be called in any thread."""
+    """The resources and prompts that MCP servers offer, as last found; `refresh` may be called in any thread."""
 
-    def __init__(self, settings: Callable[[], Settings], folder: Path) -> None:
+    def __init__(self, settings: Callable[[], Settings], directory: Path) -> None:
         self._settings = settings
-        self._folder = folder
-        self._found: MentionTargets | None = None
+        self._directory = directory
+        self._targets: MentionTargets | None = None
 
-    def look(self) -> Sequence[str]:
+    def refresh(self) -> Sequence[str]:
         """Find what the servers offer now and return the names of the resources."""
         from workbench.tools.trust import SERVERS
 
         settings = self._settings()
-        if not settings.mcpServers and not (self._folder / SERVERS).is_file():
-            self._found = None
+        if not settings.mcpServers and not (self._directory / SERVERS).is_file():
+            self._targets = None
             return ()
         from workbench.mcp.mentions import offers_of
 
-        self._found = offers_of(Locations.from_environment(), settings, self._folder)
-        return list(self._found.resources)
+        self._targets = offers_of(Locations.from_environment(), settings, self._directory)
+        return list(self._targets.resources)
 
     def words_on(self, resource: str) -> str:
         """Return a few words on a resource, or an empty text."""
-        return self._found.resources.get(resource, "") if self._found else ""
+        return self._targets.resources.get(resource, "") if self._targets else ""
 
     @property
     def prompts(self) -> Sequence[ServerPrompt]:
         """The prompts that were found."""
-        return list(self._found.prompts.values()) if self._found else ()
+        return list(self._targets.prompts.values()) if self._targets else ()
 
     def prompt(self, name: str) -> ServerPrompt | None:
         """Return the prompt written as `server:name`, or None."""
-        return self._found.prompts.get(name) if self._found else None
+        return self._targets.prompts.get(name) if self._targets else None
 
     def is_resource(self, text: str) -> Callable[[str], bool]:
         """Return a function that says if a mention names a resource; looks for them if the text may mention one."""
-        if self._found is None and _MAY_NAME_ONE.search(text):
-            self.look()
-        found = self._found
-        return found.is_resource if found is not None else lambda written: False
+        if self._targets is None and _MAY_NAME_ONE.search(text):
+            self.refresh()
+        targets = self._targets
+        return targets.is_resource if targets is not None else lambda written: False
 
 
 Rank = tuple[int, int, str]
 """How well a text fits: kind of fit (0 is best), length, the text in lower case."""
 
 
-def best(query: str, texts: Iterable[str], most: int) -> list[str]:
+def best(query: str, candidates: Iterable[str], most: int) -> list[str]:
     """Return the `most` texts that fit best among those that contain the letters of the query in this order."""
     rank = ranking(query)
-    found = ((fit, text) for text in texts if (fit := rank(text.lower())) is not None)
-    return [text for _, text in heapq.nsmallest(most, found)]
+    ranked = ((fit, text) for text in candidates if (fit := rank(text.lower())) is not None)
+    return [text for _, text in heapq.nsmallest(most, ranked)]
 
 
 def ranking(query: str) -> Callable[[str], Rank | None]:
     """Return a function that gives the rank of a text in lower case, or None if it does not fit."""
-    wanted = query.lower()
-    scattered = re.compile("".join(f"[^{re.escape(sign)}]*{re.escape(sign)}" for sign in wanted), re.DOTALL).match
+    needle = query.lower()
+    scattered = re.compile("".join(f"[^{re.escape(sign)}]*{re.escape(sign)}" for sign in needle), re.DOTALL).match
 
     def rank(text: str) -> Rank | None:
         if not scattered(text):
             return None
         name = text[text.rstrip("/").rfind("/") + 1 :]
-        return _kind(wanted, text, name, scattered), len(text), text
+        return _kind(needle, text, name, scattered), len(text), text
 
     return rank
 
 
-def _kind(wanted: str, text: str, name: str, scattered: Callable[[str], object]) -> int:
-    if name.startswith(wanted):
+def _kind(needle: str, text: str, name: str, scattered: Callable[[str], object]) -> int:
+    if name.startswith(needle):
         return 0
-    if wanted in name:
+    if needle in name:
         return 1
-    if wanted in text:
+    if needle in text:
         return 2
     return 3 if scattered(name) else 4
 
 
 def match_offsets(query: str, text: str) -> Sequence[int]:
     """Return where the letters of the query stand in the text, to highlight them; in one piece if possible."""
-    small, wanted = text.lower(), query.lower()
+    small, needle = text.lower(), query.lower()
     if len(small) != len(text):
         return ()
     name = small.rstrip("/").rfind("/") + 1
-    whole = small.find(wanted, name) if wanted in small[name:] else small.find(wanted)
+    whole = small.find(needle, name) if needle in small[name:] else small.find(needle)
     if whole >= 0:
-        return range(whole, whole + len(wanted))
-    return _scattered(wanted, small, name) or _scattered(wanted, small, 0)
+        return range(whole, whole + len(needle))
+    return _scattered(needle, small, name) or _scattered(needle, small, 0)
 
 
-def _scattered(wanted: str, text: str, start: int) -> list[int]:
-    found: list[int] = []
+def _scattered(needle: str, text: str, start: int) -> list[int]:
+    offsets: list[int] = []
     at = start - 1
-    for sign in wanted:
+    for sign in needle:
         at = text.find(sign, at + 1)
         if at < 0:
             return []
-        found.append(at)
-    return found
+        offsets.append(at)
+    return offsets
 
 
 MOST = 50
@@ -185,7 +185,7 @@ class Completer:
         self._offers = offers
         self.choices: list[CompletionRow] = []
         self.at = 0
-        self.wish: CompletionRequest | None = None
+        self.request: CompletionRequest | None = None
         self._arguments = arguments
         self._history = history
         self._ask_files = ask_files
@@ -209,29 +209,29 @@ class Completer:
             self.move(1)
             return True
         self._searches = True
-        self.look(None, query)
+        self.update(None, query)
         return self.is_open
 
-    def look(self, wish: CompletionRequest | None, text: str) -> None:
+    def update(self, request: CompletionRequest | None, text: str) -> None:
         """Find what fits the changed text; while the history is searched, the whole text is the query."""
-        wish = CompletionRequest("history", text, 0) if self._searches else wish
-        if wish == self.wish:
+        request = CompletionRequest("history", text, 0) if self._searches else request
+        if request == self.request:
             return
-        same_place = wish is not None and self._closed is not None and wish.start == self._closed.start
-        if wish is None or not (same_place and self._closed and wish.kind == self._closed.kind):
+        same_start = request is not None and self._closed is not None and request.start == self._closed.start
+        if request is None or not (same_start and self._closed and request.kind == self._closed.kind):
             self._closed = None
-        self.wish = wish
-        if wish is None or self._closed is not None:
+        self.request = request
+        if request is None or self._closed is not None:
             self._show([])
-        elif wish.kind == "file":
-            self._ask_files(wish.query)
+        elif request.kind == "file":
+            self._ask_files(request.query)
         else:
-            self._show(self._found(wish))
+            self._show(self._rows_for(request))
 
-    def found_files(self, query: str, paths: Sequence[str]) -> None:
+    def show_files(self, query: str, paths: Sequence[str]) -> None:
         """Show the files that were found, unless the text has changed since they were asked for."""
-        wish = self.wish
-        if wish is not None and wish.kind == "file" and wish.query == query and self._closed is None:
+        request = self.request
+        if request is not None and request.kind == "file" and request.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
             self._show([CompletionRow(path, self._offers.words_on(path), mention_of(path)) for path in inside])
 
@@ -243,35 +243,37 @@ class Completer:
 
     def close(self) -> None:
         """Close the list, and keep it closed for what is being typed."""
-        self._closed, self._searches = self.wish, False
+        self._closed, self._searches = self.request, False
         self._show([])
 
     def forget(self) -> None:
         """Start over, for another text."""
-        self.wish = self._closed = None
+        self.request = self._closed = None
         self._searches = False
         self._show([])
 
-    def _found(self, wish: CompletionRequest) -> list[CompletionRow]:
-        if wish.kind == "history":
-            return [CompletionRow(first_line(text, 300), _lines(text), text) for text in self._remembered(wish.query)]
-        if wish.kind == "argument":
-            listed = self._arguments.get(wish.of)
-            words = dict(listed()) if listed else words_after(wish.of)
-            return [CompletionRow(name, words[name], name, runs=True) for name in _named(wish.query, words)]
+    def _rows_for(self, request: CompletionRequest) -> list[CompletionRow]:
+        if request.kind == "history":
+            return [
+                CompletionRow(first_line(text, 300), _lines(text), text) for text in self._remembered(request.query)
+            ]
+        if request.kind == "argument":
+            listed = self._arguments.get(request.of)
+            words = dict(listed()) if listed else words_after(request.of)
+            return [CompletionRow(name, words[name], name, runs=True) for name in _named(request.query, words)]
         names = [command.name for command in COMMANDS]
         prompts = {f"{each.server}:{each.name}": each for each in self._offers.prompts}
-        found = _named(wish.query, [*names, *prompts])
-        return [_prompt(name, prompts[name]) if name in prompts else _command(name) for name in found]
+        matching = _named(request.query, [*names, *prompts])
+        return [_prompt(name, prompts[name]) if name in prompts else _command(name) for name in matching]
 
     def _remembered(self, query: str) -> list[str]:
         words = query.lower().split()
-        found = (text for text in self._history() if all(word in text.lower() for word in words))
-        return [text for _, text in zip(range(MOST), found, strict=False)]
+        matching = (text for text in self._history() if all(word in text.lower() for word in words))
+        return [text for _, text in zip(range(MOST), matching, strict=False)]
 
     def _show(self, choices: list[CompletionRow]) -> None:
         if choices or self.choices:
-            self.choices, self.at = choices, -1 if self.wish is not None and _is_free(self.wish) else 0
+            self.choices, self.at = choices, -1 if self.request is not None and _is_free(self.request) else 0
             self._on_change()
 
 
@@ -280,9 +282,9 @@ def _named(query: str, names: Iterable[str]) -> Iterable[str]:
     return best(query, names, MOST) if query else names
 
 
-def _is_free(wish: CompletionRequest) -> bool:
+def _is_free(request: CompletionRequest) -> bool:
     """Return whether a value outside the list may be meant; then no row is chosen before the user chooses one."""
-    command = command_named(wish.of)
+    command = command_named(request.of)
     return command is not None and not command.only_listed
 
 
@@ -293,9 +295,9 @@ def _command(name: str) -> CompletionRow:
 
 
 def _prompt(name: str, prompt: ServerPrompt) -> CompletionRow:
-    wanted = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
+    usage = " ".join(f"{each.name}=" if each.required else f"[{each.name}=]" for each in prompt.arguments)
     first = next((f" {each.name}=" for each in prompt.arguments if each.required), "")
-    return CompletionRow(f"/{name} {wanted}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)
+    return CompletionRow(f"/{name} {usage}".rstrip(), prompt.words, f"/{name}{first}", runs=not prompt.arguments)
 
 
 def _lines(text: str) -> str:

@@ -31,12 +31,12 @@ class FileIndex:
 
     def __init__(
         self,
-        folder: Path,
+        directory: Path,
         answer: Answer,
         clock: Callable[[], float] = time.monotonic,
         beside: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self._folder = os.path.realpath(folder)
+        self._directory = os.path.realpath(directory)
         self._answer = answer
         self._clock = clock
         self._beside = beside
@@ -67,11 +67,11 @@ class FileIndex:
         while (query := self._next()) is not None:
             self._others = self._beside()
             if self._listed_at is not None:
-                self._say(query, self._paths)
+                self._send_answer(query, self._paths)
             if self._listed_at is None or self._clock() - self._listed_at > _STALE:
                 for paths in self._list():
-                    self._say(query, paths)
-                self._say(query, self._paths)
+                    self._send_answer(query, paths)
+                self._send_answer(query, self._paths)
 
     def _next(self) -> str | None:
         with self._changed:
@@ -84,17 +84,17 @@ class FileIndex:
         from workbench.tools.glob.walk import list_files
 
         is_first = self._listed_at is None
-        found: list[str] = []
+        paths: list[str] = []
         with suppress(OSError):
-            for path in list_files(self._folder, self._stop, hidden=True):
-                found.append(path)
-                if is_first and len(found) % _BATCH == 0:
-                    yield found
-                if len(found) >= MOST:
+            for path in list_files(self._directory, self._stop, hidden=True):
+                paths.append(path)
+                if is_first and len(paths) % _BATCH == 0:
+                    yield paths
+                if len(paths) >= MOST:
                     break
-        self._paths, self._listed_at = with_directories(found), self._clock()
+        self._paths, self._listed_at = with_directories(paths), self._clock()
 
-    def _say(self, query: str, paths: list[str]) -> None:
+    def _send_answer(self, query: str, paths: list[str]) -> None:
         with self._changed:
             newer = self._query
         if newer is not None and paths is self._paths:
@@ -106,10 +106,10 @@ class FileIndex:
 
 def with_directories(files: list[str]) -> list[str]:
     """Return the files and every directory they are in, which ends with a slash."""
-    folders = {path[: path.rfind("/") + 1] for path in files}
-    known = set(folders)
-    for folder in folders:
-        while (folder := folder[: folder.rstrip("/").rfind("/") + 1]) and folder not in known:
-            known.add(folder)
-    known.discard("")
-    return [*files, *sorted(known)]
+    parents = {path[: path.rfind("/") + 1] for path in files}
+    directories = set(parents)
+    for directory in parents:
+        while (directory := directory[: directory.rstrip("/").rfind("/") + 1]) and directory not in directories:
+            directories.add(directory)
+    directories.discard("")
+    return [*files, *sorted(directories)]

@@ -23,7 +23,7 @@ class PromptHistory:
     def __init__(self, path: Path | None = None) -> None:
         """Without a path nothing is kept beyond this screen."""
         self._path = path
-        self._texts: dict[str, None] = {}
+        self._prompts: dict[str, None] = {}
         self._walk: list[str] = []
         self._at = 0
         self._draft = ""
@@ -31,18 +31,18 @@ class PromptHistory:
     @property
     def newest_first(self) -> Iterator[str]:
         """All texts, the newest first."""
-        return reversed(self._texts)
+        return reversed(self._prompts)
 
-    def add_older(self, texts: Iterable[str]) -> None:
+    def add_older(self, prompts: Iterable[str]) -> None:
         """Put texts before those already there, for example those of the file once it is read."""
-        self._texts = {**dict.fromkeys(text for text in texts if text not in self._texts), **self._texts}
+        self._prompts = {**dict.fromkeys(text for text in prompts if text not in self._prompts), **self._prompts}
         self._rest()
 
     def remember(self, text: str, *, keep: bool = True) -> None:
         """Add the newest text; with `keep` to the file too."""
         if text.strip():
-            self._texts.pop(text, None)
-            self._texts[text] = None
+            self._prompts.pop(text, None)
+            self._prompts[text] = None
             if keep:
                 self._append(text)
         self._rest()
@@ -50,7 +50,7 @@ class PromptHistory:
     def step(self, by: int, now: str) -> str | None:
         """Return the text `by` steps on, or None at the ends; `now` is the prompt's text, kept as the draft."""
         if self._at == len(self._walk):
-            self._walk, self._draft = list(self._texts), now
+            self._walk, self._draft = list(self._prompts), now
             self._at = len(self._walk)
         target = self._at + by
         if not 0 <= target <= len(self._walk):
@@ -68,11 +68,11 @@ class PromptHistory:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return []
-        texts = list(dict.fromkeys(reversed(list(_prompts_of(lines)))))[:MOST]
-        texts.reverse()
+        prompts = list(dict.fromkeys(reversed(list(_prompts_of(lines)))))[:MOST]
+        prompts.reverse()
         if len(lines) > 2 * MOST:
-            self._rewrite(texts)
-        return texts
+            self._rewrite(prompts)
+        return prompts
 
     def _rest(self) -> None:
         self._walk, self._at = [], 0
@@ -84,11 +84,11 @@ class PromptHistory:
             private_directory(self._path.parent)
             _write(self._path, os.O_APPEND, [text])
 
-    def _rewrite(self, texts: list[str]) -> None:
+    def _rewrite(self, prompts: list[str]) -> None:
         assert self._path is not None
         beside = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         with suppress(OSError):
-            _write(beside, os.O_TRUNC, texts)
+            _write(beside, os.O_TRUNC, prompts)
             beside.replace(self._path)
 
 
@@ -100,9 +100,9 @@ def _prompts_of(lines: Iterable[str]) -> Iterator[str]:
                 yield text
 
 
-def _write(path: Path, how: int, texts: list[str]) -> None:
+def _write(path: Path, how: int, prompts: list[str]) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
     try:
-        os.write(handle, "".join(f"{json.dumps(text)}\n" for text in texts).encode())
+        os.write(handle, "".join(f"{json.dumps(text)}\n" for text in prompts).encode())
     finally:
         os.close(handle)

@@ -24,8 +24,8 @@ class PromptCall(NamedTuple):
 
 def written(text: str) -> PromptCall | None:
     """Return the prompt that a line asks for; None if it does not have the form of one."""
-    found = _WRITTEN.fullmatch(text.strip())
-    return PromptCall(found[1], found[2] or "") if found else None
+    match = _WRITTEN.fullmatch(text.strip())
+    return PromptCall(match[1], match[2] or "") if match else None
 
 
 def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:
@@ -35,26 +35,26 @@ def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:
 
 def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
     """Return the arguments by name; unnamed words fill the remaining ones in order. Raises ValueError in one line."""
-    known = {each.name for each in prompt.arguments}
-    given: dict[str, str] = {}
+    names = {each.name for each in prompt.arguments}
+    arguments: dict[str, str] = {}
     loose = []
     for word in _split(words):
         name, sign, value = word.partition("=")
-        if sign and name in known:
-            given[name] = value
+        if sign and name in names:
+            arguments[name] = value
         else:
             loose.append(word)
-    left = [each.name for each in prompt.arguments if each.name not in given]
-    if len(loose) > len(left):
-        if len(left) != 1:
+    remaining = [each.name for each in prompt.arguments if each.name not in arguments]
+    if len(loose) > len(remaining):
+        if len(remaining) != 1:
             raise ValueError(f"there is no room for {visible(loose[-1], lines=False)}; {_usage(prompt)}")
         loose = [" ".join(loose)]
-    given |= dict(zip(left, loose, strict=False))
-    missing = [each for each in prompt.arguments if each.required and not given.get(each.name)]
+    arguments |= dict(zip(remaining, loose, strict=False))
+    missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name)]
     if missing:
         first = missing[0]
         raise ValueError(f"{_name(first.name)} is wanted{f': {first.words}' if first.words else ''}; {_usage(prompt)}")
-    return given
+    return arguments
 
 
 def _split(words: str) -> list[str]:

@@ -27,8 +27,8 @@ def start_of_line(text: str, at: int) -> int:
 
 def end_of_line(text: str, at: int) -> int:
     """Return the offset just after the line's last character."""
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def rest_in_normal(text: str, at: int) -> int:
@@ -203,8 +203,8 @@ class Vim:
         self.mode = "insert"
         start, end = start_of_line(text, at), end_of_line(text, at)
         if how in "oO":
-            place = end if how == "o" else start
-            return Done(place + 1 if how == "o" else place, (place, place, "\n"))
+            offset = end if how == "o" else start
+            return Done(offset + 1 if how == "o" else offset, (offset, offset, "\n"))
         first = MOTIONS["^"](text, at, 1)
         return Done({"i": at, "a": min(at + 1, end), "I": first, "A": end}[how])
 
@@ -231,12 +231,12 @@ class Vim:
         if self._is_lines:
             what = "\n".join([self._register] * count)
             if how == "p":
-                place = end_of_line(text, at)
-                return Done(place + 1, (place, place, f"\n{what}"))
-            place = start_of_line(text, at)
-            return Done(place, (place, place, f"{what}\n"))
-        place = at if how == "P" else min(at + 1, end_of_line(text, at))
-        return Done(place + len(what) - 1, (place, place, what))
+                offset = end_of_line(text, at)
+                return Done(offset + 1, (offset, offset, f"\n{what}"))
+            offset = start_of_line(text, at)
+            return Done(offset, (offset, offset, f"{what}\n"))
+        offset = at if how == "P" else min(at + 1, end_of_line(text, at))
+        return Done(offset + len(what) - 1, (offset, offset, what))
 
 
 def _replaced(sign: str, text: str, at: int) -> Done:

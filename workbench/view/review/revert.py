@@ -19,7 +19,7 @@ class FileRevert:
 
     path: str
     now: str | None
-    wanted: str | None
+    target: str | None
     what: str
     verb: str = "Reverted"
     note: str = ""
@@ -33,13 +33,13 @@ class FileRevert:
         """The change that undoes this one."""
         verb = "Restored" if self.verb == "Reverted" else "Reverted"
         return replace(
-            self, now=self.wanted, wanted=self.now, verb=verb, version=self.version_now, version_now=self.version
+            self, now=self.target, target=self.now, verb=verb, version=self.version_now, version_now=self.version
         )
 
     @property
     def delta(self) -> FileDelta:
         """The change as the engine is asked to make it."""
-        return FileDelta(path=self.path, before=self.now, after=self.wanted, cut=self.note, version=self.version)
+        return FileDelta(path=self.path, before=self.now, after=self.target, cut=self.note, version=self.version)
 
 
 def of_hunk(file: FileState, diff: FileDiff, hunk: int, now: str = "") -> FileRevert:
@@ -55,10 +55,10 @@ def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
     return FileRevert(file.path, file.after, file.before, name, note=file.note, version=file.version, version_now=now)
 
 
-def held_now(state: SessionState, take: FileRevert) -> str | None:
+def held_now(state: SessionState, revert: FileRevert) -> str | None:
     """Return the file's current content according to the log; for a file it does not list, the wanted one."""
-    known = state.changes.get(take.path)
-    return known.after if known is not None else take.wanted
+    file = state.changes.get(revert.path)
+    return file.after if file is not None else revert.target
 
 
 def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str:
@@ -69,7 +69,7 @@ def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str
         return "No version of this file is known here; `ohw restore --versions` lists them"
     if state.running:
         return "An action is running: wait until it has ended, or stop it"
-    known = state.changes.get(file.path)
-    if known is not None and known.after != file.after:
+    current = state.changes.get(file.path)
+    if current is not None and current.after != file.after:
         return "The file has changed since; revert it from the session view"
     return ""

@@ -30,46 +30,46 @@ LARGEST = 5_000_000
 """The largest file, in bytes, that is still compared."""
 
 
-def is_repository(folder: Path) -> bool:
+def is_repository(directory: Path) -> bool:
     """Return whether the directory is inside a repository; finds out without starting a program."""
-    return any((place / ".git").exists() for place in (folder, *folder.parents))
+    return any((parent / ".git").exists() for parent in (directory, *directory.parents))
 
 
-def files_against_head(folder: Path) -> list[FileState]:
+def files_against_head(directory: Path) -> list[FileState]:
     """Return the directory's files that differ from HEAD, also new ones. Raises WorkbenchError if git cannot say."""
-    top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], folder)).removesuffix("\n"))
+    top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], directory)).removesuffix("\n"))
     try:
-        inside = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top))
+        inside = Path(os.path.realpath(directory)).relative_to(os.path.realpath(top))
     except ValueError:
         raise WorkbenchError("the repository here says that its files lie in another folder (core.worktree)") from None
     only = [str(inside)] if inside.parts else []
-    has_head = run_git(["rev-parse", "--verify", "-q", "HEAD"], cwd=folder).ok
+    has_head = run_git(["rev-parse", "--verify", "-q", "HEAD"], cwd=directory).ok
     tracked = ["diff-index", "--name-only", "-z", "HEAD"] if has_head else ["ls-files", "-z"]
     listed = _git([*tracked, "--", *only], top)
     listed += _git(["ls-files", "-z", "--others", "--exclude-standard", "--", *only], top)
     names = sorted({name for name in listed.split(b"\0") if name})[:MOST_FILES]
     blobs = _blobs(names, top) if has_head and names else {}
-    found = [_file(top / os.fsdecode(name), blobs.get(name)) for name in names]
-    return [file for file in found if file.before != file.after or file.note]
+    files = [_file(top / os.fsdecode(name), blobs.get(name)) for name in names]
+    return [file for file in files if file.before != file.after or file.note]
 
 
 def _blobs(names: Iterable[bytes], top: Path) -> dict[bytes, bytes]:
     """Return the content that HEAD holds of each of these files, by name."""
     ids: dict[bytes, bytes] = {}
-    wanted = set(names)
+    requested = set(names)
     for entry in _git(["ls-tree", "-r", "-z", "--full-tree", "HEAD"], top).split(b"\0"):
         about, _, name = entry.partition(b"\t")
-        if name in wanted and b" blob " in about:
+        if name in requested and b" blob " in about:
             ids[name] = about.split()[2]
     output = _git(["cat-file", "--batch"], top, b"".join(blob + b"\n" for blob in ids.values()))
-    found: dict[bytes, bytes] = {}
+    contents: dict[bytes, bytes] = {}
     at = 0
     for name in ids:
         end = output.index(b"\n", at)
         size = int(output[at:end].split()[2])
-        found[name] = output[end + 1 : end + 1 + size]
+        contents[name] = output[end + 1 : end + 1 + size]
         at = end + size + 2
-    return found
+    return contents
 
 
 def _file(path: Path, before: bytes | None) -> FileState:
@@ -89,13 +89,13 @@ def _file(path: Path, before: bytes | None) -> FileState:
 def _on_disk(path: Path) -> tuple[bytes | None, str]:
     """Return the content of the file (None if there is none) and, if it is not read, why."""
     try:
-        found = path.lstat()
-        if stat.S_ISLNK(found.st_mode):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
             return os.fsencode(path.readlink()), ""
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             return None, "not a plain file"
-        if found.st_size > LARGEST:
-            return None, f"too large to be compared here, {found.st_size:,} bytes"
+        if status.st_size > LARGEST:
+            return None, f"too large to be compared here, {status.st_size:,} bytes"
         return path.read_bytes(), ""
     except FileNotFoundError:
         return None, ""
@@ -111,8 +111,8 @@ def _size(content: bytes | None) -> str:
     return "nothing" if content is None else f"{len(content):,} bytes"
 
 
-def _git(arguments: list[str], folder: Path, data: bytes = b"") -> bytes:
-    answer = run_git(arguments, cwd=folder, data=data)
+def _git(arguments: list[str], directory: Path, data: bytes = b"") -> bytes:
+    answer = run_git(arguments, cwd=directory, data=data)
     if not answer.ok:
         raise WorkbenchError(f"git cannot say what differs from HEAD: {answer.error or 'it failed'}")
     return answer.output
@@ -147,12 +147,12 @@ class Comments:
 
     def placed(self, path: str, diff: FileDiff) -> dict[LineId, Comment]:
         """Return the comments of a file by their current lines; a comment whose line is gone keeps its old place."""
-        found: dict[LineId, Comment] = {}
+        by_line: dict[LineId, Comment] = {}
         for comment in self._all:
             lines = diff.old if comment.side == "old" else diff.new
             if comment.path == path and lines:
-                found[comment.side, _line_now(comment, lines)] = comment
-        return found
+                by_line[comment.side, _line_now(comment, lines)] = comment
+        return by_line
 
     def add(self, comments: Iterable[Comment]) -> None:
         """Add comments from an earlier screen, without reporting a change."""
@@ -203,25 +203,25 @@ FILE = "comments.json"
 _LARGEST = 4 << 20
 
 
-def read_comments(folder: Path) -> list[Comment]:
+def read_comments(directory: Path) -> list[Comment]:
     """Return the comments kept by an earlier screen, skipping entries that are not valid comments."""
-    path = folder / FILE
+    path = directory / FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
+        entries = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
     except (OSError, ValueError):
         return []
-    return [comment for each in found if (comment := _comment(each))] if isinstance(found, list) else []
+    return [comment for each in entries if (comment := _comment(each))] if isinstance(entries, list) else []
 
 
-def keep_comments(folder: Path, comments: Sequence[Comment]) -> None:
+def keep_comments(directory: Path, comments: Sequence[Comment]) -> None:
     """Save the comments for the next screen by replacing the file at once, or delete it when there are none."""
-    path = folder / FILE
+    path = directory / FILE
     beside = path.with_name(f"{FILE}.{os.getpid()}")
     with suppress(OSError, WorkbenchError):  # a full disk must not cost this screen its comments
         if not comments:
             path.unlink(missing_ok=True)
             return
-        private_directory(folder)
+        private_directory(directory)
         text = json.dumps([asdict(comment) for comment in comments])
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
@@ -250,7 +250,7 @@ class Scope:
     """Why no change in it can be undone; empty if changes can be."""
 
 
-def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Scope]:
+def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list[Scope]:
     """Return the scopes that exist, smallest first; that of an action only if `action_id` names one."""
     scopes = [
         Scope("this turn", lambda: _copies(state.turn_changes)),
@@ -262,15 +262,15 @@ def scopes_of(state: SessionState, folder: Path, action_id: str = "") -> list[Sc
         files = [_of_delta(delta, state) for delta in deltas]
         fixed = "" if item.files else "This action has not written anything"
         scopes.insert(0, Scope("this action", lambda: files, fixed=fixed))
-    if is_repository(folder):
-        scopes.append(Scope("against HEAD", partial(files_against_head, folder), is_slow=True))
+    if is_repository(directory):
+        scopes.append(Scope("against HEAD", partial(files_against_head, directory), is_slow=True))
     return scopes
 
 
 def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
     """Return a file of one action; if that action was the first to change it, with the version from before."""
-    known = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
-    version = next((file.version for file in known if file is not None and file.before == delta.before), "")
+    candidates = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
+    version = next((file.version for file in candidates if file is not None and file.before == delta.before), "")
     return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
 
 
@@ -293,7 +293,7 @@ class Review:
         self,
         link: Client,
         state: SessionState,
-        folder: Path,
+        directory: Path,
         send: Callable[[str], None],
         keep: Callable[[str], Path] | None = None,
     ) -> None:
@@ -304,7 +304,7 @@ class Review:
         self._comments: Comments | None = None
         self._recalled = False
         self.watching: Watching | None = None
-        self._folder = folder
+        self._directory = directory
         self._send = send
 
     @property
@@ -312,38 +312,38 @@ class Review:
         """The comments not sent yet, including those an earlier screen left."""
         if self._comments is None:
             self._comments = Comments(self._keep_comments)
-        folder = self._kept_in()
-        if folder is not None and not self._recalled:
+        directory = self._state_directory()
+        if directory is not None and not self._recalled:
             self._recalled = True
-            self._comments.add(read_comments(folder))
+            self._comments.add(read_comments(directory))
         return self._comments
 
-    def _kept_in(self) -> Path | None:
+    def _state_directory(self) -> Path | None:
         return self._keep(self.state.session_id) if self._keep is not None and self.state.session_id else None
 
     def _keep_comments(self, comments: Sequence[Comment]) -> None:
-        folder = self._kept_in()
-        if folder is not None:
-            keep_comments(folder, comments)
+        directory = self._state_directory()
+        if directory is not None:
+            keep_comments(directory, comments)
 
     @property
-    def folder(self) -> Path:
+    def directory(self) -> Path:
         """The session's directory."""
-        return Path(self.state.workspace) if self.state.workspace else self._folder
+        return Path(self.state.workspace) if self.state.workspace else self._directory
 
     def scopes(self, action_id: str = "") -> list[Scope]:
         """Return the scopes that exist now, smallest first."""
-        return scopes_of(self.state, self.folder, action_id)
+        return scopes_of(self.state, self.directory, action_id)
 
-    def look(self, changed: Changed | None) -> None:
+    def update(self, changed: Changed | None) -> None:
         """Tell an open viewer what changed in the session."""
         if self.watching is not None and changed is not None:
             refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")
 
-    def take_back(self, take: FileRevert) -> None:
+    def revert(self, change: FileRevert) -> None:
         """Ask the engine to restore a file; the watching viewer gets the answer."""
-        self.link.send(RevertFiles(files=(take.delta,)))
+        self.link.send(RevertFiles(files=(change.delta,)))
 
     def send_comments(self) -> int:
         """Send all comments as one message and return how many there were."""

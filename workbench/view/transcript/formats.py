@@ -21,8 +21,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 def title_of(state: SessionState) -> str:
     """Return the title the user gave the session, or the first message, on one line."""
-    said = next((item.text for item in state.items if isinstance(item, UserItem)), "")
-    return first_line(state.title, 100) or first_line(said, 100) or "A session"
+    message = next((item.text for item in state.items if isinstance(item, UserItem)), "")
+    return first_line(state.title, 100) or first_line(message, 100) or "A session"
 
 
 def markdown_of(state: SessionState) -> Iterator[str]:
@@ -45,17 +45,17 @@ def _written(entry: TranscriptEntry) -> Iterator[str]:
     if entry.text.strip():
         yield ""
         yield from (f"> {line}".rstrip() for line in _harmless(entry.text).split("\n"))
-    for fold in entry.folds:
+    for detail in entry.folds:
         yield ""
-        yield from _folded(fold)
+        yield from _folded(detail)
 
 
-def _folded(fold: Detail) -> Iterator[str]:
-    fence = "`" * max(3, _longest_run(fold.body) + 1)
-    yield f"<details><summary>{_entities(fold.title)}</summary>"
+def _folded(detail: Detail) -> Iterator[str]:
+    fence = "`" * max(3, _longest_run(detail.body) + 1)
+    yield f"<details><summary>{_entities(detail.title)}</summary>"
     yield ""
-    yield f"{fence}{fold.language}"
-    yield fold.body
+    yield f"{fence}{detail.language}"
+    yield detail.body
     yield fence
     yield ""
     yield "</details>"
@@ -124,15 +124,15 @@ def _section(entry: TranscriptEntry) -> Iterator[str]:
     yield f"<{tag}>{escape(entry.title)}</{tag}>"
     if entry.text.strip():
         yield f"<div>{_CLASS.sub('', _TEXT.render(entry.text)).strip()}</div>"
-    for fold in entry.folds:
-        yield f"<details><summary>{escape(fold.title)}</summary>\n<pre>{_body(fold)}</pre></details>"
+    for detail in entry.folds:
+        yield f"<details><summary>{escape(detail.title)}</summary>\n<pre>{_body(detail)}</pre></details>"
     yield "</section>"
 
 
-def _body(fold: Detail) -> str:
-    if fold.language != "diff":
-        return escape(fold.body)
-    return "\n".join(_diff_line(line) for line in fold.body.split("\n"))
+def _body(detail: Detail) -> str:
+    if detail.language != "diff":
+        return escape(detail.body)
+    return "\n".join(_diff_line(line) for line in detail.body.split("\n"))
 
 
 def _diff_line(line: str) -> str:

@@ -91,13 +91,13 @@ def _message(item: UserItem) -> TranscriptEntry:
 
 
 def _action(item: ActionItem, workspace: str) -> TranscriptEntry:
-    who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_person else ""
-    facts = [outcome(item) or item.phase, "" if item.by_person else item.risk]
+    who = f"{visible(item.agent, lines=False)} · " if item.agent else "you · " if item.by_user else ""
+    facts = [outcome(item) or item.phase, "" if item.by_user else item.risk]
     facts.append(seconds(item.duration) if item.duration is not None else "")
-    said = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
+    line = f"{item.number}. {who}{tool_sign(item)} {action_line(item, workspace)}"
     ended = " · ".join(part for part in facts if part)
     return TranscriptEntry(
-        "action", f"{said} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost")
+        "action", f"{line} — {ended}", "", tuple(_folds(item, workspace)), item.phase in ("failed", "lost")
     )
 
 

@@ -104,7 +104,7 @@ class MainScreen(LowLatencyScreen):
         self._status.update(changed)
         self.refresh_status()
         self._questions.refresh(changed)
-        self._review.look(changed)
+        self._review.update(changed)
 
     def refresh_status(self) -> None:
         """Repaint the key hints, the activity, the queue, and the number of messages on their way."""
