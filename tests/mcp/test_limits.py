@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from workbench.mcp.elicitation import fields_of
 from workbench.mcp.executor import content_of
 from workbench.tools.schema import ImageContent
-from workbench.web.addresses import is_public
+from workbench.web.network import is_public
 
 
 def test_the_first_images_of_a_result_are_given_and_the_others_are_counted():

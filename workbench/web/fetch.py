@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from workbench import __version__
-from workbench.web.addresses import Addresses, Unresolved, proxy_of, unused_note
+from workbench.web.network import NetworkPolicy, Unresolved, proxy_of, unused_note
 
 if TYPE_CHECKING:
     import httpx
@@ -54,11 +54,11 @@ class BodyReader:
     async def read(self, chunks: AsyncIterable[bytes]) -> None:
         """Read chunks until they end or the limit is exceeded. Raises BadBody if they cannot be decompressed."""
         async for chunk in chunks:
-            self._take(chunk)
+            self._feed(chunk)
             if self.is_cut:
                 return
 
-    def _take(self, chunk: bytes) -> None:
+    def _feed(self, chunk: bytes) -> None:
         if self._unpacker is None:
             self._keep(chunk)
             return
@@ -71,10 +71,10 @@ class BodyReader:
             chunk = self._unpacker.unconsumed_tail
 
     def _keep(self, data: bytes) -> None:
-        room = self._limit - self._size
-        self.is_cut = len(data) > room
-        self._parts.append(data[:room])
-        self._size += min(len(data), room)
+        remaining = self._limit - self._size
+        self.is_cut = len(data) > remaining
+        self._parts.append(data[:remaining])
+        self._size += min(len(data), remaining)
 
 
 MOST_HOPS = 8
@@ -123,7 +123,7 @@ class Fetched:
         return 200 <= self.status < 300
 
     @property
-    def said(self) -> str:
+    def status_line(self) -> str:
         """The status line, such as `404 Not Found`."""
         try:
             return f"{self.status} {HTTPStatus(self.status).phrase}"
@@ -139,7 +139,7 @@ class _Way(NamedTuple):
     proxy: str = ""
 
 
-async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
+async def fetch(url: str, policy: NetworkPolicy, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
     """Fetch a URL with GET, follow redirects and return the response. Raises Unreachable or AddressRefused."""
     import httpx
 
@@ -147,29 +147,29 @@ async def fetch(url: str, addresses: Addresses, limits: FetchLimits, *, through_
     way = _Way(httpx.create_ssl_context(), through_proxy)
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _followed(checked_url(url), addresses, way, limits.size, until)
+            return await _followed(checked_url(url), policy, way, limits.size, until)
     except TimeoutError:
         raise Unreachable(f"{checked_url(url).host} did not answer within {limits.seconds:g} seconds.") from None
 
 
-async def _followed(place: httpx.URL, addresses: Addresses, way: _Way, size: int, until: float) -> Fetched:
+async def _followed(url: httpx.URL, policy: NetworkPolicy, way: _Way, size: int, until: float) -> Fetched:
     """Return the response after all redirects. Raises Unreachable if there are too many."""
     hops: list[str] = []
     while True:
         if len(hops) > MOST_HOPS:
             raise Unreachable(f"The server sent on more than {MOST_HOPS} times: {hops[0]} … {hops[-1]}.")
-        way = way._replace(proxy=proxy_of(str(place)) if way.through_proxy else "")
+        way = way._replace(proxy=proxy_of(str(url)) if way.through_proxy else "")
         if way.proxy:
             with suppress(Unresolved):  # only the proxy may know the name
-                await addresses.of(place.host, port_of(place))
-            found = await _get(place, [place.host], way, size, until)
+                await policy.of(url.host, port_of(url))
+            response = await _get(url, [url.host], way, size, until)
         else:
-            found = await _get(place, await addresses.of(place.host, port_of(place)), way, size, until)
-        target = found.headers.get("location", "")
-        if found.status not in _REDIRECTS or not target:
-            return replace(found, hops=tuple(hops))
-        hops.append(str(place))
-        place = _sent_on(place, target)
+            response = await _get(url, await policy.of(url.host, port_of(url)), way, size, until)
+        target = response.headers.get("location", "")
+        if response.status not in _REDIRECTS or not target:
+            return replace(response, hops=tuple(hops))
+        hops.append(str(url))
+        url = _sent_on(url, target)
 
 
 def checked_url(url: str) -> httpx.URL:
@@ -177,66 +177,66 @@ def checked_url(url: str) -> httpx.URL:
     import httpx
 
     try:
-        place = httpx.URL(url.strip())
-        port_of(place)
+        parsed = httpx.URL(url.strip())
+        port_of(parsed)
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         raise Unreachable(f"{url[:200]!r} is no address ({error}).") from None
-    if place.scheme not in ("http", "https") or not place.host:
-        raise Unreachable(f"{str(place)[:200]} cannot be read: give an address that begins with https:// or http://.")
-    if place.userinfo:
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise Unreachable(f"{str(parsed)[:200]} cannot be read: give an address that begins with https:// or http://.")
+    if parsed.userinfo:
         raise Unreachable("The address holds a user name or password; give it without them.")
-    return place.copy_with(fragment=None)
+    return parsed.copy_with(fragment=None)
 
 
-def port_of(place: httpx.URL) -> int:
+def port_of(url: httpx.URL) -> int:
     """Return the port of a URL, or the default port of its scheme."""
-    return place.port or (443 if place.scheme == "https" else 80)
+    return url.port or (443 if url.scheme == "https" else 80)
 
 
-def _sent_on(place: httpx.URL, target: str) -> httpx.URL:
+def _sent_on(url: httpx.URL, target: str) -> httpx.URL:
     import httpx
 
     try:
-        return checked_url(str(place.join(target)))
+        return checked_url(str(url.join(target)))
     except (Unreachable, httpx.InvalidURL, ValueError) as error:
-        raise Unreachable(f"{place} sends on to an address that is not followed: {error}") from None
+        raise Unreachable(f"{url} sends on to an address that is not followed: {error}") from None
 
 
-async def _get(place: httpx.URL, addresses: list[str], way: _Way, size: int, until: float) -> Fetched:
+async def _get(url: httpx.URL, hosts: list[str], way: _Way, size: int, until: float) -> Fetched:
     """Return the response of the first address that can be reached, directly or through the proxy."""
     import httpx
 
-    for number, address in enumerate(addresses, 1):
+    for number, host in enumerate(hosts, 1):
         try:
-            return await _answer(place, address, way, size, until)
+            return await _answer(url, host, way, size, until)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            if number == len(addresses) or certificate_fault(error):
-                raise Unreachable(_told(place, error, way.proxy)) from error
+            if number == len(hosts) or certificate_fault(error):
+                raise Unreachable(_failure(url, error, way.proxy)) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise Unreachable(_told(place, error, way.proxy)) from error
-    raise Unreachable(f"{place.host} has no address.")
+            raise Unreachable(_failure(url, error, way.proxy)) from error
+    raise Unreachable(f"{url.host} has no address.")
 
 
-async def _answer(place: httpx.URL, address: str, way: _Way, size: int, until: float) -> Fetched:
-    """Return the response of one address; the Host header and the certificate check use the name."""
+async def _answer(url: httpx.URL, host: str, way: _Way, size: int, until: float) -> Fetched:
+    """Return the response from one address; the Host header and the certificate check use the name."""
     import httpx
 
     timeout = httpx.Timeout(_SILENCE)
-    headers = {**_HEADERS, "Host": place.netloc.decode("ascii")}
+    headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
     async with (
         httpx.AsyncClient(
             verify=way.context, trust_env=False, timeout=timeout, follow_redirects=False, proxy=way.proxy or None
         ) as client,
         client.stream(
             "GET",
-            place.copy_with(host=address),
+            url.copy_with(host=host),
             headers=headers,
-            extensions={"sni_hostname": place.raw_host.decode("ascii")},
+            extensions={"sni_hostname": url.raw_host.decode("ascii")},
         ) as answer,
     ):
         content, cut = (b"", "") if answer.status_code in _REDIRECTS else await _body(answer, size, until)
-    told = {name.lower(): value for name, value in answer.headers.items()}
-    return Fetched(str(place), answer.status_code, told.get("content-type", ""), content, cut=cut, headers=told)
+    received = {name.lower(): value for name, value in answer.headers.items()}
+    return Fetched(str(url), answer.status_code, received.get("content-type", ""), content, cut=cut, headers=received)
 
 
 async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes, str]:
@@ -258,8 +258,8 @@ async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes,
 
 def _what_came(body: BodyReader, answer: httpx.Response, why: str) -> tuple[bytes, str]:
     if not body.content:
-        said = "sent nothing within the time" if why == "time" else "broke off before it sent anything"
-        raise Unreachable(f"{answer.request.headers['host']} answered {answer.status_code} and {said}.")
+        problem = "sent nothing within the time" if why == "time" else "broke off before it sent anything"
+        raise Unreachable(f"{answer.request.headers['host']} answered {answer.status_code} and {problem}.")
     return body.content, why
 
 
@@ -272,13 +272,13 @@ def certificate_fault(error: BaseException | None) -> str:
     return ""
 
 
-def _told(place: httpx.URL, error: Any, proxy: str) -> str:
+def _failure(url: httpx.URL, error: Any, proxy: str) -> str:
     fault = certificate_fault(error)
     if fault:
-        return f"The certificate of {place.host} is not valid ({fault}), so nothing was read from it."
+        return f"The certificate of {url.host} is not valid ({fault}), so nothing was read from it."
     kind = type(error).__name__
-    note = unused_note(str(place)) if kind.startswith("Connect") and not proxy else ""
+    note = unused_note(str(url)) if kind.startswith("Connect") and not proxy else ""
     note = f" It was asked for through the proxy {urlsplit(proxy).hostname}." if proxy else note
     if "Timeout" in kind:
-        return f"{place.host} did not answer within {_SILENCE:g} seconds.{note}"
-    return f"{place.host} could not be read: {str(error) or kind}.{note}"
+        return f"{url.host} did not answer within {_SILENCE:g} seconds.{note}"
+    return f"{url.host} could not be read: {str(error) or kind}.{note}"

@@ -25,7 +25,7 @@ from workbench.tools.openapi.calls import Keys
 from workbench.tools.openapi.source import read_source
 from workbench.tools.schema import Observation
 from workbench.tools.selection import select_tools
-from workbench.web.addresses import proxy_of
+from workbench.web.network import proxy_of
 
 FIGMA = Path(__file__).with_name("figma") / "openapi.yaml"
 KEY = "k3y-0f-the-tests"

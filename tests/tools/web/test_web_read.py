@@ -16,7 +16,7 @@ from workbench.tools import Tool, ToolContext, resolve_tool
 from workbench.tools.web_read.converting import html_text
 from workbench.tools.web_read.definition import WebReadObservation, WebReadTool
 from workbench.tools.web_read.pages import PAGE, kind_of, parts_of
-from workbench.web.addresses import Addresses
+from workbench.web.network import NetworkPolicy
 
 SENTENCE = "A paragraph that says something, at some length, so that it counts as text. "
 ARTICLE = f"<h1>Tides</h1><p>{SENTENCE * 4}</p><p>The <a href='/moon'>moon</a> pulls. {SENTENCE}</p>"
@@ -216,7 +216,7 @@ def test_what_is_no_address_of_the_web_is_refused(tool, url):
 
 def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(tool):
     answers = iter([["127.0.0.1"], ["127.0.0.9"], ["127.0.0.9"]])
-    tool.executor._allowed = Addresses(["127.0.0.1"], lambda host, port: next(answers))
+    tool.executor._allowed = NetworkPolicy(["127.0.0.1"], lambda host, port: next(answers))
     with Site({"/": plain(b"the checked one")}) as site:
         assert read(tool, site.url(host="rebinding.test")).text.endswith("the checked one")
         assert site.visits[0].headers["host"] == f"rebinding.test:{site.port}"
@@ -226,7 +226,7 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_what_is_connected_to(to
 
 
 def test_of_several_addresses_the_next_is_tried_where_one_does_not_answer(tool):
-    tool.executor._allowed = Addresses(["127.0.0.0/8"], lambda host, port: ["127.0.0.77", "127.0.0.1"])
+    tool.executor._allowed = NetworkPolicy(["127.0.0.0/8"], lambda host, port: ["127.0.0.77", "127.0.0.1"])
     with Site({"/": plain(b"second")}) as site:
         assert read(tool, site.url(host="two.test")).text.endswith("second")
 
@@ -267,7 +267,7 @@ def test_where_only_a_proxy_leads_the_error_says_that_none_is_used(tool, monkeyp
 
 def test_a_setting_for_private_addresses_that_is_none_is_named():
     with pytest.raises(UsageError, match=r"10\.0\.0\.0/8"):
-        Addresses(["10.0.0.0/99"])
+        NetworkPolicy(["10.0.0.0/99"])
 
 
 def test_a_wrong_certificate_is_said_and_a_right_one_is_checked_for_the_name(tool, monkeypatch):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from workbench.web.addresses import Addresses, AddressRefused, unused_note
+from workbench.web.network import HostRefused, NetworkPolicy, unused_note
 
 _LONGEST_HEAD = 1 << 16
 _CHUNK = 1 << 16
@@ -39,8 +39,8 @@ class Gate:
     """The proxy; `refused` lists what it blocked since the list was last reset."""
 
     def __init__(self, private: bool | list[str]) -> None:
-        self._allowed = Addresses(private, setting=_SETTING)
-        self._own = Addresses(_LOOPBACK, setting=_SETTING)
+        self._allowed = NetworkPolicy(private, setting=_SETTING)
+        self._own = NetworkPolicy(_LOOPBACK, setting=_SETTING)
         self._named: set[Endpoint] = set()
         self._going: set[Endpoint] = set()
         self.pages: Callable[[], Sequence[str]] = list
@@ -96,10 +96,10 @@ class Gate:
         host, port = parts.hostname or "", parts.port or (443 if is_tunnel else 80)
         try:
             if not await self._is_expected(host):
-                raise AddressRefused("")
+                raise HostRefused("")
             is_asked = await self._is_asked((host, port), rest, is_tunnel)
             there, back = await self._connected((host, port), is_asked)
-        except AddressRefused as why:
+        except HostRefused as why:
             self._refuse(writer, host, port, str(why))
             return
         except OSError:

@@ -20,9 +20,9 @@ from workbench.tools.openapi.operations import Body, Operation, Parameter, Schem
 from workbench.tools.openapi.source import Source
 from workbench.tools.schema import Action, Observation
 from workbench.tools.web_read.pages import charset_of, decoded, kind_of
-from workbench.web.addresses import Addresses, AddressRefused, Unresolved, proxy_of
 from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetch import BadBody, BodyReader, certificate_fault, port_of
+from workbench.web.network import HostRefused, NetworkPolicy, Unresolved, proxy_of
 
 _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
 Pairs = list[tuple[str, str]]
@@ -240,7 +240,9 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
     def __init__(self, operation: Operation, source: Source, keys: Keys, *, allows_private: bool = True) -> None:
         """`allows_private` means that the user named the server, so non-public addresses are allowed."""
         self._operation = operation
-        self._allowed = None if allows_private else Addresses(setting=f"`base_url` in [tools.openapi.{source.name}]")
+        self._allowed = (
+            None if allows_private else NetworkPolicy(setting=f"`base_url` in [tools.openapi.{source.name}]")
+        )
         self.source = source
         self._keys = keys
         self._calls = Calls()
@@ -260,7 +262,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
             return self._calls.run(lambda: self._answered(request), self.source.seconds)
         except (ValueError, NoKey) as error:
             return self._failed(f"The call was not made: {error}")
-        except AddressRefused as error:
+        except HostRefused as error:
             return self._failed(f"The call was not made: the document names a server that is not called. {error}")
         except Interrupted:
             return self._failed(f"The call was interrupted.{self._unknown}")
@@ -337,7 +339,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         )
 
 
-def _way(url: str, allowed: Addresses | None) -> dict[str, Any]:
+def _way(url: str, allowed: NetworkPolicy | None) -> dict[str, Any]:
     """Return the options of the HTTP client: a proxy, and a transport that checks addresses if `allowed` is given."""
     import httpx
 
@@ -371,7 +373,7 @@ class CheckedTransport(httpx.AsyncHTTPTransport):
     Raises AddressRefused.
     """
 
-    def __init__(self, allowed: Addresses, proxy: str, **options: Any) -> None:
+    def __init__(self, allowed: NetworkPolicy, proxy: str, **options: Any) -> None:
         super().__init__(trust_env=False, proxy=proxy or None, **options)
         self._allowed = allowed
         self._is_direct = not proxy

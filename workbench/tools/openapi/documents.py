@@ -264,17 +264,17 @@ def _remote(source: Source) -> Loaded:
 
 
 def _fetched(url: str) -> bytes:
-    from workbench.web.addresses import Addresses, AddressRefused
     from workbench.web.calls import Calls, OutOfTime
     from workbench.web.fetch import FetchLimits, Unreachable, fetch
+    from workbench.web.network import HostRefused, NetworkPolicy
 
     limits = FetchLimits(MOST_BYTES, _SECONDS)
     try:
-        got = Calls().run(lambda: fetch(url, Addresses(True), limits), _SECONDS + 1)
-    except (AddressRefused, Unreachable) as error:
+        got = Calls().run(lambda: fetch(url, NetworkPolicy(True), limits), _SECONDS + 1)
+    except (HostRefused, Unreachable) as error:
         raise BadDocument(str(error).rstrip(".")) from error
     except OutOfTime as error:
         raise BadDocument(f"no answer within {_SECONDS:g} seconds") from error
     if not got.is_good or got.cut:
-        raise BadDocument(f"the server answered {got.said}" if not got.is_good else "it did not come whole")
+        raise BadDocument(f"the server answered {got.status_line}" if not got.is_good else "it did not come whole")
     return got.content

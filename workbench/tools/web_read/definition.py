@@ -68,11 +68,11 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
     ) -> None:
         """`proxy` enables the proxies that are set in the environment."""
         from workbench.tools.web_read.impl import WebReadExecutor
-        from workbench.web.addresses import Addresses
         from workbench.web.fetch import FetchLimits
+        from workbench.web.network import NetworkPolicy
 
         limits = FetchLimits(int(megabytes * 1_000_000), seconds)
-        super().__init__(WebReadExecutor(state_dir, Addresses(private), limits, through_proxy=proxy))
+        super().__init__(WebReadExecutor(state_dir, NetworkPolicy(private), limits, through_proxy=proxy))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
         """Return the GET request as the only effect."""

@@ -15,9 +15,9 @@ from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
 from workbench.tools.web_read.pages import Document, DocumentStore, charset_of, decoded, kind_of, parts_of
-from workbench.web.addresses import Addresses, AddressRefused
 from workbench.web.calls import Calls, Interrupted, OutOfTime
 from workbench.web.fetch import Fetched, FetchLimits, Unreachable, fetch
+from workbench.web.network import HostRefused, NetworkPolicy
 
 _SECONDS = 40.0
 _PASSED_VARIABLES = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
@@ -71,7 +71,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
     side_by_side = True
 
     def __init__(
-        self, state_dir: Path | None, allowed: Addresses, limits: FetchLimits, *, through_proxy: bool = False
+        self, state_dir: Path | None, allowed: NetworkPolicy, limits: FetchLimits, *, through_proxy: bool = False
     ) -> None:
         self._allowed = allowed
         self._limits = limits
@@ -90,7 +90,7 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
             return _failed(action, "Reading was interrupted.")
         except OutOfTime:
             return _failed(action, f"{action.url} could not be read within {self._limits.seconds:g} seconds.")
-        except (AddressRefused, Unreachable, _Unreadable) as error:
+        except (HostRefused, Unreachable, _Unreadable) as error:
             return _failed(action, str(error))
         if document.status < 300:
             self._documents.put(action.url, action.part, document)

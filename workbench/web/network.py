@@ -42,7 +42,7 @@ def unused_note(url: str) -> str:
     return _UNUSED if proxy_of(url) else ""
 
 
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+IP: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
 """A function that returns the addresses of a host and port as strings. It raises OSError if there are none."""
@@ -54,15 +54,15 @@ _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
-class AddressRefused(Exception):
+class HostRefused(Exception):
     """The address may not be reached, or the name has no address; the message is for the model."""
 
 
-class Unresolved(AddressRefused):
+class Unresolved(HostRefused):
     """The name cannot be resolved on this machine."""
 
 
-class Addresses:
+class NetworkPolicy:
     """The addresses that may be reached: public ones, and all private ones (`True`) or listed hosts and networks."""
 
     def __init__(
@@ -97,45 +97,49 @@ class Addresses:
         """Return the addresses of the host that may be connected to. Raises AddressRefused if there are none."""
         plain = host.strip("[]").lower().rstrip(".")
         try:
-            found = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
+            resolved = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
         except (OSError, UnicodeError) as error:
             note = unused_note(f"{'https' if port == 443 else 'http'}://{plain}:{port}")
             raise Unresolved(f"The name {host} could not be resolved ({_why(error)}).{note}") from None
-        allowed = [each for each in found if plain in self._hosts or self._may(each)]
+        allowed = [each for each in resolved if plain in self._hosts or self._may(each)]
         if not allowed:
-            what = f"{host} is" if plain in found else f"{host} leads to {', '.join(found[:3]) or 'nothing'}, which is"
-            raise AddressRefused(
+            what = (
+                f"{host} is"
+                if plain in resolved
+                else f"{host} leads to {', '.join(resolved[:3]) or 'nothing'}, which is"
+            )
+            raise HostRefused(
                 f"{what} not a public address, and those are not reached from here. The user can allow it in the "
                 f"settings ({self._setting})."
             )
         return allowed[:_MOST]
 
     def _may(self, text: str) -> bool:
-        address = _embedded(ipaddress.ip_address(text.partition("%")[0]))
-        if any(address in network for network in self._networks):
+        ip = _embedded(ipaddress.ip_address(text.partition("%")[0]))
+        if any(ip in network for network in self._networks):
             return True
-        return (self._all and not any(address in network for network in _METADATA)) or is_public(address)
+        return (self._all and not any(ip in network for network in _METADATA)) or is_public(ip)
 
 
-def is_public(address: Address) -> bool:
+def is_public(ip: IP) -> bool:
     """Return whether this is a public unicast address."""
-    address = _embedded(address)
+    ip = _embedded(ip)
     # The deprecated private networks of IPv6.
-    is_own = address in _SITE_LOCAL
-    return address.is_global and not address.is_multicast and not address.is_reserved and not is_own
+    is_own = ip in _SITE_LOCAL
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not is_own
 
 
-def _embedded(address: Address) -> Address:
+def _embedded(ip: IP) -> IP:
     """Return the IPv4 address embedded in an IPv6 address, else the address itself."""
-    if isinstance(address, ipaddress.IPv4Address):
-        return address
-    if address in _TRANSLATED:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None) or address
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip
+    if ip in _TRANSLATED:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None) or ip
 
 
 def _resolved(host: str, port: int) -> list[str]:
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(resolved[4][0]) for resolved in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
@@ -146,7 +150,7 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[list[str]] = loop.create_future()
 
-    def settle(result: list[str] | None, error: BaseException | None) -> None:
+    def finish(result: list[str] | None, error: BaseException | None) -> None:
         if done.done():
             return
         if error is not None:
@@ -161,7 +165,7 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
         except (OSError, UnicodeError) as error:
             outcome = (None, error)
         try:
-            loop.call_soon_threadsafe(settle, *outcome)
+            loop.call_soon_threadsafe(finish, *outcome)
         except RuntimeError:  # nobody waits any more, and the loop is closed
             return
 
