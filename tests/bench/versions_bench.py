@@ -30,7 +30,7 @@ def measures() -> list[Measure]:
             path.write_text(f"x = {number}\n" * 40)
         kept.prepare()
         began = time.perf_counter()
-        kept.take()
+        kept.snapshot()
         first = time.perf_counter() - began
         start = _git_start(kept)
         watched = _after_changes(kept, ["d7/f350.py"])
@@ -61,18 +61,18 @@ def _spent(work: Callable[[], object]) -> tuple[float, float]:
 
 def _git_start(kept: SnapshotRepository) -> tuple[float, float]:
     """A start of git that does nothing, the median: what each of the above is made of."""
-    own = OwnRepository(kept.folder, kept.workspace)
+    own = OwnRepository(kept.directory, kept.workspace)
     spent = [_spent(lambda: run_git(["version"], cwd=kept.workspace, own=own)) for _ in range(TIMES)]
     return statistics.median(one for one, _ in spent), statistics.median(one for _, one in spent)
 
 
 def _after_changes(kept: SnapshotRepository, paths: list[str] | None) -> tuple[float, float, float]:
     """A version in processor time and as it took, and its texts in processor time; each the median."""
-    taken, told, before = [], [], kept.take()
+    taken, told, before = [], [], kept.snapshot()
     for number in range(TIMES):
         (kept.workspace / "d7/f350.py").write_text(f"y = {number}, {paths}\n" * 41)
-        taken.append(_spent(lambda: kept.take(paths)))
-        version = kept.take(())
+        taken.append(_spent(lambda: kept.snapshot(paths)))
+        version = kept.snapshot(())
         told.append(_spent(partial(_texts, kept, before, version))[0])
         before = version
     used, took = (statistics.median(column) for column in zip(*taken, strict=True))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.names import state_folder
+from workbench.session.names import state_directory
 from workbench.session.storage.catalog import list_sessions
 
 
@@ -32,7 +32,7 @@ def test_a_text_that_was_not_sent_is_there_again_after_resume(world: World, ends
         terminal.type("a thought of mine")
         terminal.wait_for("a thought of mine")
         (session,) = list_sessions(world.locations)
-        draft = state_folder(world.locations, session.id) / "draft"
+        draft = state_directory(world.locations, session.id) / "draft"
         if ends == "kill":
             wait_for(lambda: draft.exists() and draft.read_text() == "a thought of mine", "the draft to be kept", 5)
             os.kill(terminal.pid, signal.SIGKILL)

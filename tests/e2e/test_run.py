@@ -173,10 +173,10 @@ def test_a_session_in_use_is_free_when_its_holder_is_killed(world: World):
     wait_for((world.project / "begun").exists, "the command to run")
     path = session_path(world.locations, list_sessions(world.locations)[0].id)
     with pytest.raises(SessionInUse, match=f"process {process.pid}"):
-        SessionLock.take(path)
+        SessionLock.acquire(path)
     process.kill()
     process.communicate(timeout=60)
-    SessionLock.take(path, 20).release()
+    SessionLock.acquire(path, 20).release()
     wait_for(lambda: not world.processes(), "every process to be gone")
     assert list_sessions(world.locations)[0].ended == ""
 

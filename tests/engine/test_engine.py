@@ -184,7 +184,7 @@ def test_what_an_engine_cannot_serve_comes_back_as_one_line(there: World):
     path.write_bytes(b"this is no database, however long one looks at it" * 50)
     with pytest.raises(EngineRefused, match="not a session file"):
         EngineConnection.open(launch(there, "scripted/demo", is_new=False))
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     with pytest.raises(EngineRefused, match=f"in use by process {os.getpid()}"):
         EngineConnection.open(launch(there, "scripted/demo", is_new=False))
     lock.release()

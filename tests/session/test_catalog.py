@@ -43,14 +43,14 @@ def test_ids_are_readable_and_safe():
 
 def test_the_lock_is_held_by_one_and_names_its_holder(tmp_path: Path):
     path = tmp_path / "a.session"
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     with pytest.raises(SessionInUse, match="in use by process"):
-        SessionLock.take(path)
+        SessionLock.acquire(path)
     assert holder(path)
     lock.release()
     lock.release()
     assert holder(path) is None
-    SessionLock.take(path).release()
+    SessionLock.acquire(path).release()
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,7 +13,7 @@ from workbench.agent.condenser import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.protocol.events import HistoryCondensed
 from workbench.session.actions.decide import CommandError
-from workbench.session.turn.history import KEPT_FIRST, MessageHistory, messages
+from workbench.session.turn.history import FIRST_MESSAGES, MessageHistory, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -60,10 +60,12 @@ def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
     assert event.model == SUMMARY.model != ""
     before, after = d.agent.requests[-2:]
     assert len(after) < len(before)
-    assert after[: KEPT_FIRST + 1] == before[: KEPT_FIRST + 1]  # the first four, and the result that belongs to them
+    assert (
+        after[: FIRST_MESSAGES + 1] == before[: FIRST_MESSAGES + 1]
+    )  # the first four, and the result that belongs to them
     assert after[-4:-2] == before[-2:]
-    assert after[KEPT_FIRST + 1]["role"] == "user"
-    assert SUMMARY.text in after[KEPT_FIRST + 1]["content"]
+    assert after[FIRST_MESSAGES + 1]["role"] == "user"
+    assert SUMMARY.text in after[FIRST_MESSAGES + 1]["content"]
     assert faults_of(after) == []
     assert "summed up" in d.results()[-1]
 
@@ -278,7 +280,7 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     end = begin + len(middle.messages)
     history.apply(HistoryCondensed(seq=len(log) + 1, first=middle.first, last=middle.last, summary="sum"))
     after = history.request()
-    assert begin >= KEPT_FIRST
+    assert begin >= FIRST_MESSAGES
     assert after[:begin] == before[:begin]
     assert after[begin + 1 :] == before[end:]
     assert "sum" in after[begin]["content"]

@@ -20,7 +20,7 @@ from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
 from workbench.session.names import session_path
 from workbench.session.storage.catalog import list_sessions
-from workbench.session.storage.cleanup import KEPT_BYTES, prune_kept, sweep
+from workbench.session.storage.cleanup import RETENTION_BYTES, prune_tool_files, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.store import Store
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
 path, moment = Path(sys.argv[1]), sys.argv[2]
-SessionLock.take(path)
+SessionLock.acquire(path)
 if moment == "empty":
     path.touch()
 elif moment == "tables":
@@ -68,9 +68,9 @@ def test_a_session_killed_while_it_was_made_is_not_listed_and_goes(locations: Lo
 
 def test_unfinished_files_of_killed_sessions_go_and_nothing_else(locations: Locations):
     state, versions = locations.data / "state" / "one", locations.data / "versions" / "v"
-    kept = [state / "undo/a/1", state / "shown/b", state / "outputs/output.tmp.txt", versions / "index-one"]
+    stored = [state / "undo/a/1", state / "shown/b", state / "outputs/output.tmp.txt", versions / "index-one"]
     left = [state / "undo/a/2.tmp", state / "shown/b.tmp", state / "drafts.json.tmp", versions / "index-one-kept-ab"]
-    for path in (*kept, *left):
+    for path in (*stored, *left):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x")
     path = session_path(locations, "one")
@@ -78,13 +78,13 @@ def test_unfinished_files_of_killed_sessions_go_and_nothing_else(locations: Loca
         store.append(SessionStarted(id="one", workspace="/w", model="m", mode="ask"))
     lock_path(path).touch()
     assert sweep(locations) == []
-    assert [path for path in (*kept, *left) if path.exists()] == kept
+    assert [path for path in (*stored, *left) if path.exists()] == stored
     assert [entry.id for entry in list_sessions(locations)] == ["one"]
 
 
 def test_a_session_that_lives_is_left_alone(locations: Locations):
     path = session_path(locations, "one")
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     path.touch()
     (locations.data / "state/one/undo").mkdir(parents=True)
     unfinished = locations.data / "state/one/undo.tmp"
@@ -141,7 +141,7 @@ def test_a_file_system_without_locks_says_so(locations: Locations, monkeypatch, 
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(WorkbenchError, match="has no locks") as caught:
-        SessionLock.take(session_path(locations, "one"))
+        SessionLock.acquire(session_path(locations, "one"))
     assert not isinstance(caught.value, SessionInUse)
 
 
@@ -186,30 +186,30 @@ def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(loc
     os.utime(outside, (0, 0))
     (locations.data / "state/one/link").symlink_to(outside.parent)
     (locations.data / "state/three").symlink_to(outside.parent)
-    lock = SessionLock.take(session_path(locations, "two"))
-    prune_kept(locations)
+    lock = SessionLock.acquire(session_path(locations, "two"))
+    prune_tool_files(locations)
     assert not [path for path in old if path.exists()]
     assert not (locations.data / "state/one/undo").exists(), "a folder that is empty goes too"
     assert new.exists()
     assert of_open.exists()
     assert outside.read_text() == "not ours"
     lock.release()
-    prune_kept(locations)
+    prune_tool_files(locations)
     assert not of_open.exists()
     assert not of_open.parent.parent.exists()
     assert list(locations.sessions.iterdir()) == [], "no lock is left"
 
 
 def test_the_oldest_that_tools_kept_goes_first_where_there_is_too_much(locations: Locations):
-    third = KEPT_BYTES // 3
+    third = RETENTION_BYTES // 3
     of_open = kept_file(locations, "open", "outputs/a", 20, third)
     oldest = kept_file(locations, "one", "outputs/b", 10, third)
     newer = [
         kept_file(locations, "two", "outputs/c", 5, third),
         kept_file(locations, "one", "outputs/d", 1, third // 2),
     ]
-    lock = SessionLock.take(session_path(locations, "open"))
-    prune_kept(locations)
+    lock = SessionLock.acquire(session_path(locations, "open"))
+    prune_tool_files(locations)
     lock.release()
     assert of_open.exists()
     assert not oldest.exists()

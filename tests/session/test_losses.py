@@ -17,7 +17,7 @@ from workbench.session.workspace.repository import SnapshotRepository
 
 @pytest.fixture
 def losses(tmp_path, monkeypatch):
-    monkeypatch.setattr("workbench.session.workspace.deletions._LOOK_LIMIT", 60.0)
+    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)
     made = repository(tmp_path)
     folder = made.workspace
     (folder / ".gitignore").write_text("*.log\nbuild/\n")
@@ -25,7 +25,7 @@ def losses(tmp_path, monkeypatch):
     (folder / "tracked.txt").write_text("tracked")
     (folder / "build").mkdir()
     (folder / "build" / "b.log").write_text("b")
-    made.take()
+    made.snapshot()
     return DeletionSurvey(made)
 
 
@@ -135,7 +135,7 @@ def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason
     with (tmp_path / "work/model.log").open("wb") as file:
         file.truncate(150_000_000)
     found = losses.explain(assessed("mytool model.log"))
-    reason = found.found.parts[0].reason
+    reason = found.assessment.parts[0].reason
     assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
     assert ("can NOT be restored" in reason, found.doubt) == (True, "")
 
@@ -181,7 +181,7 @@ def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it
     (work / "a.log").write_text("of mine")
     write("large.bin", b"b")
     write("new.bin", b"c")
-    losses.copies._repository.take()
+    losses.copies._repository.snapshot()
     copy = losses.keep(assessed(command), command, "one")
     kept = losses.copies._repository.files_of(copy.version) if copy else []
     assert {change.path for change in kept} - {"new.bin"} | ({"new.bin"} & files) == files
@@ -197,7 +197,7 @@ def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
 
 
 def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
-    told = losses.explain(assessed("git clean -fdX")).found
+    told = losses.explain(assessed("git clean -fdX")).assessment
     assert told.parts[0].reason.startswith("deletes ")
     assert "a copy is kept" in told.parts[0].reason
 
@@ -249,7 +249,7 @@ def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_other
 @pytest.mark.parametrize("fault", ["damaged", "no git"])
 def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, assessed, monkeypatch, command, fault):
     if fault == "damaged":
-        Path(losses.copies._repository.folder / "index-one").write_bytes(b"DIRC damaged")
+        Path(losses.copies._repository.directory / "index-one").write_bytes(b"DIRC damaged")
     else:
         monkeypatch.setenv("PATH", "/nowhere")
     reason, doubt = reason_of(losses, assessed, command)
@@ -265,7 +265,7 @@ def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(
         file.truncate(150_000_000)
     reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
     assert ("can NOT be restored" in reason, doubt) == (True, "")
-    shutil.rmtree(losses.copies._repository.folder)
+    shutil.rmtree(losses.copies._repository.directory)
     assert losses.explain(assessed("echo new > a.log")).doubt == ""
 
 
@@ -290,6 +290,6 @@ def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, t
 def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):
     locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
     fresh = DeletionSurvey(SnapshotRepository(locations, losses.copies._repository.workspace, "two"))
-    shutil.rmtree(losses.copies._repository.folder)
+    shutil.rmtree(losses.copies._repository.directory)
     assert fresh.explain(assessed("rm a.log")).doubt == ""
     assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1

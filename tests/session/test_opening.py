@@ -10,7 +10,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
 from workbench.session import models
-from workbench.session.names import session_path, state_folder
+from workbench.session.names import session_path, state_directory
 from workbench.session.opening import OpenedSession, open_session, start_session
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.rows import checksum
@@ -49,7 +49,7 @@ def test_a_session_in_which_nobody_spoke_leaves_nothing_behind(where, tmp_path):
     made.session.set(mode="ask")
     made.close()
     assert list(session_path(where, NAME).parent.iterdir()) == []
-    assert not state_folder(where, NAME).exists()
+    assert not state_directory(where, NAME).exists()
 
 
 def test_a_session_is_kept_however_late_its_first_message_came(where, tmp_path):
@@ -95,7 +95,7 @@ def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_
 def test_a_full_disk_does_not_keep_a_session_from_being_locked(tmp_path):
     path = tmp_path / "a.session"
     with room_for(0):
-        lock = SessionLock.take(path)
+        lock = SessionLock.acquire(path)
         assert holder(path) == 0
         lock.release()
     assert holder(path) is None

@@ -26,7 +26,7 @@ def kept(tmp_path) -> SnapshotRepository:
 @pytest.fixture
 def netted(desk, kept, monkeypatch):
     """A desk that asks never, with a real shell, real cells and versions of its workspace."""
-    monkeypatch.setattr("workbench.session.workspace.deletions._LOOK_LIMIT", 60.0)  # busy is not broken
+    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)  # busy is not broken
     made: list[ToolDefinition] = []
 
     def make(*script):
@@ -110,8 +110,8 @@ def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
 
 def spoil(kept: SnapshotRepository, how: str) -> None:
     """Versions can be read no more, or none can be written."""
-    objects = kept.folder / "objects"
-    objects.rename(kept.folder / "gone")
+    objects = kept.directory / "objects"
+    objects.rename(kept.directory / "gone")
     if how == "unreadable":
         objects.write_text("not a folder")
         return

@@ -110,12 +110,12 @@ def repaired(path: Path, written: dict[int, Event]) -> dict[int, Event] | None:
         assert path.read_bytes() == before[""]
         assert {file.name for file in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
         return None
-    if result.kept is None:
+    if result.damaged_file is None:
         return events_of(path)
     for end, data in before.items():
         if not data:
             continue
-        assert Path(f"{result.kept}{end}").read_bytes() == data
+        assert Path(f"{result.damaged_file}{end}").read_bytes() == data
     return assert_true_and_valid(path, written)
 
 
@@ -298,7 +298,7 @@ def test_a_second_damage_keeps_both_files_and_deleting_takes_all(whole: Path, tm
         db.commit()
         db.close()
         assert "event 40: its checksum differs" in next(iter(list_sessions(where, check=True))).damaged
-        lock = SessionLock.take(path)
+        lock = SessionLock.acquire(path)
         with pytest.raises(SessionInUse):
             repair(path, beginning(path))
         lock.release()

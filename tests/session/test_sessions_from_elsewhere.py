@@ -40,7 +40,7 @@ def test_a_version_in_a_log_is_never_an_option_of_git(where: Locations, tmp_path
     precious.write_text("mine\n")
     repository = SnapshotRepository(where, workspace, NAME)
     repository.prepare()
-    now = repository.take()
+    now = repository.snapshot()
     for version in (f"--output={precious}", f"--out={precious}", "-h", "", "HEAD", f"{now}\n"):
         for ask in (
             lambda name: repository.difference(name, now),
@@ -158,6 +158,6 @@ def test_the_lock_overwrites_no_file_that_has_another_name(tmp_path: Path) -> No
     precious, session = tmp_path / "precious", tmp_path / "a.session"
     precious.write_text("mine\n")
     lock_path(session).hardlink_to(precious)
-    SessionLock.take(session).release()
+    SessionLock.acquire(session).release()
     assert precious.read_text() == "mine\n"
     assert stat.S_ISREG(precious.stat().st_mode)

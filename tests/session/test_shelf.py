@@ -7,7 +7,7 @@ import pytest
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionObserved, SessionStarted, UserMessage
-from workbench.session.names import session_path, state_folder
+from workbench.session.names import session_path, state_directory
 from workbench.session.storage.catalog import delete, find_session, list_sessions, newest_first, rename, search_all
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.store import Store
@@ -63,7 +63,7 @@ def test_a_title_takes_the_place_of_the_first_message_and_goes_again(where):
 def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
     path = kept(where, "a", "first words", "x")
     before = path.read_bytes()
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     for what in (lambda: rename(where, "a", "mine"), lambda: delete(where, "a")):
         with pytest.raises(SessionInUse):
             what()
@@ -73,15 +73,15 @@ def test_what_somebody_works_in_is_neither_renamed_nor_deleted(where):
 
 def test_a_deleted_session_leaves_nothing_and_a_damaged_one_can_be_deleted(where):
     kept(where, "a", "words", "x")
-    state_folder(where, "a").mkdir(parents=True)
-    (state_folder(where, "a") / "undo").write_text("x")
+    state_directory(where, "a").mkdir(parents=True)
+    (state_directory(where, "a") / "undo").write_text("x")
     session_path(where, "b").write_bytes(b"torn" * 2_000)
     with pytest.raises(WorkbenchError):
         rename(where, "b", "title")
     for name in ("a", "b"):
         delete(where, name)
     assert list(where.sessions.iterdir()) == []
-    assert not state_folder(where, "a").exists()
+    assert not state_directory(where, "a").exists()
 
 
 def test_the_list_comes_one_by_one_with_what_changed_last_first(where):

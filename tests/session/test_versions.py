@@ -49,7 +49,7 @@ def test_a_version_comes_back_byte_for_byte(kept):
     (work / "run").write_text("#!/bin/sh\n")
     (work / "run").chmod(0o755)
     (work / ".gitattributes").write_text("* text eol=crlf ident working-tree-encoding=UTF-16\n")
-    before, version = tree_of(work), kept.take()
+    before, version = tree_of(work), kept.snapshot()
     shutil.rmtree(work / "sub dir")
     (work / "a.txt").write_text("three")
     (work / "link").unlink()
@@ -57,7 +57,7 @@ def test_a_version_comes_back_byte_for_byte(kept):
     (work / "link/in").write_text("a folder now")
     (work / "run").chmod(0o644)
     (work / "new").write_text("new")
-    later, second = tree_of(work), kept.take()
+    later, second = tree_of(work), kept.snapshot()
     restore(kept, version)
     assert tree_of(work) == before
     restore(kept, second)
@@ -86,7 +86,7 @@ def test_after_any_edits_every_version_restores_exactly(tmp_path_factory, steps)
     seen = []
     for edits in steps:
         edit(kept.workspace, edits)
-        seen.append((kept.take(), tree_of(kept.workspace)))
+        seen.append((kept.snapshot(), tree_of(kept.workspace)))
     for version, files in (*reversed(seen), *seen):
         restore(kept, version)
         assert tree_of(kept.workspace) == files
@@ -101,12 +101,12 @@ def test_a_repository_of_the_persons_own_is_left_as_it_is(kept):
     for name in ("build/x", "secret", "a.txt"):
         (work / name).write_text("x")
     own = tree_of(work / ".git")
-    version = kept.take()
+    version = kept.snapshot()
     assert tree_of(work / ".git") == own
     (work / "build/x").write_text("y")
-    assert kept.take() == version
+    assert kept.snapshot() == version
     (work / "a.txt").write_text("y")
-    assert [change.path for change in kept.difference(version, kept.take())] == ["a.txt"]
+    assert [change.path for change in kept.difference(version, kept.snapshot())] == ["a.txt"]
 
 
 def test_only_the_paths_that_are_named_are_looked_at(kept):
@@ -114,12 +114,12 @@ def test_only_the_paths_that_are_named_are_looked_at(kept):
     for name in ("a", "b", "d/c", "[a]"):
         (work / name).parent.mkdir(exist_ok=True)
         (work / name).write_text("1")
-    first = kept.take()
+    first = kept.snapshot()
     (work / "a").write_text("22")
     (work / "b").write_text("22")
     shutil.rmtree(work / "d")
-    assert [one.path for one in kept.difference(first, kept.take(["a", "gone", "[a]"]))] == ["a"]
-    assert [one.path for one in kept.difference(first, kept.take(["d"]))] == ["a", "d/c"]
+    assert [one.path for one in kept.difference(first, kept.snapshot(["a", "gone", "[a]"]))] == ["a"]
+    assert [one.path for one in kept.difference(first, kept.snapshot(["d"]))] == ["a", "d/c"]
 
 
 def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):
@@ -131,11 +131,11 @@ def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):
     (work / "other/x").write_text("x")
     os.mkfifo(work / "pipe")
     (work / "a").write_text("a")
-    version = kept.take()
-    assert {"large.bin", "other/"} <= kept.left_out
+    version = kept.snapshot()
+    assert {"large.bin", "other/"} <= kept.skipped
     with (work / "a").open("wb") as file:
         file.truncate(LARGEST + 1)
-    changes = kept.difference(version, kept.take())
+    changes = kept.difference(version, kept.snapshot())
     (delta,) = deltas(kept, changes, {}).files
     assert (delta.cut, delta.after is not None) == ("too large", True)
 
@@ -144,12 +144,12 @@ def test_deltas_hold_texts_and_a_line_about_what_is_none(kept):
     work = kept.workspace
     (work / "a.txt").write_text("one\n")
     (work / "b.bin").write_bytes(b"\0\1")
-    first = kept.take()
+    first = kept.snapshot()
     (work / "a.txt").write_text("two\n")
     (work / "b.bin").write_bytes(b"\0\2")
     (work / "c.txt").write_text("new\n")
     (work / "l").symlink_to("a.txt")
-    changes = kept.difference(first, kept.take())
+    changes = kept.difference(first, kept.snapshot())
     found = {Path(file.path).name: file for file in deltas(kept, changes, {str(work / "c.txt"): "new\n"}).files}
     assert (found["a.txt"].before, found["a.txt"].after, found["a.txt"].cut) == ("one\n", "two\n", "")
     assert found["b.bin"].cut == "binary"
@@ -163,7 +163,7 @@ def test_restoring_never_writes_through_a_link_that_leads_elsewhere(kept, tmp_pa
     elsewhere.mkdir()
     (work / "d").mkdir()
     (work / "d/a").write_text("1")
-    version = kept.take()
+    version = kept.snapshot()
     shutil.rmtree(work / "d")
     (work / "d").symlink_to(elsewhere)
     restore(kept, version)
@@ -176,45 +176,45 @@ def test_the_folder_of_the_versions_is_no_part_of_them(tmp_path):
     kept = SnapshotRepository(locations, tmp_path, "one")
     kept.prepare()
     (tmp_path / "a").write_text("1")
-    first = kept.take()
-    assert kept.take() == first
+    first = kept.snapshot()
+    assert kept.snapshot() == first
 
 
 def test_without_git_it_says_so(kept, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(SnapshotError, match="git is not installed"):
-        kept.take()
+        kept.snapshot()
 
 
 def test_a_version_that_takes_too_long_can_be_taken_later(kept):
     (kept.workspace / "a").write_text("1")
     with pytest.raises(SnapshotError, match="longer than"):
-        kept.take(timeout=0.0001)
-    assert kept.take()
+        kept.snapshot(timeout=0.0001)
+    assert kept.snapshot()
 
 
 def test_a_file_that_was_recorded_is_looked_at_without_asking_git(kept, monkeypatch):
     path = kept.workspace / "a.txt"
     path.write_text("1")
-    first = kept.take()
+    first = kept.snapshot()
     path.write_text("22")
     asked = []
     ask = kept.git
     monkeypatch.setattr(kept, "git", lambda words, *rest, **more: asked.append(words[0]) or ask(words, *rest, **more))
-    assert kept.take(["a.txt"]) != first
+    assert kept.snapshot(["a.txt"]) != first
     assert asked == ["update-index", "write-tree"]
-    kept.take(["a.txt"])
+    kept.snapshot(["a.txt"])
     assert len(asked) == 2, "nothing has changed since"
     path.unlink()
-    assert kept.files_of(kept.take(["a.txt"])) == []
+    assert kept.files_of(kept.snapshot(["a.txt"])) == []
 
 
 def test_an_index_whose_files_were_pruned_is_made_anew(kept, tmp_path):
     (kept.workspace / "a.txt").write_text("1")
-    before = kept.take()
-    shutil.rmtree(kept.folder / "objects")
+    before = kept.snapshot()
+    shutil.rmtree(kept.directory / "objects")
     again = repository(tmp_path)
-    assert again.take() == before
+    assert again.snapshot() == before
     assert list(again.contents([change.after for change in again.files_of(before)]).values()) == [b"1"]
 
 
@@ -236,7 +236,7 @@ def test_what_a_repository_above_ignores_is_ignored(tmp_path):
         path = made.workspace / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    held = {change.path for change in made.files_of(made.take())}
+    held = {change.path for change in made.files_of(made.snapshot())}
     assert held == {"a/out", "kept", "a/c.log", "c.bin", "dist"}
     told = subprocess.run(
         ["git", "-C", str(made.workspace), "init", "-q", str(tmp_path)], check=True, capture_output=True
@@ -252,4 +252,4 @@ def test_a_repository_above_that_ignores_all_of_the_folder_does_not_count(tmp_pa
     (tmp_path / ".gitignore").write_text("*\n")
     made = repository(tmp_path)
     (made.workspace / "a.txt").write_text("x")
-    assert [change.path for change in made.files_of(made.take())] == ["a.txt"]
+    assert [change.path for change in made.files_of(made.snapshot())] == ["a.txt"]

@@ -123,7 +123,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
     monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     _, app = app_on()
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot)

@@ -62,7 +62,7 @@ def _imported(locations: Locations, settings: Settings, source: Iterable[str]) -
         name = new_id("imported")
     path = session_path(locations, name)
     private_directory(path.parent)
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     try:
         chained = _chain(json.dumps({**first, "id": name}), lines)
         import_lines(chained, path, model=settings.model or NO_MODEL, mode=cast("Mode", settings.mode)).close()

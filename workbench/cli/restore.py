@@ -42,7 +42,7 @@ def restore(arguments: Namespace) -> int:
         raise UsageError("name the files or directories to restore from this version; `.` is all of it")
     else:
         done = bring_back(repository, repository.version_named(arguments.id), paths, force=arguments.force)
-    print_line(done.told)
+    print_line(done.summary)
     return 0
 
 

@@ -71,14 +71,14 @@ def _repair(arguments: Namespace, where: Locations, settings: Settings) -> int:
 
 
 def _report(name: str, repaired: RepairResult, beginning: LostSettings) -> None:
-    if repaired.kept is None:
+    if repaired.damaged_file is None:
         print_line(f"{name}: not damaged, unchanged")
         return
     count = f"{repaired.saved:,} event{'' if repaired.saved == 1 else 's'}"
     print_line(f"{name}: {count} saved; lost: {repaired.lost}")
     if not repaired.has_beginning:
         print_line(f"  Its start is lost: it now works in {visible(str(beginning.workspace), lines=False)}")
-    print_line(f"  The damaged file was kept as {repaired.kept}")
+    print_line(f"  The damaged file was kept as {repaired.damaged_file}")
     print_line(f"  Mode ({beginning.mode}) and rules come from your settings; pending actions were closed")
     print_line(f"  Resume with: ohw resume {name}")
 

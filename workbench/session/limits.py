@@ -62,7 +62,7 @@ class Limits:
 
     def over(self, state: State, tokens: TokenCount) -> str:
         """Return the limit that is reached, in words; empty if there is none."""
-        if self.steps_left(state) <= 0:
+        if self.remaining_steps(state) <= 0:
             return f"paused after {state.steps} calls of the model (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
             about = "about " if tokens.is_estimate else ""
@@ -73,7 +73,7 @@ class Limits:
             return f"paused: no price is known for {tokens.unpriced}, so max_cost cannot be enforced"
         return ""
 
-    def steps_left(self, state: State) -> int:
+    def remaining_steps(self, state: State) -> int:
         """Return how many calls of the model the run may still make."""
         return (state.max_steps or self.max_steps) - state.steps
 
@@ -192,7 +192,7 @@ class Budget:
         over = self.over()
         if over:
             raise BudgetExhausted(f"nothing is left for it, the run {over}")
-        return min(requested, self._limits.steps_left(self._state))
+        return min(requested, self._limits.remaining_steps(self._state))
 
 
 MANY = 3
@@ -219,7 +219,7 @@ def before_call(state: State, limits: Limits, tokens: TokenCount, loops: LoopWat
     loop = loops.loop if limits.stop_loops else None
     if loop is None:
         return []
-    return [_stuck(loop) if loops.was_told(loop) else _nudged(loop)]
+    return [_stuck(loop) if loops.was_nudged(loop) else _nudged(loop)]
 
 
 def _nudged(loop: Loop) -> AgentNudged:

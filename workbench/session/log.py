@@ -100,7 +100,7 @@ class Log:
     def save(self) -> None:
         """Try again to write what could not be written; raises StoreError, even if only the file has disappeared."""
         with self.lock:
-            self._store.check_in_place()
+            self._store.check_not_replaced()
             if self._unsaved:
                 self.commit()
 

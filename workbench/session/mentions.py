@@ -162,7 +162,7 @@ def mention_names(text: str) -> Iterator[str]:
 def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
     """Yield the path, without the full stop that ends a sentence if it exists only so; or the name of a resource."""
     for written in (match[1],) if match[1] else (match[2], match[2].rstrip(BEHIND)):
-        if written and (is_below(directory, written) or _is_image(directory, written)):
+        if written and (is_within(directory, written) or _is_image(directory, written)):
             yield written.rstrip("/") or written
             return
     short = match[1] or match[2].rstrip(BEHIND)
@@ -178,7 +178,7 @@ def _is_image(directory: Path, written: str) -> bool:
         return False
 
 
-def is_below(directory: Path, written: str) -> bool:
+def is_within(directory: Path, written: str) -> bool:
     """Return whether the path exists below the directory, links followed."""
     try:
         file = (directory / written).resolve(strict=True)
@@ -198,16 +198,16 @@ def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
         for block in (blocks if isinstance(blocks, list | tuple) else ())
         if isinstance(block, dict) and block.get("type") == "image"
     ]
-    return shown(pictures)
+    return image_parts(pictures)
 
 
 def with_pictures(text: str, urls: Iterable[str]) -> Message:
     """Return a message of the user with the pictures after its text."""
-    pictures = shown(urls)
+    pictures = image_parts(urls)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
-def shown(urls: Iterable[str]) -> list[dict[str, Any]]:
+def image_parts(urls: Iterable[str]) -> list[dict[str, Any]]:
     """Return the pictures that a provider takes; with any other it would refuse the whole request."""
     return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
@@ -277,12 +277,12 @@ def read_all(
     """Read the pending resources one after the other; return no events if `cancel` is set meanwhile."""
     events = []
     for seq, names in pending.items():
-        read_texts = []
+        resources = []
         for name in filter(source.is_resource, names):
             show(f"reading {name}")
-            read_texts.append(_resource_text(source.read(name, lambda: cancel.is_set), sees))
-        if read_texts:
-            events.append(ResourcesRead(message=seq, resources=tuple(read_texts)))
+            resources.append(_resource_text(source.read(name, lambda: cancel.is_set), sees))
+        if resources:
+            events.append(ResourcesRead(message=seq, resources=tuple(resources)))
     return [] if cancel.is_set else events
 
 

@@ -87,7 +87,7 @@ class SessionModels:
     def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
         self.settings = settings
         PASSED_ON.set(settings.pass_env)
-        self._addresses: dict[str, str | None] = {}
+        self._api_bases: dict[str, str | None] = {}
         env.pop("OHW_API_KEY", None)
         variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
         MASKER.add("OHW_API_KEY", settings.api_key)
@@ -109,9 +109,9 @@ class SessionModels:
 
     def remember(self, name: str, api_base: str | None) -> None:
         """Use this address for that model, because the session used it before or a flag sets it now."""
-        self._addresses[name] = api_base
+        self._api_bases[name] = api_base
 
-    def address(self, name: str) -> str:
+    def host(self, name: str) -> str:
         """Return the address of the model of that name if it is not its provider's own; else empty."""
         profile = self.profile(name)
         return other_host(profile.model, profile.api_base)
@@ -122,8 +122,8 @@ class SessionModels:
         The settings' address is only for models of the same provider.
         """
         profile = self.settings.profile(name)
-        if name in self._addresses:
-            return replace(profile, api_base=self._addresses[name])
+        if name in self._api_bases:
+            return replace(profile, api_base=self._api_bases[name])
         return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
 
     def is_named(self, name: str) -> bool:
@@ -138,7 +138,7 @@ class SessionModels:
     def _is_meant(self, name: str) -> bool:
         """Return whether the address and key in the settings, set beside a model there, are for this model too."""
         chosen = self.settings.model
-        if not chosen or self.is_named(chosen) or name in self._addresses:
+        if not chosen or self.is_named(chosen) or name in self._api_bases:
             return True
         return chosen.partition("/")[0] == name.partition("/")[0]
 

@@ -31,7 +31,7 @@ def session_path(locations: Locations, session_id: str) -> Path:
     return locations.sessions / f"{session_id}{SUFFIX}"
 
 
-def state_folder(locations: Locations, session_id: str) -> Path:
+def state_directory(locations: Locations, session_id: str) -> Path:
     """Return the directory in which tools of a session keep undo copies and full outputs; it outlives the process."""
     return locations.data / "state" / session_path(locations, session_id).stem
 

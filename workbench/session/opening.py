@@ -28,11 +28,11 @@ from workbench.rules.book import RuleBook
 from workbench.session.actions.refused import Refusals
 from workbench.session.limits import Budget, TokenCount, limits_of
 from workbench.session.models import SessionModels
-from workbench.session.names import new_id, session_path, state_folder
+from workbench.session.names import new_id, session_path, state_directory
 from workbench.session.session import Session, SessionOptions, SessionParts
 from workbench.session.state import State
 from workbench.session.storage.cleanup import sweep, sweep_unfinished
-from workbench.session.storage.exchange import take_powers
+from workbench.session.storage.exchange import reset_permissions
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
 from workbench.session.storage.store import Store, StoreError
@@ -103,7 +103,7 @@ class OpenedSession:
     def obstacle(self) -> str:
         """Why the session cannot be resumed from its file; empty if it can."""
         try:
-            self._store.check_in_place()
+            self._store.check_not_replaced()
         except StoreError as error:
             return self.session.unsaved or f"not saved: {error}"
         gone = self.session.workspace_gone
@@ -141,9 +141,9 @@ def start_session(
     models.open(settings.model).close()  # before the file is created
     profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
     with ExitStack() as resources:
-        resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
+        resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
         store = resources.enter_context(Store.create(path))
-        resources.callback(remove_if_empty, store, state_folder(locations, session_id))
+        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
         started = SessionStarted(
             id=session_id,
             workspace=str(directory),
@@ -177,11 +177,11 @@ def open_session(
     if not path.is_file():
         raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
     with ExitStack() as resources:
-        resources.callback(SessionLock.take(path, _LOCK_TIMEOUT).release)
+        resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
         is_foreign = _is_foreign(path, settings)
         sweep_unfinished(locations, session_id)
         store = resources.enter_context(Store.open(path))
-        resources.callback(remove_if_empty, store, state_folder(locations, session_id))
+        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
         models = parent.models if parent else SessionModels(settings)
         started = _stored_settings(store, settings, models, is_foreign=is_foreign)
         if parent and started.parent != parent.id:
@@ -228,7 +228,7 @@ def _stored_settings(store: Store, settings: Settings, models: SessionModels, *,
     """Return the settings of the session; one that is not the user's gets mode and model from `settings`."""
     if is_foreign:
         mode = Settings().mode if settings.mode == NEVER else settings.mode
-        take_powers(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
+        reset_permissions(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
     first, now = last_settings(store)
     if first.api_base and not is_foreign and not models.is_named(first.model):
         models.remember(first.model, first.api_base)
@@ -318,12 +318,12 @@ class _Builder:
         )
         session = Session(self._parts(store, rules))
         self._resources.callback(session.close)
-        address = request.models.address(started.model)
+        host = request.models.host(started.model)
         return OpenedSession(
             id=started.id,
             session=session,
             model_name=request.models.profile(started.model).model,
-            notices=(*notices, *_unreadable(store), *_notices(address, toolset, rules)),
+            notices=(*notices, *_unreadable(store), *_notices(host, toolset, rules)),
             delegates=self._delegates,
             servers=toolset.servers,
             server_questions=toolset.server_questions,
@@ -350,7 +350,7 @@ class _Builder:
                 takes_snapshots=not started.parent,
                 is_foreign=self._request.is_foreign,
                 resources=self.toolset.servers,
-                address_of=self._request.models.address,
+                host_of=self._request.models.host,
                 state=self._state,
                 tokens=self._tokens,
                 refusals=self._refusals,
@@ -377,9 +377,9 @@ def _unreadable(store: Store) -> tuple[str, ...]:
     return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
 
 
-def _notices(address: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
+def _notices(host: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
     """Return notices about the model's address, tools that were left out, and faults in rule files."""
-    where = (f"the model is asked at {address}, which is not its provider's own address",) if address else ()
+    where = (f"the model is asked at {host}, which is not its provider's own address",) if host else ()
     return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
 
 

@@ -25,7 +25,9 @@ def after_a_stop(state: State) -> list[Event]:
     """
     batch = list(state.batch.values())
     unknown = [action for at, action in enumerate(batch) if action.started or (action.decided and not at)]
-    open_ones = [action for action in batch if action.is_waiting or action.waits_below] if state.is_running else []
+    open_ones = (
+        [action for action in batch if action.is_waiting or action.waits_in_sub_agent] if state.is_running else []
+    )
     if not open_ones:
         return _ended(state, unknown, _BEFORE, "interrupted", _STOPPED)
     before = batch[: batch.index(open_ones[0])]
@@ -84,10 +86,10 @@ def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:
     action_id, decided = action.proposed.action_id, action.decided
     if decided is not None and decided.verdict == "rejected":
         return rejected(action_id, decided.note) if decided.by == "person" else not_run(action_id, decided.rule)
-    return ActionAbandoned(action_id=action_id, reason=reason, known=_known(action.sub_agent))
+    return ActionAbandoned(action_id=action_id, reason=reason, known=_sub_agent_status(action.sub_agent))
 
 
-def _known(at_work: RunningSubAgent | None) -> str:
+def _sub_agent_status(at_work: RunningSubAgent | None) -> str:
     """Return in words what is known of an action's sub-agent, whose own log is complete; empty if there is none."""
     if at_work is None:
         return ""

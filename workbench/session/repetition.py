@@ -90,12 +90,12 @@ class LoopWatch:
     @property
     def loop(self) -> Loop | None:
         """The loop in which the agent is now; None if there is none."""
-        self._settle()
+        self._complete_batch()
         while self._steps:
-            self._look_at(self._steps.popleft())
+            self._examine(self._steps.popleft())
         return find_loop(tuple(self._moves))
 
-    def was_told(self, loop: Loop) -> bool:
+    def was_nudged(self, loop: Loop) -> bool:
         """Return whether the agent was nudged about this loop before, or often enough in this run."""
         return loop.key in self._nudged or len(self._nudged) >= _MOST_NUDGES
 
@@ -107,7 +107,7 @@ class LoopWatch:
                 self._steps.clear()
                 self._batch, self._results, self._nudged = {}, {}, []
             case ModelResponded() | HistoryCondensed():
-                self._settle()
+                self._complete_batch()
                 self._steps.append(event)
             case ActionProposed():
                 self._batch[event.action_id] = event
@@ -117,14 +117,14 @@ class LoopWatch:
                 loop = self.loop
                 self._nudged += [loop.key] if loop else []
 
-    def _settle(self) -> None:
+    def _complete_batch(self) -> None:
         """Add the finished batch to the steps in the order of its calls, in whatever order the results came."""
         for action_id, proposed in self._batch.items():
             if action_id in self._results:
                 self._steps.append((proposed, self._results[action_id]))
         self._batch, self._results = {}, {}
 
-    def _look_at(self, step: _Step) -> None:
+    def _examine(self, step: _Step) -> None:
         if isinstance(step, tuple):
             self._add(*step)
         elif isinstance(step, HistoryCondensed):

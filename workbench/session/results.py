@@ -22,7 +22,7 @@ class Recall:
     """Gives the past results of a session to the tools that want them."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition]) -> None:
-        self._wanted: dict[str, Callable[[dict[str, Any]], None]] = {
+        self._recalls: dict[str, Callable[[dict[str, Any]], None]] = {
             name: tool.executor.recall
             for name, tool in tools.items()
             if tool.executor is not None and type(tool.executor).recall is not ToolExecutor.recall
@@ -34,19 +34,19 @@ class Recall:
         match event:
             case ModelResponded():
                 self._open = {}
-            case ActionProposed() if event.tool in self._wanted:
+            case ActionProposed() if event.tool in self._recalls:
                 self._open[event.action_id] = event.tool
             case ActionObserved() if event.ran and event.action_id in self._open:
-                self._give(self._open.pop(event.action_id), event.observation)
+                self._recall(self._open.pop(event.action_id), event.observation)
 
-    def _give(self, tool: str, observation: dict[str, Any]) -> None:
+    def _recall(self, tool: str, observation: dict[str, Any]) -> None:
         try:
-            self._wanted[tool](observation)
+            self._recalls[tool](observation)
         except Exception:
             logger.exception("the tool %s could not take up what it answered earlier", tool)
 
 
-_FILE_TEXTS = ("old_content", "new_content")
+_CONTENT_FIELDS = ("old_content", "new_content")
 
 
 def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
@@ -88,7 +88,7 @@ def observed(
         payload["content"].append({"type": "text", "text": well_formed(beside)})
     return ActionObserved(
         action_id=action_id,
-        observation=_without_texts(payload, changed),
+        observation=_without_contents(payload, changed),
         duration=duration,
         files_changed=changed,
     )
@@ -100,6 +100,6 @@ def with_text(result: ActionObserved, text: str) -> ActionObserved:
     return replace(result, observation={**result.observation, "content": content})
 
 
-def _without_texts(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
+def _without_contents(payload: dict[str, Any], changed: tuple[FileDelta, ...]) -> dict[str, Any]:
     recorded = {text for file in changed for text in (file.before, file.after)}
-    return {name: None if name in _FILE_TEXTS and value in recorded else value for name, value in payload.items()}
+    return {name: None if name in _CONTENT_FIELDS and value in recorded else value for name, value in payload.items()}

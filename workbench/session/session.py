@@ -58,8 +58,8 @@ def _ignore(event: object) -> None:
     """Do nothing; the default listener."""
 
 
-def _no_address(model: str) -> str:
-    """Return no address; the default of `address_of`."""
+def _no_host(model: str) -> str:
+    """Return no host; the default of `host_of`."""
     return ""
 
 
@@ -111,7 +111,7 @@ class SessionOptions:
     on_event: Callable[[Event], None] = _ignore
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
-    address_of: Callable[[str], str] = _no_address
+    host_of: Callable[[str], str] = _no_host
     """Returns the address of a model if that is not its provider's own; else empty."""
     resources: ResourceSource | None = None
     """The source of the resources that messages mention."""
@@ -226,7 +226,7 @@ class Session:
         state = self._log.state
         phase = "acting" if self.user_commands.is_waiting else self.phase
         return EngineState(
-            state=phase, detail=self.unsaved, queued=state.queued, address=self._parts.options.address_of(state.model)
+            state=phase, detail=self.unsaved, queued=state.queued, address=self._parts.options.host_of(state.model)
         )
 
     @property
@@ -378,7 +378,7 @@ class Session:
     def _run_unit(self, cancel: Cancel) -> None:
         gone = self.workspace_gone
         if gone and (self.user_commands.is_waiting or self.phase in ("thinking", "acting")):
-            self._give_up(gone)
+            self._abandon(gone)
         has_run = self.user_commands.advance(cancel)
         phase = "idle" if has_run or self._stop_after is not None else self.phase
         if phase == "thinking":
@@ -391,7 +391,7 @@ class Session:
             self._actions.protection.compare()
         self._questions.advance(cancel, after_a_run=has_run)
 
-    def _give_up(self, reason: str) -> None:
+    def _abandon(self, reason: str) -> None:
         """End the run; run nothing that waits, not even the user's own commands."""
         with self._lock:
             self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))

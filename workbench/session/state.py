@@ -73,7 +73,7 @@ class OpenAction:
         return bool(self.assessed and (self.assessed.needs_decision or self.asks_user) and self.decided is None)
 
     @property
-    def waits_below(self) -> bool:
+    def waits_in_sub_agent(self) -> bool:
         """Whether the action's sub-agent waits for the user."""
         return self.sub_agent is not None and bool(self.sub_agent.questions)
 
@@ -158,7 +158,7 @@ class State:
     def sub_agents_asking(self) -> tuple[str, ...]:
         """The sessions of sub-agents in which a question to the user is open; safe to read from any thread."""
         calls = list(self.batch.values())
-        return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_below)
+        return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_in_sub_agent)
 
     @property
     def waiting(self) -> list[OpenAction]:

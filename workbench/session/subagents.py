@@ -74,7 +74,7 @@ _TASK = """You are the sub-agent {agent}. Another agent gives you the task below
 your final message, so put in it all that was asked for.
 
 {task}"""
-_LEFT_OPEN = (
+_SUSPENDED = (
     "The sub-agent stopped at a question to the user, but nobody was there to answer. Its changes so far remain."
 )
 
@@ -122,14 +122,14 @@ class SubAgent:
         self._opened: OpenedSubSession | None = None
         self._changed = threading.Event()
         self._is_stopped = False
-        self._is_left_open = False
+        self._is_suspended = False
         self._last_text = ""
         self._last_result = ""
         self._end: RunEnded | None = None
 
     def begin(self, start: Starter, max_steps: int) -> bool:
         """Open the sub-agent's session, unless it was stopped or left open before; return whether it is open."""
-        if self._is_stopped or self._is_left_open:
+        if self._is_stopped or self._is_suspended:
             return False
         opened = self._opened = start(
             agent=self.agent, max_steps=max_steps, session_id=self.id, on_event=self._on_event, on_live=self._on_live
@@ -156,7 +156,7 @@ class SubAgent:
             session.interrupt()
         while True:
             self._changed.clear()
-            if self._is_left_open:
+            if self._is_suspended:
                 break
             while session.step():
                 pass
@@ -185,9 +185,9 @@ class SubAgent:
 
     def leave(self) -> None:
         """Stop driving the sub-agent; its question stays open in its log, and so does the parent's call."""
-        self._is_left_open = True
+        self._is_suspended = True
         if self._call is not None and (self.id or self.before):
-            self._call.is_left_open = True
+            self._call.is_suspended = True
         self._changed.set()
 
     def command(self, apply: Callable[[Session], None]) -> None:
@@ -243,7 +243,7 @@ class SubAgent:
         if session.unsaved:
             return self._failure(f"its log cannot be written ({session.unsaved})")
         if end is None:
-            return Delegated(_LEFT_OPEN, True, self.id)
+            return Delegated(_SUSPENDED, True, self.id)
         if end.reason == "finished" and self._last_result.strip():
             return Delegated(self._last_result, session=self.id)
         if end.reason in ("finished", "waiting") and self._last_text:
@@ -270,7 +270,7 @@ class Delegates:
         self._state = state
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened
         self._listeners: list[Callable[[], None]] = []
-        self._is_left_open = False
+        self._is_suspended = False
         self._stop_reason = ""
         self._changed = threading.Condition()
         self._starting = threading.Lock()
@@ -285,7 +285,7 @@ class Delegates:
         sub_agent = SubAgent(agent, CURRENT_CALL.get(), self._notify)
         with self._changed:
             self._working.append(sub_agent)
-            if self._is_left_open:
+            if self._is_suspended:
                 sub_agent.leave()
             if self._stop_reason:
                 sub_agent.stop(self._stop_reason)
@@ -342,7 +342,7 @@ class Delegates:
         if not self.waiting and not self._expected():
             return False
         with self._changed:
-            self._is_left_open = True
+            self._is_suspended = True
         for sub_agent in self._all():
             sub_agent.leave()
         return True

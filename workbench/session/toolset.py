@@ -18,7 +18,7 @@ from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.integrity import IntegrityGuard
 from workbench.session.actions.run import record_model_call
-from workbench.session.names import state_folder
+from workbench.session.names import state_directory
 from workbench.session.state import State
 from workbench.session.subagents import Delegates
 from workbench.tools.context import ToolContext
@@ -89,7 +89,7 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     locations, settings, workspace = location.locations, location.settings, location.workspace
     complete = ModelCompletion(services.model, on_answer=record_model_call)
     keep_out_of(workspace)
-    directory = private_directory(state_folder(locations, location.session_id))
+    directory = private_directory(state_directory(locations, location.session_id))
     context = ToolContext(str(workspace), directory, complete, services.delegates, merges=True)
     table = {**settings.tools, DELEGATE: False} if services.is_child else settings.tools
     configured = _servers(locations, settings, workspace)

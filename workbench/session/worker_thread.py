@@ -55,7 +55,7 @@ def _do_nothing() -> None:
 class Job(Generic[T]):
     """A call in a thread of its own; `stop` asks it to end and is called in the thread that waits for it."""
 
-    lane: WorkerThread
+    worker: WorkerThread
     work: Callable[[], T]
     stop: Callable[[], None] = _do_nothing
 
@@ -76,9 +76,9 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
     """
     ended: SimpleQueue[int | None] = SimpleQueue()
     cancel.on_set(lambda: ended.put(None))
-    running = {number: (job, job.lane.start(job.work)) for number, job in enumerate(jobs)}
+    running = {number: (job, job.worker.start(job.work)) for number, job in enumerate(jobs)}
     for number, (_, future) in running.items():
-        future.add_done_callback(partial(_tell_end, ended, number))
+        future.add_done_callback(partial(_notify_end, ended, number))
     try:
         while running and (first := ended.get()) is not None:
             yield running.pop(first)
@@ -87,11 +87,11 @@ def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterato
         for number in _in_time(ended, len(running), grace):
             yield running.pop(number)
     finally:
-        abandoned = [_left_behind(job, future) for job, future in running.values()]
+        abandoned = [_abandoned(job, future) for job, future in running.values()]
     yield from abandoned
 
 
-def _tell_end(ended: SimpleQueue[int | None], number: int, _: Future[T]) -> None:
+def _notify_end(ended: SimpleQueue[int | None], number: int, _: Future[T]) -> None:
     ended.put(number)
 
 
@@ -107,11 +107,11 @@ def _in_time(ended: SimpleQueue[int | None], count: int, grace: float) -> Iterat
             yield number
 
 
-def _left_behind(job: Job[T], future: Future[T]) -> tuple[Job[T], Future[T] | None]:
+def _abandoned(job: Job[T], future: Future[T]) -> tuple[Job[T], Future[T] | None]:
     if future.done():  # it ended at the last moment
         return job, future
     job.stop()  # the first call of `stop` may have come just before the work began
-    job.lane.close()
+    job.worker.close()
     return job, None
 
 

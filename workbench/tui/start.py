@@ -16,7 +16,7 @@ from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
 from workbench.processes.start import keep_out_of
 from workbench.secrets.names import PASSED_ON
-from workbench.session.names import state_folder, unsent_directory
+from workbench.session.names import state_directory, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.session_switcher import SessionSources
@@ -121,7 +121,7 @@ class Opener:
             return self._link(settings, workspace, prompt, session_id)
 
         return Opened(
-            DeferredClient(link), workspace, prompt, asked, never_ask, partial(state_folder, self.locations), unsent
+            DeferredClient(link), workspace, prompt, asked, never_ask, partial(state_directory, self.locations), unsent
         )
 
     def on_model(self, name: str, workspace: Path) -> Opened:

@@ -32,7 +32,7 @@ _CARRIED_FIELDS: Final = (
 def settled(digest: Digest) -> SessionState:
     """Return the state before the event that the digest ends with, without the items of the conversation."""
     state = SessionState()
-    for entry in digest.told:
+    for entry in digest.relevant_events:
         if isinstance(entry, DigestStep):
             apply_step(state, entry.number, entry.tool)
         else:

@@ -23,13 +23,18 @@ from workbench.risk.assessment import NOT_COMPARED
 from workbench.rules.book import RuleBook
 from workbench.rules.policy import Ruling
 from workbench.session.actions.assess import Preparer, Rater, reasons, segments
-from workbench.session.actions.fingerprint import NOT_ALL_COMPARED, executed_changes, is_same_action, shown_as
+from workbench.session.actions.fingerprint import (
+    NOT_ALL_COMPARED,
+    executed_changes,
+    is_same_action,
+    question_fingerprint,
+)
 from workbench.session.actions.integrity import Protection
 from workbench.session.actions.refused import Refusals
 from workbench.session.actions.run import (
     MAX_PARALLEL,
     NO_COPIES,
-    CopyKeeper,
+    DeletionGuard,
     PartialWriter,
     Preparation,
     PreparedAction,
@@ -70,7 +75,7 @@ class Actions:
         writer: PartialWriter,
         refusals: Refusals,
         assessments: Assessments,
-        copies: CopyKeeper = NO_COPIES,
+        copies: DeletionGuard = NO_COPIES,
     ) -> None:
         """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy."""
         self._log = log
@@ -101,23 +106,23 @@ class Actions:
         local, risk, ruling = self.rater.strictest(proposed, readied)
         if readied.preparation and ruling.verdict != "deny":
             return []
-        shown, doubt = self._copies.explain(local)
+        assessment, doubt = self._copies.explain(local)
         waited = self.rater.waited(proposed.action_id, ruling)
         by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
         asks = not readied.tool.asks_user and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
         why = ask or (ruling.reason if ruling.verdict == "ask" else "")
-        notes = _told(why, readied, self._log.state.batch.get(proposed.action_id), edited)
+        notes = _notes_of(why, readied, self._log.state.batch.get(proposed.action_id), edited)
         event = ActionAssessed(
             action_id=proposed.action_id,
             risk=risk,
-            reasons=(*notes, *reasons(shown, shows_diff=bool(readied.files))),
-            segments=segments(shown),
+            reasons=(*notes, *reasons(assessment, shows_diff=bool(readied.files))),
+            segments=segments(assessment),
             rule=by if asks else ruling.rule,
             preview=readied.files,
             stale=readied.stale,
             stacked=readied.stacked,
             executes=dict(readied.executes) if asks else {},
-            fingerprint=shown_as(readied.fingerprint, risk),
+            fingerprint=question_fingerprint(readied.fingerprint, risk),
             working_dir=readied.working_dir,
             edited=edited,
             needs_decision=asks,
@@ -252,7 +257,7 @@ class Actions:
                 rest = [action for name, action in state.batch.items() if name != proposed.action_id]
                 events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
                 if not state.unread:
-                    events.append(RunEnded(reason="finished", detail=_said(result)))
+                    events.append(RunEnded(reason="finished", detail=_first_line(result)))
             self._log.commit(*events, happened=True)
 
     def _report(self, event: Event) -> None:
@@ -293,13 +298,15 @@ def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
     return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
 
 
-def _told(
+def _notes_of(
     why: str, readied: PreparedAction, before: OpenAction | None, edited: dict[str, Any] | None
 ) -> tuple[str, ...]:
     """Return the reasons to show: why the user is asked, and which files differ from the question asked `before`."""
-    shown = before.assessed if before is not None else None
-    is_again = shown is not None and shown.needs_decision and shown.edited == edited
-    changed = executed_changes(shown.executes, readied.executes, readied.working_dir) if shown and is_again else ""
+    assessment = before.assessed if before is not None else None
+    is_again = assessment is not None and assessment.needs_decision and assessment.edited == edited
+    changed = (
+        executed_changes(assessment.executes, readied.executes, readied.working_dir) if assessment and is_again else ""
+    )
     beyond = NOT_ALL_COMPARED if NOT_COMPARED in readied.executes else ""
     return (*filter(None, (why, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
 
@@ -316,6 +323,6 @@ def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Ev
     return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
 
 
-def _said(result: ActionObserved) -> str:
+def _first_line(result: ActionObserved) -> str:
     blocks = result.observation.get("content") or [{}]
     return first_line(str(blocks[0].get("text", "")), 200)

@@ -24,7 +24,7 @@ from workbench.session.actions.fingerprint import executed_changes, fingerprint
 from workbench.session.actions.refused import RULE as REFUSED
 from workbench.session.actions.refused import Refusals, repeats
 from workbench.session.actions.run import PreparedAction
-from workbench.session.actions.stale_files import pending_contents, stacked, stacking_reasons, stale_files
+from workbench.session.actions.stale_files import overlap_reasons, pending_contents, stacked, stale_files
 from workbench.session.assessments import Assessments
 from workbench.session.state import OpenAction, State
 from workbench.text import visible
@@ -80,7 +80,7 @@ class Preparer:
             preparation,
             stale=stale_files(changes, self._state.writers),
             stacked=on_top,
-            beside=stacking_reasons(changes, pending),
+            beside=overlap_reasons(changes, pending),
             executes=executes,
             reads=tuple(reads),
             difference=partial(self._differs, tool, arguments, directory, pending, executes),

@@ -64,7 +64,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
         return _in_part(decided, assessed, actions)
     if decided.verdict == "edited":
         return _edited(decided, waiting, assessed, actions)
-    return [_as_shown(decided, assessed)]
+    return [_unchanged(decided, assessed)]
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
@@ -75,7 +75,7 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
         raise CommandError(f"not approved: {ruling.rule} denies it now; change that first, or reject the action")
 
 
-def _as_shown(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
+def _unchanged(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
     """Return the approval of the action as it was shown, maybe with arguments that the user had changed before."""
     verdict = "approved" if assessed.edited is None else "edited"
     return msgspec.structs.replace(decided, verdict=verdict, edited=assessed.edited, hunks=None, written=None)
@@ -100,7 +100,7 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
         if is_nothing(parts):
             return _rejected(decided, assessed)
         if is_everything(parts):
-            return [_as_shown(decided, assessed)]
+            return [_unchanged(decided, assessed)]
         with on_top_of(actions.pending(decided.action_id)):
             actions.writer.check(parts)
     except InvalidPart as error:

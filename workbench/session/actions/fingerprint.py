@@ -16,7 +16,7 @@ from workbench.protocol.risk import Risk
 from workbench.risk.assessment import NOT_COMPARED
 from workbench.text import visible
 
-_MOST_TOLD = 4
+_MOST_LISTED = 4
 NOT_ALL_COMPARED = (
     "it may run more files than are compared before it starts: if some of them change until then, that is not noticed"
 )
@@ -46,7 +46,7 @@ def fingerprint(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def shown_as(print_: str, risk: Risk) -> str:
+def question_fingerprint(print_: str, risk: Risk) -> str:
     """Return the fingerprint of a question: that of the action, and the risk with which it was shown."""
     return f"{print_}:{risk}"
 
@@ -66,8 +66,8 @@ def executed_changes(before: Mapping[str, str], after: Mapping[str, str], direct
     lines += [f"{_short(path, directory)} is new" for path in after if path not in {*before, NOT_COMPARED}]
     gone = [path for path in before if path not in {*after, NOT_COMPARED}]
     lines += [f"{_short(path, directory)} is not there or not used any more" for path in gone]
-    more = len(lines) - _MOST_TOLD
-    listed = [*lines[:_MOST_TOLD], *([f"{more} more"] if more > 0 else [])]
+    more = len(lines) - _MOST_LISTED
+    listed = [*lines[:_MOST_LISTED], *([f"{more} more"] if more > 0 else [])]
     return f"what it runs has changed since it was shown: {', '.join(listed)}" if lines else ""
 
 

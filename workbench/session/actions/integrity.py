@@ -56,7 +56,7 @@ _MODEL: Final = (
 class Permit:
     """What one action may change because it was shown and approved, by absolute path."""
 
-    folders: frozenset[str] = frozenset()
+    directories: frozenset[str] = frozenset()
     """Protected paths that may change, with everything below."""
     files: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
@@ -70,7 +70,7 @@ class Permit:
         paths = [change.path]
         if change.is_behind_link:
             paths.append(os.path.realpath(change.path))
-        protected = (*self.folders, *self.deleted) if change.after is None else self.folders
+        protected = (*self.directories, *self.deleted) if change.after is None else self.directories
         return self.everything or any(
             path in self.files or any(within(path, each) for each in protected) for path in paths
         )
@@ -175,7 +175,7 @@ class IntegrityGuard:
             if not changes:
                 return Intrusion()
             mine = [change for change in changes if self._may_put_back(change, permit)]
-            aside = self._aside_folder() if 0 < len(mine) <= MOST_PUT_BACK else None
+            aside = self._aside_directory() if 0 < len(mine) <= MOST_PUT_BACK else None
             if aside is not None:
                 for change in mine:
                     put_back(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
@@ -229,7 +229,7 @@ class IntegrityGuard:
         del self._shared.pending[change.path]
         return True
 
-    def _aside_folder(self) -> Path | None:
+    def _aside_directory(self) -> Path | None:
         if self._aside is None:
             return None
         try:
@@ -301,10 +301,10 @@ def permit_of(
 def _real(paths: Iterable[str]) -> frozenset[str]:
     """Return the paths as written, with their directory's links resolved, and with all links resolved."""
     normal = [os.path.normpath(path) for path in paths]
-    return frozenset(each for path in normal for each in (path, os.path.realpath(path), _in_real_folder(path)))
+    return frozenset(each for path in normal for each in (path, os.path.realpath(path), _in_real_directory(path)))
 
 
-def _in_real_folder(path: str) -> str:
+def _in_real_directory(path: str) -> str:
     directory, _, name = path.rpartition("/")
     return f"{os.path.realpath(directory or '/')}/{name}"
 

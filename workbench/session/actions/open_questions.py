@@ -33,9 +33,9 @@ class OpenQuestions:
     def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
         """Renew the open questions after a unit of work (all if something ran) and ask ahead; raises StoreError."""
         self._renew(cancel, only_stacked=not after_a_run)
-        self._look(cancel)
+        self._ask_ahead(cancel)
 
-    def _look(self, cancel: Cancel) -> None:
+    def _ask_ahead(self, cancel: Cancel) -> None:
         """If a question is open, ask the user about the actions behind it too.
 
         Stop at a question of the agent to the user and at an action that ends the run: what comes after may not be
@@ -78,7 +78,7 @@ class OpenQuestions:
             with self._log.lock:
                 if cancel.is_set or not action.is_waiting:
                     return
-                self._log.commit(*self._anew(action))
+                self._log.commit(*self._reassessed(action))
 
     def offer(self, what: str) -> Notice | None:
         """Return a notice of how many waiting actions `what` would let run, None if none; it decides none of them."""
@@ -95,9 +95,9 @@ class OpenQuestions:
         still = "it still waits" if fitting == 1 else "they still wait"
         return Notice(text=f"{words} {what}; {still} for your decision")
 
-    def _anew(self, action: OpenAction) -> list[Event]:
+    def _reassessed(self, action: OpenAction) -> list[Event]:
         assessed = action.assessed
-        if assessed is None or action.asks_user or self._is_as_shown(action, assessed):
+        if assessed is None or action.asks_user or self._is_unchanged(action, assessed):
             return []
         ask = EDITED if assessed.edited is not None else ""
         events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)
@@ -106,7 +106,7 @@ class OpenQuestions:
         # it would fail now, or its effect is not known yet: its turn will show
         return [ActionAssessed(action_id=assessed.action_id, risk=assessed.risk, needs_decision=False)]
 
-    def _is_as_shown(self, action: OpenAction, assessed: ActionAssessed) -> bool:
+    def _is_unchanged(self, action: OpenAction, assessed: ActionAssessed) -> bool:
         proposed = replace(action.proposed, arguments=action.arguments)
         tool = self._tools.get(proposed.tool)
         if tool is None or not is_same_action(self._fingerprint(proposed, assessed), assessed.fingerprint):

@@ -48,12 +48,12 @@ def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[File
     diffs = [compare(file.path, file.before, file.after) for file in preview]
     if decided.hunks is not None:
         _check_hunks(decided.hunks, sum(len(diff.hunks) for diff in diffs))
-    texts = _texts(diffs, decided)
+    contents = _contents(diffs, decided)
     if decided.hunks is None:
-        taken = [_found(diff, text) for diff, text in zip(diffs, texts, strict=True)]
+        taken = [_accepted_hunks(diff, text) for diff, text in zip(diffs, contents, strict=True)]
     else:
         taken = chosen_of_each(diffs, decided.hunks)
-    return tuple(FilePart(*part) for part in zip(diffs, taken, texts, strict=True))
+    return tuple(FilePart(*part) for part in zip(diffs, taken, contents, strict=True))
 
 
 def is_nothing(parts: Sequence[FilePart]) -> bool:
@@ -77,7 +77,7 @@ def _check_hunks(hunks: Collection[int], count: int) -> None:
         raise InvalidPart(f"what was shown has {count} hunks, and none with the number {unknown[0]}")
 
 
-def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
+def _contents(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None]:
     if decided.written is None:
         return contents_with(diffs, decided.hunks or ())
     written = {file.path: file.text for file in decided.written}
@@ -86,7 +86,7 @@ def _texts(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | None
     return [written[diff.path] for diff in diffs]
 
 
-def _found(diff: FileDiff, text: str | None) -> frozenset[int]:
+def _accepted_hunks(diff: FileDiff, text: str | None) -> frozenset[int]:
     """Return the hunks of the proposal that are in the text exactly as proposed."""
     if text == diff.after:
         return frozenset(range(len(diff.hunks)))
@@ -141,7 +141,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
     remaining = list(mine.hunks)
     grown = 0
     for index, hunk in enumerate(diff.hunks):
-        name = f"Hunk {index + 1} ({_place(hunk)})"
+        name = f"Hunk {index + 1} ({_line_range(hunk)})"
         if index not in part.taken:
             yield f"{name}: not accepted.\n{_quoted(diff, [hunk])}"
             continue
@@ -155,7 +155,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
         yield f"Elsewhere the user changed:\n{_quoted(mine, remaining)}"
 
 
-def _place(hunk: Hunk) -> str:
+def _line_range(hunk: Hunk) -> str:
     """Return the lines of the original file that the hunk replaces, in words."""
     if hunk.old == hunk.old_end:
         return f"new lines after line {hunk.old}"

@@ -69,7 +69,7 @@ def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
         return ""
     paths = {real_path(path) for path in subject.paths}
     commands = {part.words for part in subject.parts if part.words}
-    strings = [] if kind_of(subject.tool) == "edit" else list(_texts(subject.arguments))
+    strings = [] if kind_of(subject.tool) == "edit" else list(_strings(subject.arguments))
     for effect in refused:
         if paths & effect.paths or commands & set(effect.commands) or any(_tells(text, effect) for text in strings):
             return f"does what was refused before: {effect.what}"
@@ -85,12 +85,12 @@ def _tells(text: str, effect: Effect) -> bool:
     )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from _texts(part)
+            yield from _strings(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _texts(part)
+            yield from _strings(part)

@@ -43,7 +43,7 @@ from workbench.tools.str_replace_editor.files import Files, Plan
 from workbench.tools.tool import ToolDefinition
 
 
-class CopyKeeper(Protocol):
+class DeletionGuard(Protocol):
     """Knows what would be lost with an action."""
 
     def explain(self, assessment: Assessment) -> Explained:
@@ -65,8 +65,8 @@ class _NoCopies:
         return ""
 
 
-NO_COPIES: Final[CopyKeeper] = _NoCopies()
-"""The copy keeper of actions whose files nobody keeps."""
+NO_COPIES: Final[DeletionGuard] = _NoCopies()
+"""The deletion guard of actions whose files nobody keeps."""
 
 
 MAX_PARALLEL = 4
@@ -81,7 +81,7 @@ _NOT_BEGUN = "This action was not run: the user interrupted."
 
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
-_Seen: TypeAlias = tuple[Observation, float] | str | None
+_Outcome: TypeAlias = tuple[Observation, float] | str | None
 """What a call returned and how long it took; why it did not run; or None if the user interrupted before."""
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Work to be done before an action can be shown; returns why the action cannot be run, or None."""
@@ -127,7 +127,7 @@ class RunningAction:
     """The sub-agent that works for the action already: it was started before the session was opened, and continues."""
 
 
-class LeftOpen(Exception):
+class CallSuspended(Exception):
     """A call ended without a result: it waits for a user who is absent, and continues when the log is opened again."""
 
 
@@ -139,7 +139,7 @@ class CallContext:
     report: _Report
     show: Callable[[LiveEvent], None]
     sub_agent: RunningSubAgent | None = None
-    is_left_open: bool = False
+    is_suspended: bool = False
     """Whether the call is left open: what the tool returns is then not a result."""
 
 
@@ -177,7 +177,7 @@ class Runner:
         try:
             for job, future in as_they_end(tuple(runs), cancel, _GRACE):
                 self._show_rest(runs[job].proposed.action_id)
-                with suppress(LeftOpen):
+                with suppress(CallSuspended):
                     yield runs[job], _result(runs[job], future)
         finally:
             for run in group:
@@ -209,7 +209,7 @@ class Runner:
                 self._hiding[run.proposed.action_id] = SecretStream(MASKER)
                 executor.on_output = partial(self._show, run.proposed.action_id)
 
-    def _called(self, run: RunningAction, cancel: Cancel) -> _Seen:
+    def _called(self, run: RunningAction, cancel: Cancel) -> _Outcome:
         if cancel.is_set:
             return None
         call = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
@@ -223,20 +223,20 @@ class Runner:
         work = run.readied.instead or partial(run.readied.tool, run.readied.action)
         with using_only(run.readied.paths):
             outcome = work()
-        if call.is_left_open:
-            raise LeftOpen
+        if call.is_suspended:
+            raise CallSuspended
         return outcome, time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
         """Pass on text with secrets masked; the last word waits for what follows it."""
         hiding = self._hiding.get(action_id)
-        self._give(action_id, hiding.feed(text) if hiding else MASKER.masked(text))
+        self._emit(action_id, hiding.feed(text) if hiding else MASKER.masked(text))
 
     def _show_rest(self, action_id: str) -> None:
         hiding = self._hiding.pop(action_id, None)
-        self._give(action_id, hiding.rest() if hiding else "")
+        self._emit(action_id, hiding.rest() if hiding else "")
 
-    def _give(self, action_id: str, text: str) -> None:
+    def _emit(self, action_id: str, text: str) -> None:
         if text:
             self._on_live(ToolOutput(action_id=action_id, text=text))
 
@@ -252,7 +252,7 @@ def runs_beside(tool: ToolDefinition) -> bool:
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_user
 
 
-def _result(run: RunningAction, future: Future[_Seen] | None) -> Result:
+def _result(run: RunningAction, future: Future[_Outcome] | None) -> Result:
     action_id = run.proposed.action_id
     if future is None:
         return ActionAbandoned(action_id=action_id, reason=_NO_STOP)

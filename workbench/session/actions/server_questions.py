@@ -133,28 +133,28 @@ class CallAsker:
         assessed = ActionAssessed(action_id=action_id, risk="LOW", needs_decision=False, needs_answer=True)
         question = self._waited(ServerQuestion(action_id, takes_text=True), assessed, seconds)
         if question.verdict is None:
-            self._tell(not_run(action_id, _NO_ANSWER))
+            self._report_events(not_run(action_id, _NO_ANSWER))
             return None
-        self._tell(
+        self._report_events(
             ActionDecided(action_id=action_id, verdict="approved", by="person"), ActionStarted(action_id=action_id)
         )
-        self._tell(answered(action_id, question.text))
+        self._report_events(answered(action_id, question.text))
         return question.text
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """Return the response of the model, if the request is approved; raises WorkbenchError."""
         action_id = self._propose(SAMPLING, request.fields)
         self._approve(action_id, seconds)
-        self._tell(ActionStarted(action_id=action_id))
+        self._report_events(ActionStarted(action_id=action_id))
         token = CURRENT_CALL.set(self._call)  # so that the cost is recorded for the call
         try:
             response = self._asks.complete.respond(_request(request), self._cancel)
         except WorkbenchError as error:
-            self._tell(not_run(action_id, str(error)))
+            self._report_events(not_run(action_id, str(error)))
             raise
         finally:
             CURRENT_CALL.reset(token)
-        self._tell(answered(action_id, response.text))
+        self._report_events(answered(action_id, response.text))
         return Sample(response.text, response.model, response.finish_reason)
 
     def _approve(self, action_id: str, seconds: float) -> None:
@@ -174,19 +174,21 @@ class CallAsker:
             self._refuse(action_id)
         verdict = self._decided(assessed, seconds) if asks else self._by_mode(assessed, ruling)
         if verdict != "approved":
-            self._tell(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
+            self._report_events(not_run(action_id, _REJECTED if verdict else _NO_ANSWER))
             raise NotAllowed(f"the {self._agent} wanted an answer of the model: {_REJECTED if verdict else _NO_ANSWER}")
 
     def _decided(self, assessed: ActionAssessed, seconds: float) -> Verdict | None:
         verdict = self._waited(ServerQuestion(assessed.action_id, takes_text=False), assessed, seconds).verdict
         if verdict is not None:
-            self._tell(ActionDecided(action_id=assessed.action_id, verdict=verdict, by="person", fingerprint=self._id))
+            self._report_events(
+                ActionDecided(action_id=assessed.action_id, verdict=verdict, by="person", fingerprint=self._id)
+            )
         return verdict
 
     def _by_mode(self, assessed: ActionAssessed, ruling: Ruling) -> Verdict:
         verdict: Verdict = "approved" if ruling.verdict == "allow" else "rejected"
         decided = ActionDecided(action_id=assessed.action_id, verdict=verdict, by="mode", rule=ruling.rule)
-        self._tell(assessed, decided)
+        self._report_events(assessed, decided)
         return verdict
 
     def refused(self, why: str) -> None:
@@ -204,20 +206,20 @@ class CallAsker:
         if self._cancel.is_set:
             raise NotAllowed(f"the call that the {self._agent} asked in is over")
         action_id = f"{self._id}:{next(self._numbers)}"
-        self._tell(
+        self._report_events(
             ActionProposed(action_id=action_id, response_id="", call_id=action_id, tool=tool, arguments=arguments)
         )
         return action_id
 
     def _refuse(self, action_id: str) -> None:
-        self._tell(not_run(action_id, _NOBODY))
+        self._report_events(not_run(action_id, _NOBODY))
         raise NotAllowed(f"the {self._agent} asked something, and {_NOBODY}")
 
     def _waited(self, question: ServerQuestion, assessed: ActionAssessed, seconds: float) -> ServerQuestion:
         self._question = question
         self._asks.open(question)  # before it is shown, as the answer may come immediately
         try:
-            self._tell(assessed)
+            self._report_events(assessed)
             if not self._cancel.is_set:
                 question.wait(seconds)
         finally:
@@ -225,7 +227,7 @@ class CallAsker:
             self._question = None
         return question
 
-    def _tell(self, *events: ActionEvent) -> None:
+    def _report_events(self, *events: ActionEvent) -> None:
         for event in events:
             self._call.report(DelegateStep(action_id=self._call.action_id, agent=self._agent, session="", event=event))
 

@@ -18,11 +18,11 @@ def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
     for name, action in state.batch.items():
         if name == action_id:
             return contents
-        contents.update(_left_by(action))
+        contents.update(_contents_after(action))
     return {}
 
 
-def _left_by(action: OpenAction) -> dict[str, str | None]:
+def _contents_after(action: OpenAction) -> dict[str, str | None]:
     if action.decided is not None and action.decided.written is not None:
         return {file.path: file.text for file in action.decided.written}
     return {file.path: file.after for file in action.assessed.preview} if action.assessed is not None else {}
@@ -33,14 +33,14 @@ def stacked(changes: Iterable[FileChange], pending: Mapping[str, str | None]) ->
     return tuple(change.path for change in changes if change.path in pending and change.before == pending[change.path])
 
 
-def stacking_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
+def overlap_reasons(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
     """Return a line for each file that an earlier action writes too."""
     both = [change for change in changes if change.path in pending]
     on_top = stacked(both, pending)
-    return tuple(_said(PurePath(change.path).name, change.path, on_top) for change in both)
+    return tuple(_overlap_reason(PurePath(change.path).name, change.path, on_top) for change in both)
 
 
-def _said(name: str, path: str, on_top: Collection[str]) -> str:
+def _overlap_reason(name: str, path: str, on_top: Collection[str]) -> str:
     label = visible(name, lines=False)
     if path in on_top:
         return f"{label} is shown as an action before this one will leave it; if not so, you are asked again"

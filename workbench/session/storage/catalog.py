@@ -17,7 +17,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.protocol.events import SettingsChanged, UserMessage
-from workbench.session.names import SUFFIX, session_path, state_folder
+from workbench.session.names import SUFFIX, session_path, state_directory
 from workbench.session.storage.cleanup import never_began
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.rows import text_of, words_of
@@ -66,16 +66,16 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 class SessionSummary:
     """One line of the list of sessions.
 
-    `title` is the name that the user gave the session, or the first message; `said` is the first message if the title
-    is another one. `title`, `workspace` and `model` are as written: make them visible before showing them. `actions`
-    are counted as the timeline numbers them; `waiting` are those that the user has to answer. `cost` is None if a price
-    is unknown, `ended` is empty while a run is open, `damaged` is the reason or empty. `parent` is the session whose
-    sub-agent worked in this one; its cost includes this one's.
+    `title` is the name that the user gave the session, or the first message; `first_text` is the first message if the
+    title is another one. `title`, `workspace` and `model` are as written: make them visible before showing them.
+    `actions` are counted as the timeline numbers them; `waiting` are those that the user has to answer. `cost` is None
+    if a price is unknown, `ended` is empty while a run is open, `damaged` is the reason or empty. `parent` is the
+    session whose sub-agent worked in this one; its cost includes this one's.
     """
 
     id: str
     title: str = ""
-    said: str = ""
+    first_text: str = ""
     workspace: str = ""
     model: str = ""
     started: datetime = _LONG_AGO
@@ -188,11 +188,11 @@ def _read(path: Path, db: sqlite3.Connection) -> SessionSummary:
     (updated,) = db.execute("SELECT at FROM events WHERE seq = ?", (last,)).fetchone()
     model = db.execute(_MODEL).fetchone()
     is_over = last_end is not None and last_end > (last_message or 0)
-    title, said = _titles(path, db, first_message)
+    title, first_text = _titles(path, db, first_message)
     return SessionSummary(
         id=path.stem,
         title=title,
-        said=said,
+        first_text=first_text,
         workspace=str(started["workspace"]),
         model=str(model[0] if model else started["model"]),
         started=datetime.fromisoformat(started["at"]),
@@ -226,12 +226,12 @@ def _waiting(db: sqlite3.Connection, answered: int) -> int:
 def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
     """Return the title, and the first message if that is something else."""
     named = db.execute(_TITLE).fetchone()
-    first = _said(path, seq)
+    first = _first_text(path, seq)
     title = first_line(str(named[0])) if named and named[0] else first
     return title, "" if title == first else first
 
 
-def _said(path: Path, seq: int | None) -> str:
+def _first_text(path: Path, seq: int | None) -> str:
     if seq is None:
         return ""
     with Store.open(path, readonly=True) as store:
@@ -291,7 +291,7 @@ def snippet(text: str, words: list[str]) -> str:
 def rename(locations: Locations, session_id: str, title: str) -> None:
     """Set the title of a session that is not in use; raises SessionInUse, StoreError."""
     path = session_path(locations, session_id)
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     try:
         with Store.open(path) as store:
             store.append(SettingsChanged(title=title))
@@ -302,12 +302,12 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 def delete(locations: Locations, session_id: str) -> None:
     """Delete a session that is not in use, and what its tools kept; raises SessionInUse, WorkbenchError."""
     path = session_path(locations, session_id)
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     try:
         delete_file(path)
         for damaged in path.parent.glob(f"{path.name}.damaged*"):  # kept by a repair
             damaged.unlink(missing_ok=True)
-        shutil.rmtree(state_folder(locations, session_id), ignore_errors=True)
+        shutil.rmtree(state_directory(locations, session_id), ignore_errors=True)
     except OSError as error:
         raise WorkbenchError(f"cannot delete {path}: {error.strerror or error}") from error
     finally:

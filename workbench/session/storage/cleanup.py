@@ -27,14 +27,14 @@ from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file, reading_uri
 
 logger = logging.getLogger(__name__)
-KEPT_DAYS: Final = 30
-KEPT_BYTES: Final = 2_000_000_000
+RETENTION_DAYS: Final = 30
+RETENTION_BYTES: Final = 2_000_000_000
 """The most bytes that the tools of all sessions keep together: full outputs, plots, pages, pictures, undo copies."""
 _PRUNE_EVERY: Final = 3_600.0
 """Seconds between two checks of what is kept."""
 _UNFINISHED = ("*.tmp", "undo/*/*.tmp", "shown/*.tmp", "seen/*.tmp")
 
-_LAST_SHOWN = """
+_LAST_PREVIEWS = """
 SELECT DISTINCT json_extract(file.value, '$.path')
 FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC LIMIT 50) AS event,
      json_each(event.json, '$.preview') AS file
@@ -45,10 +45,10 @@ def sweep(locations: Locations) -> list[str]:
     """Delete what killed sessions left behind; return the ids of the deleted ones, which had no events."""
     removed = []
     # directories of temporary files may be large
-    threading.Thread(target=_sweep_folders, args=(locations,), name="session-leftovers", daemon=True).start()
+    threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
     for path in _killed(locations):
         try:
-            lock = SessionLock.take(path)
+            lock = SessionLock.acquire(path)
         except WorkbenchError:
             continue  # it is running
         try:
@@ -61,7 +61,7 @@ def sweep(locations: Locations) -> list[str]:
     return removed
 
 
-def _sweep_folders(locations: Locations) -> None:
+def _sweep_directories(locations: Locations) -> None:
     sweep_temporary(end_marked)
     mark = locations.data / "state" / ".pruned"
     try:
@@ -71,11 +71,11 @@ def _sweep_folders(locations: Locations) -> None:
         pass  # never done before
     with suppress(OSError):
         mark.touch(mode=0o600)
-        prune_kept(locations)
+        prune_tool_files(locations)
 
 
 @dataclass(frozen=True, order=True)
-class _KeptFile:
+class _StoredFile:
     """A file that a tool kept: when it was written, its size in bytes, and its path."""
 
     time: float
@@ -83,46 +83,46 @@ class _KeptFile:
     path: Path
 
 
-def prune_kept(locations: Locations) -> None:
+def prune_tool_files(locations: Locations) -> None:
     """Delete what tools kept more than 30 days ago, then the oldest files until the rest takes at most 2 GB.
 
     Nothing of an open session is deleted. Files that cannot be deleted stay.
     """
-    files: dict[Path, list[_KeptFile]] = {}
+    files: dict[Path, list[_StoredFile]] = {}
     with suppress(OSError), os.scandir(locations.data / "state") as entries:
         files = {Path(entry.path): _files_in(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)}
-    total = sum(file.size for kept in files.values() for file in kept)
-    oldest, doomed = time.time() - KEPT_DAYS * 86_400, dict[Path, list[_KeptFile]]()
+    total = sum(file.size for stored in files.values() for file in stored)
+    oldest, doomed = time.time() - RETENTION_DAYS * 86_400, dict[Path, list[_StoredFile]]()
     for directory, file in sorted(
-        ((directory, file) for directory, kept in files.items() for file in kept), key=lambda x: x[1]
+        ((directory, file) for directory, stored in files.items() for file in stored), key=lambda x: x[1]
     ):
-        if (file.time < oldest or total > KEPT_BYTES) and holder(_session_of(locations, directory)) is None:
+        if (file.time < oldest or total > RETENTION_BYTES) and holder(_session_of(locations, directory)) is None:
             doomed.setdefault(directory, []).append(file)
             total -= file.size
-    for directory, kept in doomed.items():
-        _delete_kept(locations, directory, kept)
+    for directory, stored in doomed.items():
+        _delete_files(locations, directory, stored)
 
 
 def _session_of(locations: Locations, directory: Path) -> Path:
     return locations.sessions / f"{directory.name}{SUFFIX}"
 
 
-def _files_in(directory: str) -> list[_KeptFile]:
+def _files_in(directory: str) -> list[_StoredFile]:
     """Return the files below a directory; links are not followed."""
     files = []
-    for place, _, names in os.walk(directory):
+    for parent, _, names in os.walk(directory):
         for name in names:
-            path = Path(place, name)
+            path = Path(parent, name)
             with suppress(OSError):
                 info = path.lstat()
-                files.append(_KeptFile(info.st_mtime, info.st_size, path))
+                files.append(_StoredFile(info.st_mtime, info.st_size, path))
     return files
 
 
-def _delete_kept(locations: Locations, directory: Path, files: list[_KeptFile]) -> None:
+def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile]) -> None:
     """Delete files of a session while nobody can open it, and the directories that are empty then."""
     try:
-        lock = SessionLock.take(_session_of(locations, directory))
+        lock = SessionLock.acquire(_session_of(locations, directory))
     except WorkbenchError:
         return  # it was opened just now
     try:
@@ -154,7 +154,7 @@ def _swept(locations: Locations, path: Path) -> bool:
 
 def sweep_unfinished(locations: Locations, session_id: str) -> None:
     """Delete the unfinished files of a session; only the holder of its lock may call this."""
-    for directory in _edited_folders(session_path(locations, session_id)):
+    for directory in _edited_directories(session_path(locations, session_id)):
         sweep_edited(directory)
     state = locations.data / "state" / session_id
     with suppress(OSError):
@@ -166,11 +166,11 @@ def sweep_unfinished(locations: Locations, session_id: str) -> None:
                 copy.unlink(missing_ok=True)
 
 
-def _edited_folders(path: Path) -> set[Path]:
+def _edited_directories(path: Path) -> set[Path]:
     """Return the directories in which the last actions of a session wrote files that were shown."""
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
-            rows = db.execute(_LAST_SHOWN).fetchall()
+            rows = db.execute(_LAST_PREVIEWS).fetchall()
     except sqlite3.Error:
         return set()
     return {Path(str(file)).parent for (file,) in rows if str(file).startswith("/")}

@@ -94,10 +94,10 @@ def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ..
     A file without a text cannot be reverted, so a forged log cannot have such a file written.
     """
     resolver = PathContext(workspace or os.devnull, str(Path.home()))
-    return tuple(file if resolver.may_be_reverted(file.path) else _without_texts(file) for file in files)
+    return tuple(file if resolver.may_be_reverted(file.path) else _without_contents(file) for file in files)
 
 
-def _without_texts(file: FileDelta) -> FileDelta:
+def _without_contents(file: FileDelta) -> FileDelta:
     return FileDelta(path=file.path, before=None, after=None, cut=_OUTSIDE)
 
 
@@ -111,7 +111,7 @@ def close_what_is_open(store: Store) -> None:
         store.append(*closing)
 
 
-def take_powers(store: Store, model: str, mode: Mode, max_steps: int) -> None:
+def reset_permissions(store: Store, model: str, mode: Mode, max_steps: int) -> None:
     """Continue a session file that is not the user's with these settings, without its rules and with nothing open."""
     state = State()
     for event in store.events():

@@ -26,14 +26,14 @@ class SessionInUse(WorkbenchError):
 
 
 class SessionLock:
-    """A lock held from `take` to `release`; its file holds the pid of the holder."""
+    """A lock held from `acquire` to `release`; its file holds the pid of the holder."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor = descriptor
 
     @classmethod
-    def take(cls, session: Path, wait: float = 0.0) -> SessionLock:
+    def acquire(cls, session: Path, wait: float = 0.0) -> SessionLock:
         """Lock the session file; try for `wait` seconds, then raise SessionInUse."""
         path = lock_path(session)
         until = time.monotonic() + wait

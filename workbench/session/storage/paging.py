@@ -71,7 +71,7 @@ _ACTION: Final = """(kind IN ('action_proposed', 'person_command')
 _PLAN: Final = f"""kind = 'action_proposed'
   AND instr(json, '{PLAN_TOOL}') > 0 AND json_extract(json, '$.tool') = '{PLAN_TOOL}'"""
 _FILES: Final = """instr(json, '"files_changed":[]') = 0 AND instr(json, '"files_changed": []') = 0"""
-_TOLD: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended')
+_RELEVANT: Final = f"""(kind IN ('session_started', 'settings_changed', 'files_changed', 'run_ended')
   OR kind = 'action_observed' AND {_FILES}
   OR kind = 'delegate_step' AND instr(json, '"files_changed"') > 0 AND {_FILES}
   OR kind = 'version_taken' AND instr(json, '"files":[]') = 0 AND instr(json, '"files": []') = 0)"""
@@ -80,12 +80,12 @@ FROM (SELECT seq, kind, json,
   CASE kind WHEN 'delegate_step' THEN json_extract(json, '$.event.kind') ELSE kind END AS what,
   CASE kind WHEN 'delegate_step' THEN '$.event' ELSE '$' END AS place FROM events
   WHERE seq < ?1 AND kind <> 'action_assessed' AND kind <> 'action_decided' AND kind <> 'action_started')"""
-_LOOK: Final = f"""
+_DIGEST: Final = f"""
 SELECT
   group_concat(CASE WHEN {_CALL} THEN
     json_extract(json, place || '.cost', place || '.usage.input', place || '.usage.output') END),
   count(CASE WHEN {_ACTION} THEN 1 END),
-  group_concat(CASE WHEN {_TOLD} THEN seq END),
+  group_concat(CASE WHEN {_RELEVANT} THEN seq END),
   max(CASE kind WHEN 'model_responded' THEN seq END),
   group_concat(CASE WHEN {_PLAN} THEN seq END),
   group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
@@ -115,7 +115,8 @@ class DigestStep:
 class Digest:
     """What came before event `start`: the number of `actions`, the cost of model calls, and what still matters.
 
-    `told` are events and steps in order: settings, plans, files, and messages of the user without their texts.
+    `relevant_events` are events and steps in order: settings, plans, files, and the user's messages without their
+    texts.
     """
 
     start: int
@@ -123,12 +124,12 @@ class Digest:
     cost: float | None
     """US dollars; `None` if one price is unknown."""
     tokens: int
-    told: tuple[Event | DigestStep, ...]
+    relevant_events: tuple[Event | DigestStep, ...]
 
 
 def digest(store: Store, start: int) -> Digest:
     """Return what came before event `start`; raises StoreError."""
-    (looked,) = store.query(_LOOK, start)
+    (looked,) = store.query(_DIGEST, start)
     calls, actions, relevant, answer, plans, messages = looked
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
     costs = [cost for cost, _, _ in spent if cost is not None]

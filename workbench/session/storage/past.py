@@ -51,11 +51,11 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
     return first, now
 
 
-def remove_if_empty(store: Store, folder: Path) -> None:
+def remove_if_empty(store: Store, directory: Path) -> None:
     """Delete a session in which the user said nothing; one that cannot be read completely stays."""
     has_words = any(isinstance(event, UserMessage) for event in store.events())
     if store.readonly or has_words or store.gaps:
         return
     store.close()
     delete_file(store.path)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)

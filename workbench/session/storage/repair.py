@@ -25,7 +25,7 @@ from workbench.session.storage.rows import UNCHECKED, Row, is_intact, is_named, 
 from workbench.session.storage.sqlite_pages import Pages, read_pages
 from workbench.session.storage.store import Store, StoreError, delete_file
 
-_KEPT: Final = ".damaged"
+_DAMAGED: Final = ".damaged"
 _UNFINISHED: Final = ".repairing"
 _MOST_NAMED: Final = 10
 _LONGEST_GAP: Final = 1_000_000
@@ -45,21 +45,21 @@ class LostSettings:
 class RepairResult:
     """The result of a repair: how many events were saved, which are lost (in words), and where the damaged file is now.
 
-    `kept` is None if nothing was damaged. `has_beginning` is false if the workspace of the session was lost.
+    `damaged_file` is None if nothing was damaged. `has_beginning` is false if the workspace of the session was lost.
     """
 
     saved: int
     lost: str = ""
-    kept: Path | None = None
+    damaged_file: Path | None = None
     has_beginning: bool = True
 
 
 @dataclass
-class _Found:
+class _Salvaged:
     """Rows by their numbers, and long strings by their hashes."""
 
     rows: dict[int, Row] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    strings: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> dict[int, str]:
         """Return the JSON of the events in order; stop at an absurdly long gap, after which numbers cannot be right."""
@@ -79,7 +79,7 @@ class _Found:
         if row is None or row[4] is None:
             return None if row is None else row[3]
         try:
-            return put_back(row[3], row[4], self.texts.__getitem__)
+            return put_back(row[3], row[4], self.strings.__getitem__)
         except (ValueError, TypeError, LookupError):
             return None
 
@@ -90,7 +90,7 @@ def repair(path: Path, beginning: LostSettings) -> RepairResult:
     An undamaged session is not changed. The damaged file exists at every moment: it has its new name before its old
     name leads to the repaired session.
     """
-    lock = SessionLock.take(path)
+    lock = SessionLock.acquire(path)
     try:
         if _is_whole(path):
             return RepairResult(0)
@@ -120,22 +120,22 @@ def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
     delete_file(unfinished)
     try:
         _write(unfinished, path.stem, lines, lost, beginning)
-        kept = _exchange(path, unfinished)
+        damaged_file = _exchange(path, unfinished)
     except BaseException:
         delete_file(unfinished)
         raise
-    return RepairResult(len(lines), _in_words(lost, last), kept, 1 in lines)
+    return RepairResult(len(lines), _in_words(lost, last), damaged_file, 1 in lines)
 
 
-def _search(path: Path) -> _Found:
+def _search(path: Path) -> _Salvaged:
     """Return all rows that are as they were written, wherever they are in the file and its log."""
-    rows = _Found()
+    rows = _Salvaged()
     for pages in read_pages(path):
         for row in _rows(pages):
             rows.rows.setdefault(row[0], row)
         for _, columns in pages.records(with_rowid=False):
             if len(columns) == 2 and isinstance(columns[0], str) and is_named(columns[1], columns[0]):
-                rows.texts[columns[0]] = str(columns[1])
+                rows.strings[columns[0]] = str(columns[1])
     return rows
 
 
@@ -217,7 +217,7 @@ def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionSt
     for seq in range(1, max(lines) + 1):
         line = lines.get(seq)
         if line is None:
-            yield replace(first, seq=1) if seq == 1 else _in_place_of(seq, begins.get(seq))
+            yield replace(first, seq=1) if seq == 1 else _substitute(seq, begins.get(seq))
             continue
         try:
             yield replace(event_from_json(line), seq=seq)
@@ -225,7 +225,7 @@ def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionSt
             yield line
 
 
-def _in_place_of(seq: int, gap: tuple[int, int] | None) -> Event:
+def _substitute(seq: int, gap: tuple[int, int] | None) -> Event:
     if gap is None:
         return SettingsChanged(seq=seq)
     words = f"event {gap[0]} is" if gap[0] == gap[1] else f"events {gap[0]} to {gap[1]} are"
@@ -235,11 +235,11 @@ def _in_place_of(seq: int, gap: tuple[int, int] | None) -> Event:
 
 def _exchange(path: Path, repaired: Path) -> Path:
     """Rename the damaged file, and the repaired one to the old name; return where the damaged one is."""
-    kept = _free_name(path)
-    _copy(path, kept)
+    damaged_file = _free_name(path)
+    _copy(path, damaged_file)
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:  # merely reading leaves an empty log
-        _copy(log, Path(f"{kept}-wal"))
+        _copy(log, Path(f"{damaged_file}-wal"))
     # The log of the damaged file must be deleted before the repaired one is renamed: SQLite would take it for its log.
     for end in ("-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
@@ -251,15 +251,15 @@ def _exchange(path: Path, repaired: Path) -> Path:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return kept
+    return damaged_file
 
 
 def _free_name(path: Path) -> Path:
-    number, kept = 1, path.with_name(path.name + _KEPT)
-    while kept.exists():
+    number, damaged_file = 1, path.with_name(path.name + _DAMAGED)
+    while damaged_file.exists():
         number += 1
-        kept = path.with_name(f"{path.name}{_KEPT}-{number}")
-    return kept
+        damaged_file = path.with_name(f"{path.name}{_DAMAGED}-{number}")
+    return damaged_file
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -24,7 +24,7 @@ Path: TypeAlias = list[str | int]
 Parts: TypeAlias = list[tuple[Path, str]]
 
 
-def take_out(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
+def extract_strings(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
     """Replace every long string of the payload by None; return the places of the strings, and the strings by hash."""
     parts: Parts = []
     strings: dict[str, str] = {}
@@ -108,7 +108,7 @@ def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) 
     parts: str | None = None
     if len(line) > LIMIT:
         payload = json.loads(line)
-        paths, strings = take_out(payload)
+        paths, strings = extract_strings(payload)
         if paths:
             db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", strings.items())
             line, parts = json.dumps(payload, ensure_ascii=False), json.dumps(paths)

@@ -91,7 +91,7 @@ class Store:
             return cls(path, _with_tables(path), readonly=False)
         except sqlite3.Error as error:
             delete_file(path)
-            raise _said(path, error) from error
+            raise _store_error(path, error) from error
 
     @classmethod
     def open(cls, path: Path, readonly: bool = False) -> Store:
@@ -101,7 +101,7 @@ class Store:
         try:
             return cls(path, _opened(path, readonly), readonly=True) if readonly else cls._open_to_write(path)
         except sqlite3.Error as error:
-            raise _said(path, error) from error
+            raise _store_error(path, error) from error
 
     @classmethod
     def _open_to_write(cls, path: Path) -> Store:
@@ -129,12 +129,12 @@ class Store:
         with self._lock:
             if self.readonly:
                 raise StoreError(f"the session {self.path.stem} is open for reading only, nothing can be added")
-            self.check_in_place()
+            self.check_not_replaced()
             numbered = tuple(replace(event, seq=seq) for seq, event in enumerate(events, self.last_seq + 1))
             try:
                 written = self._commit(numbered, lasting)
             except sqlite3.Error as error:
-                raise _said(self.path, error) from error
+                raise _store_error(self.path, error) from error
             self._seal()
             self.last_seq += len(written)
             self._wal = self._wal or _identity_of(_wal_of(self.path))
@@ -156,10 +156,10 @@ class Store:
                         index_words(self._db, write_row(self._db, entry))
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
-                raise _said(self.path, error) from error
+                raise _store_error(self.path, error) from error
             self.last_seq = _last_seq(self._db)
 
-    def check_in_place(self) -> None:
+    def check_not_replaced(self) -> None:
         """Raise StoreError if the path leads to another file than the open one, or to none.
 
         SQLite keeps writing to a file that was deleted or moved, where nobody would find what it wrote.
@@ -224,7 +224,7 @@ class Store:
             try:
                 return find_words(self._db, text, limit)
             except sqlite3.Error as error:
-                raise _said(self.path, error) from error
+                raise _store_error(self.path, error) from error
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a SELECT, a batch at a time, to read a long log without its payloads. Raises StoreError."""
@@ -383,7 +383,7 @@ _ADVICE = {
 }
 
 
-def _said(path: Path, error: sqlite3.Error) -> StoreError:
+def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     for start, advice in _ADVICE.items():
         if name.startswith(start):

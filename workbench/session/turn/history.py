@@ -38,7 +38,7 @@ from workbench.session.mentions import attached_text, image_names_text, pictures
 from workbench.session.storage.rows import observed_text
 from workbench.text import cut_middle, visible, well_formed
 
-KEPT_FIRST = 4
+FIRST_MESSAGES = 4
 _FEWEST = 2
 _INTRODUCTION = (
     "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
@@ -83,7 +83,7 @@ class LastCondensing:
 def find_condensable(history: Tagged) -> CondensableMessages | None:
     """Return what lies between the first messages and the recent half; None if that is not worth a summary."""
     count = len(history.messages)
-    cuts = [cut for cut in _cuts(history) if KEPT_FIRST <= cut < count]
+    cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
     if not cuts:
         return None
     begin, half = cuts[0], count - count // 2
@@ -154,7 +154,7 @@ def _refuse(name: str) -> None:
 _NAMED = 10
 
 
-def decision_said(event: ActionDecided) -> str:
+def decision_note(event: ActionDecided) -> str:
     """Return what to put before the result of an action that ran: the user's arguments for it, and their note."""
     if event.by != "person":
         return ""
@@ -181,7 +181,7 @@ ABANDONED = (
 )
 _LOST = "There is no result of this call on record. Check the current state before you continue."
 _NO_BEGINNING = "[The beginning of this conversation is not on record.]"
-_PERSON_RAN = "[The user ran a command of their own in your shell. You need not respond to it.]"
+_USER_COMMAND = "[The user ran a command of their own in your shell. You need not respond to it.]"
 _GO_ON = "[Nothing was said since. Continue.]"
 _CUT_OFF = "[This answer was cut off here.]"
 _OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
@@ -204,14 +204,14 @@ class MessageHistory:
         self._max_observe = max_observe
         self._settled = Tagged([], [])
         self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
-        self._places: dict[str, int] = {}  # call id -> its place among the calls of the last response
+        self._positions: dict[str, int] = {}  # call id -> its index among the calls of the last response
         self._ids: set[str] = set()
         self._response: ModelResponded | None = None
         self._answer: Message | None = None  # may still get calls: only results come after it
         self._answer_id = ""
         self._own: dict[str, str] = {}  # commands of the user that have no result yet
         self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
-        self._said: dict[str, str] = {}  # action id -> what its decision tells the model
+        self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
         self._nudge = 0
         self._model, self._model_since = "", 0
         self.last_condensing: LastCondensing | None = None
@@ -219,7 +219,7 @@ class MessageHistory:
     def request(self) -> list[Message]:
         """Return all messages, ready to send. The list is the history's own and grows: do not change it."""
         self._close_calls()
-        self._settle(None)
+        self._flush_unsent(None)
         if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
             self._answer = None
             self._add({"role": "user", "content": _GO_ON}, self.last_seq)
@@ -266,7 +266,7 @@ class MessageHistory:
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif not isinstance(event, FilesChanged) or event.by == "person":
-            self.unsent.append((event.seq, _said(event)))
+            self.unsent.append((event.seq, _notice_message(event)))
             self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
 
     def _apply_action(self, event: _OfAction) -> None:
@@ -275,7 +275,8 @@ class MessageHistory:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
-                self._said[event.action_id] = decision_said(event)  # asked again, it may run as the model proposed it
+                # Asked again, it may run as the model proposed it.
+                self._decision_notes[event.action_id] = decision_note(event)
             case ActionObserved():
                 self._apply_result(event)
             case ActionAbandoned():
@@ -283,9 +284,9 @@ class MessageHistory:
 
     def _apply_answer(self, event: ModelResponded) -> None:
         self._close_calls()
-        self._settle(event.seen)
+        self._flush_unsent(event.seen)
         self._response, self._answer, self._answer_id = event, None, event.response_id
-        self._places = {}
+        self._positions = {}
         text = well_formed(event.text).strip()
         if text and event.incomplete:
             text = f"{text}\n{_CUT_OFF}"
@@ -330,7 +331,7 @@ class MessageHistory:
         answer = self._answer_for(event)
         self._ids.add(event.call_id)
         self._calls[event.action_id] = event.call_id
-        self._places[event.call_id] = len(self._places)
+        self._positions[event.call_id] = len(self._positions)
         raw = _raw_call(self._response, event)
         name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
         function = {"name": name, "arguments": arguments_text(raw.arguments if raw else json.dumps(event.arguments))}
@@ -354,10 +355,10 @@ class MessageHistory:
     def _apply_result(self, event: ActionObserved) -> None:
         text = well_formed(observed_text(event.observation))
         if command := self._own.pop(event.action_id, ""):
-            ran = f"{_PERSON_RAN}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
+            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
             self.unsent.append((event.seq, {"role": "user", "content": ran}))
             return
-        before = self._said.pop(event.action_id, "")
+        before = self._decision_notes.pop(event.action_id, "")
         if before and event.ran:
             text = f"{before}\n{text}"
         if self._add_result(event.action_id, text, event.seq):
@@ -372,8 +373,8 @@ class MessageHistory:
             return False
         content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
         at = self.length
-        mine = self._places.get(call_id, -1)
-        while at and self._places.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
+        mine = self._positions.get(call_id, -1)
+        while at and self._positions.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
             at -= 1  # results arrive as they end and are sent in the order of their calls
         self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
         return True
@@ -389,10 +390,10 @@ class MessageHistory:
         for action_id in list(self._calls):
             self._add_result(action_id, _LOST, self.last_seq)
 
-    def _settle(self, last_seen: int | None) -> None:
-        """Move waiting messages behind the results; those from events after `last_seen` keep waiting."""
-        now = [entry for entry in self.unsent if last_seen is None or entry[0] <= last_seen]
-        self.unsent = [entry for entry in self.unsent if last_seen is not None and entry[0] > last_seen]
+    def _flush_unsent(self, last_seq_sent: int | None) -> None:
+        """Move waiting messages behind the results; those from events after `last_seq_sent` keep waiting."""
+        now = [entry for entry in self.unsent if last_seq_sent is None or entry[0] <= last_seq_sent]
+        self.unsent = [entry for entry in self.unsent if last_seq_sent is not None and entry[0] > last_seq_sent]
         self._answer = None if now else self._answer
         for seq, message in now:
             self._add(message, seq)
@@ -403,7 +404,7 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
     return calls[event.position] if 0 <= event.position < len(calls) else None
 
 
-def _said(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
+def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
     if isinstance(event, AgentNudged):
         return {"role": "user", "content": _words(event.text)}
     return taken_back_message(event) if isinstance(event, FilesChanged) else resources_message(event)

@@ -24,8 +24,8 @@ from workbench.session.workspace.touched import (
     MOST_BYTES,
     MOST_FILES,
     NO_COPY,
-    Below,
     Deletion,
+    FileCount,
     Touched,
     describe,
     touched,
@@ -36,13 +36,13 @@ from workbench.tools.tool import ToolDefinition
 
 FOR_GOOD = "what it deletes could not be restored"
 """The reason for asking the user, whatever the mode and the rules say."""
-_LOOK_LIMIT = 2.0
+_QUERY_LIMIT = 2.0
 
 
 class Explained(NamedTuple):
     """A rating whose reasons name what is deleted; `doubt`, if any, says why to ask the user in every mode."""
 
-    found: Assessment
+    assessment: Assessment
     doubt: str = ""
 
 
@@ -55,12 +55,12 @@ class DeletionSurvey:
 
     def explain(self, assessment: Assessment) -> Explained:
         """Return the rating with what would be deleted in its reasons."""
-        deletions = self._found(assessment)
+        deletions = self._deletions_of(assessment)
         lost: dict[Part, list[Deletion]] = {}
         for loss in deletions:
-            if loss.is_told:
+            if loss.is_reported:
                 lost.setdefault(loss.part, []).append(loss)
-        described = {part: _said(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
+        described = {part: _reason_of(part, of_part, self._repository.workspace) for part, of_part in lost.items()}
         parts = tuple(part._replace(reason=described.get(part, part.reason)) for part in assessment.parts)
         new = {old.reason: reason for old, reason in described.items()}
         reasons = tuple(new.get(reason, reason) for reason in assessment.reasons)
@@ -69,15 +69,15 @@ class DeletionSurvey:
 
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
         """Keep a copy of what the command deletes or overwrites; None if there is nothing. Raises SnapshotError."""
-        deletions = self._found(assessment)
+        deletions = self._deletions_of(assessment)
         failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
         if failed:
             raise SnapshotError(failed)
-        files = dict.fromkeys(path for loss in deletions if loss.can_be_kept for path in loss.files)
+        files = dict.fromkeys(path for loss in deletions if loss.can_be_copied for path in loss.files)
         deleted = [loss for loss in deletions if loss.deletes and not loss.is_outside]
         held = [path for path in dict.fromkeys(path for loss in deleted for path in loss.held) if path not in files]
         root = self._repository.workspace
-        directories = [self._relative(loss.place) for loss in deleted if not loss.is_any]
+        directories = [self._relative(loss.path) for loss in deleted if not loss.is_any]
         metadata = metadata_of(root, [*files, *held], directories)
         if not (files or held or metadata.directories):
             return None
@@ -90,7 +90,7 @@ class DeletionSurvey:
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
-    def _found(self, assessment: Assessment) -> list[Deletion]:
+    def _deletions_of(self, assessment: Assessment) -> list[Deletion]:
         """Return what each part deletes or overwrites; if that cannot be found out, each deletion holds the reason."""
         there = touched(assessment.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
@@ -98,21 +98,21 @@ class DeletionSurvey:
         try:
             if inside:
                 self._repository.prepare()  # the first version may not have been started
-            paths = [self._relative(one.place) for one in inside if not one.is_any]
-            held = self._repository.held(paths, timeout=_LOOK_LIMIT) if paths else set()
+            paths = [self._relative(one.path) for one in inside if not one.is_any]
+            held = self._repository.held(paths, timeout=_QUERY_LIMIT) if paths else set()
             return [*outside, *(self._loose(one) if one.is_any else self._loss(one, held) for one in inside)]
         except SnapshotError as error:
             return [*outside, *(_not_looked_up(one, str(error)) for one in inside)]
 
     def _is_held_surely(self, one: Touched) -> bool:
         """Return whether git need not be asked: the command only names files, and all are as they were recorded."""
-        return one.is_maybe and all(self._repository.is_as_recorded(self._relative(path)) for path in one.below.sizes)
+        return one.is_maybe and all(self._repository.is_as_recorded(self._relative(path)) for path in one.counted.sizes)
 
     def _relative(self, path: str | Path) -> str:
         return os.path.relpath(path, self._repository.workspace)
 
     def _loss(self, one: Touched, held: set[str]) -> Deletion:
-        root, counted_files = self._repository.workspace, one.below
+        root, counted_files = self._repository.workspace, one.counted
         names = tuple(map(self._relative, counted_files.sizes))
         lost = tuple(name for name in names if name not in held)
         in_snapshot = tuple(name for name in names if name in held)
@@ -120,7 +120,7 @@ class DeletionSurvey:
         loss = Deletion(
             one.part,
             one.deletes,
-            one.place,
+            one.path,
             len(counted_files.sizes),
             lost,
             size,
@@ -132,7 +132,7 @@ class DeletionSurvey:
     def _loose(self, one: Touched) -> Deletion:
         """Return the files there that no version holds, without generated ones; only the smallest go into a copy."""
         root = self._repository.workspace
-        counted_files = Below()
+        counted_files = FileCount()
         for name in self._not_held(one):
             if GENERATED.isdisjoint(PurePath(name).parts):
                 counted_files.count(root / name)
@@ -140,18 +140,18 @@ class DeletionSurvey:
         files = tuple(self._relative(path) for path in counted_files.sizes if path in chosen)
         lost = tuple(self._relative(path) for path in counted_files.sizes if path not in chosen)
         return Deletion(
-            one.part, one.deletes, one.place, len(counted_files.sizes), files, size, True, is_any=True, too_large=lost
+            one.part, one.deletes, one.path, len(counted_files.sizes), files, size, True, is_any=True, too_large=lost
         )
 
     def _not_held(self, one: Touched) -> Sequence[str]:
         if one.only is None:
-            return self._repository.loose(self._relative(one.place), timeout=_LOOK_LIMIT)
+            return self._repository.loose(self._relative(one.path), timeout=_QUERY_LIMIT)
         names = sorted(map(self._relative, one.only))
-        held = self._repository.held(names, timeout=_LOOK_LIMIT) if names else set()
+        held = self._repository.held(names, timeout=_QUERY_LIMIT) if names else set()
         return [name for name in names if name not in held]
 
 
-def _said(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
+def _reason_of(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
     """Return a part's reason with what it deletes; if it only may delete that, its own reason comes first."""
     what = describe(deletions, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
@@ -165,11 +165,11 @@ def _size(path: Path) -> int:
 
 
 def _outside(one: Touched) -> Deletion:
-    counted_files = one.below
+    counted_files = one.counted
     deletion = Deletion(
         one.part,
         one.deletes,
-        one.place,
+        one.path,
         len(counted_files.sizes),
         (),
         0,
@@ -181,7 +181,7 @@ def _outside(one: Touched) -> Deletion:
 
 def _not_looked_up(one: Touched, why: str) -> Deletion:
     deletion = Deletion(
-        one.part, one.deletes, one.place, len(one.below.sizes), (), 0, True, is_any=one.is_any, why_not=why
+        one.part, one.deletes, one.path, len(one.counted.sizes), (), 0, True, is_any=one.is_any, why_not=why
     )
     return replace(deletion, is_maybe=one.is_maybe)
 
@@ -219,7 +219,7 @@ class CopyRecorder:
         self._tools = tools
         self._report = report
         self._failed: dict[str, str] = {}
-        self._kept: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
+        self._copies: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
 
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
         """Keep a copy of what this call deletes or overwrites, and report it; return early if the call is cancelled."""
@@ -241,12 +241,12 @@ class CopyRecorder:
     def _keep(self, assessment: Assessment, command: str, session_id: str, action_id: str) -> SafetyCopy | None:
         safety_copy = self.survey.keep(assessment, command, session_id)
         if safety_copy is not None:
-            self._kept[action_id] = safety_copy, self.survey.copies.paths_of(safety_copy)
+            self._copies[action_id] = safety_copy, self.survey.copies.paths_of(safety_copy)
         return safety_copy
 
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
         """Keep what an action deleted unforeseen; return the id of its copy if the user does not know it yet, or ""."""
-        copy, foreseen = self._kept.pop(action_id, (None, frozenset[str]()))
+        copy, foreseen = self._copies.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
         untold = copy.id if copy is not None and not copy.copied else ""
         if not rest:
@@ -275,7 +275,7 @@ class CopyRecorder:
 
     def _restored(self, copy_id: str) -> None:
         try:
-            line = self.survey.copies.restore(copy_id).told
+            line = self.survey.copies.restore(copy_id).summary
         except WorkbenchError as error:
             line = f"nothing was restored: {error}"
         self._report([VersionTaken(notice=f"{line} (copy {copy_id})")])

@@ -30,7 +30,7 @@ from workbench.session.storage.store import StoreError
 from workbench.session.workspace.deletions import CopyRecorder, DeletionSurvey, Explained
 from workbench.session.workspace.repository import Change, SnapshotRepository
 from workbench.session.workspace.restore import RevertError, check_paths, revert
-from workbench.session.workspace.snapshots import SnapshotRecorder, SnapshotRequest, texts_of
+from workbench.session.workspace.snapshots import SnapshotRecorder, SnapshotRequest, contents_of
 from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.tools.execute_bash import NAME as SHELL
 from workbench.tools.tool import ToolDefinition
@@ -98,9 +98,9 @@ class WorkspaceFiles:
             case ActionObserved() | ActionAbandoned() if event.action_id in self._writing:
                 self._writing.discard(event.action_id)
                 files = event.files_changed if isinstance(event, ActionObserved) else ()
-                self._request(SnapshotRequest("action", event.action_id, texts_of(files)))
+                self._request(SnapshotRequest("action", event.action_id, contents_of(files)))
             case FilesChanged() if event.by == "person":
-                self._request(SnapshotRequest("person", recorded=texts_of(event.files)))
+                self._request(SnapshotRequest("person", recorded=contents_of(event.files)))
             case RunEnded() if self._has_begun:
                 self._request(SnapshotRequest("end"))
 
@@ -165,13 +165,13 @@ class WorkspaceFiles:
             check_paths(files)
             self._check_origin(files)
             if self._recorder is not None:
-                self._recorder.expect(texts_of(files))
+                self._recorder.expect(contents_of(files))
             try:
                 repository = self._recorder.repository if self._recorder is not None else None
                 revert(files, self._root, repository)
             except RevertError as error:
                 if self._recorder is not None:
-                    self._recorder.stop_expecting(texts_of(files))
+                    self._recorder.stop_expecting(contents_of(files))
                 self._record_revert(error.done)
                 raise
             self._record_revert(files)

@@ -58,10 +58,10 @@ class Metadata:
 class MetadataTracker:
     """Keeps the metadata of one directory up to date, from what the repository looks at anyway."""
 
-    def __init__(self, root: Path, is_left_out: Callable[[str], bool]) -> None:
-        """`is_left_out` says, by the relative path of a directory, whether versions hold nothing below it."""
+    def __init__(self, root: Path, is_excluded: Callable[[str], bool]) -> None:
+        """`is_excluded` says, by the relative path of a directory, whether versions hold nothing below it."""
         self._root = root
-        self._is_left_out = is_left_out
+        self._is_excluded = is_excluded
         self._file, self._executable, self._directory = _FILE, _EXECUTABLE, _DIRECTORY
         self._modes: dict[str, int] = {}
         self._directories: dict[str, int] = {}
@@ -99,13 +99,13 @@ class MetadataTracker:
     def note_directories(self, paths: Iterable[str] | None) -> None:
         """Look at those paths that are directories, and at the directories above; at all directories for None."""
         if paths is None:
-            permissions = directories_below(self._root, self._root, self._is_left_out)
+            permissions = directories_within(self._root, self._root, self._is_excluded)
             self._directories, self._directory = permissions
             return
         for path in {above for each in paths for above in (each, *map(str, Path(each).parents)) if above != "."}:
             self._directories.pop(path, None)
             bits = _permissions(self._root / path)
-            if bits is None or self._is_left_out(path):
+            if bits is None or self._is_excluded(path):
                 continue
             if bits != self._directory or _is_empty(self._root / path):
                 self._directories[path] = bits
@@ -122,12 +122,12 @@ def metadata_of(root: Path, paths: Iterable[str], starts: Iterable[str]) -> Meta
     tracker.note_files(modes, ())
     directories: dict[str, int] = {}
     for start in starts:
-        directories |= directories_below(root / start, root, lambda path: False, _DIRECTORY)[0]
+        directories |= directories_within(root / start, root, lambda path: False, _DIRECTORY)[0]
     return replace(tracker.now, directories=directories)
 
 
-def directories_below(
-    start: Path, root: Path, is_left_out: Callable[[str], bool], usual: int | None = None
+def directories_within(
+    start: Path, root: Path, is_excluded: Callable[[str], bool], usual: int | None = None
 ) -> tuple[dict[str, int], int]:
     """Return the permissions, by path in `root`, of the directories at and below `start` that metadata must name.
 
@@ -142,7 +142,7 @@ def directories_below(
         subdirectories[:] = [
             name
             for name in subdirectories
-            if name != ".git" and not is_left_out(os.path.normpath(os.path.join(path, name)))  # noqa: PTH118
+            if name != ".git" and not is_excluded(os.path.normpath(os.path.join(path, name)))  # noqa: PTH118
         ]
     if usual is None:
         counts = Counter(bits for bits, _ in permissions.values()).most_common(1)

@@ -47,11 +47,11 @@ def patterns_above(workspace: Path) -> Iterator[str]:
             for line in file.read_text(errors="surrogateescape").splitlines():
                 if any(fnmatchcase(name, line.strip("/ ")) for name in inside):
                     return
-                patterns += _seen_from(line, inside)
+                patterns += _relative_pattern(line, inside)
     yield from patterns
 
 
-def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
+def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
     """Yield an ignore pattern as it reads in the directory `inside`; yield nothing if it is about other directories."""
     sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
     if not body.strip() or body.startswith("#"):
@@ -71,7 +71,7 @@ def _seen_from(line: str, inside: Sequence[str]) -> Iterator[str]:
 
 LIMIT = 2.0
 """Seconds after which one call of git is stopped."""
-_NOT_KEPT: Mapping[Spares, tuple[str, ...]] = {
+_UNSPARED: Mapping[Spares, tuple[str, ...]] = {
     "-": ("--others", "--exclude-standard"),
     "x": ("--others",),
     "X": ("--others", "--ignored", "--exclude-standard"),
@@ -83,9 +83,9 @@ _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stas
 """The state from which each git subcommand takes its files if it names none."""
 
 
-def not_kept(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
+def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
     """Return the files at or below `paths` that the repository around `root` does not keep; None if git cannot say."""
-    names = _listed(["ls-files", "-z", *_NOT_KEPT[part.spares], "--", *paths], root)
+    names = _listed(["ls-files", "-z", *_UNSPARED[part.spares], "--", *paths], root)
     if names is None:
         return None
     if part.spares == "m":
@@ -114,7 +114,7 @@ def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
 
 LARGEST = 5_000_000
 """Size in bytes of the largest file that a version holds."""
-MOST_KNOWN = 20_000
+MOST_SIGNATURES = 20_000
 """The largest number of files whose recorded times and sizes are remembered."""
 _Signature: TypeAlias = tuple[int, ...] | None
 _ARGUMENTS = 1_000
@@ -126,7 +126,7 @@ _CONFIG = (
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 """Names of directories that are left out everywhere, because they are made from other files and large."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
-_KEPT_DAYS, _KEPT_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
+_RETENTION_DAYS, _RETENTION_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
 _DAY = 86_400
 _NO_BLOB = "0" * 40
 _NAME = re.compile(r"[0-9a-f]{6,64}")
@@ -162,18 +162,18 @@ class SnapshotRepository:
 
     def __init__(self, locations: Locations, workspace: Path, session_id: str) -> None:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
-        self.folder = locations.data / "versions" / name
+        self.directory = locations.data / "versions" / name
         self.root = Root.at(workspace)
         """The directory below which everything is written that goes into the workspace."""
         self.workspace = Path(os.path.realpath(workspace))
-        self.left_out: set[str] = set()
+        self.skipped: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
         self._preparing, self._is_prepared = threading.Lock(), False
         self._tree = ""
-        self._known: dict[str, _Signature] = {}
-        self._index = self.folder / f"index-{session_id}"
-        self._own = OwnRepository(self.folder, workspace, self._index)
-        self._metadata = MetadataTracker(self.workspace, self._is_left_out)
+        self._signatures: dict[str, _Signature] = {}
+        self._index = self.directory / f"index-{session_id}"
+        self._own = OwnRepository(self.directory, workspace, self._index)
+        self._metadata = MetadataTracker(self.workspace, self._is_excluded)
         self._hidden = [
             directory for directory in (locations.data, locations.state) if directory.is_relative_to(workspace)
         ]
@@ -187,14 +187,14 @@ class SnapshotRepository:
 
     def _prepare(self) -> None:
         try:
-            private_directory(self.folder)
+            private_directory(self.directory)
             for part in ("objects", "refs", "info"):
-                (self.folder / part).mkdir(exist_ok=True)
-            put_file(self.folder / "config", _CONFIG.encode())
-            put_file(self.folder / "HEAD", b"ref: refs/heads/none\n")
-            put_file(self.folder / "info/attributes", _ATTRIBUTES.encode())
-            put_file(self.folder / "info/exclude", b"\n".join(self._excluded()))
-            put_file(self.folder / "workspace", os.fsencode(self.workspace) + b"\n")
+                (self.directory / part).mkdir(exist_ok=True)
+            put_file(self.directory / "config", _CONFIG.encode())
+            put_file(self.directory / "HEAD", b"ref: refs/heads/none\n")
+            put_file(self.directory / "info/attributes", _ATTRIBUTES.encode())
+            put_file(self.directory / "info/exclude", b"\n".join(self._excluded()))
+            put_file(self.directory / "workspace", os.fsencode(self.workspace) + b"\n")
         except OSError as error:
             raise SnapshotError(f"the folder of the file versions cannot be written: {error.strerror}") from error
 
@@ -203,18 +203,18 @@ class SnapshotRepository:
         yield from (b"/" + os.fsencode(directory.relative_to(self.workspace)) + b"/" for directory in self._hidden)
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
-    def _is_left_out(self, path: str) -> bool:
+    def _is_excluded(self, path: str) -> bool:
         """Return whether versions hold nothing below a directory."""
         return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
 
-    def take(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
+    def snapshot(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
         """Record what is on disk now and return its version; look only at `paths`, if they are given."""
         try:
             return self._taken(paths, timeout)
         except GitRefused:
             if self._tree or not self._index.exists():
                 raise
-        self._known.clear()
+        self._signatures.clear()
         discard_file(self._index)  # an old index, damaged or with files that were pruned: record all files again
         return self._taken(None, timeout)
 
@@ -223,7 +223,7 @@ class SnapshotRepository:
             raise SnapshotError(
                 f"the folder {visible(str(self.workspace), lines=False)} was moved, deleted or replaced"
             )
-        changed = self._changed_of_known(paths) if self._tree and paths is not None else None
+        changed = self._changed_of_recorded(paths) if self._tree and paths is not None else None
         if changed is None:
             changed = self.changed(paths, timeout=timeout)
         before = self._metadata_before(timeout)
@@ -270,7 +270,7 @@ class SnapshotRepository:
     def version_named(self, name: str) -> str:
         """Return the whole id of the version whose id begins with `name`; raises SnapshotError if there is none."""
         _object(name)
-        if not (self.folder / "HEAD").exists():
+        if not (self.directory / "HEAD").exists():
             raise SnapshotError(f"there is no version {name}: this directory has none")
         answer = run_git(["rev-parse", "--verify", "-q", f"{name}^{{tree}}"], cwd=self.workspace, own=self._own)
         if not answer.ok:
@@ -282,15 +282,15 @@ class SnapshotRepository:
         entry = self.git(["ls-tree", "-z", "--full-tree", _object(version), METADATA]).split(b"\t")[0].split()
         return self._metadata_in(entry[2].decode()) if entry else Metadata()
 
-    def _changed_of_known(self, paths: Sequence[str]) -> list[str] | None:
+    def _changed_of_recorded(self, paths: Sequence[str]) -> list[str] | None:
         """Return those of the paths that are not as they were recorded; None if only git can tell."""
-        if any(path not in self._known or self._kind(path) != "fits" for path in paths):
+        if any(path not in self._signatures or self._kind(path) != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
         """Return whether a file seems to be as the last version holds it, by its times and size alone."""
-        return path in self._known and self._known[path] == _signature(self.workspace / path)
+        return path in self._signatures and self._signatures[path] == _signature(self.workspace / path)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
         """Return the paths that are not as the last version holds them."""
@@ -302,10 +302,10 @@ class SnapshotRepository:
         kinds = {path: self._kind(path) for path in changed}
         fit = [path for path, kind in kinds.items() if kind == "fits"]
         gone = [path for path, kind in kinds.items() if kind != "fits" and not path.endswith("/")]
-        self.left_out.difference_update(fit, gone)
-        self.left_out.update(path for path, kind in kinds.items() if kind == "unfit")
+        self.skipped.difference_update(fit, gone)
+        self.skipped.update(path for path, kind in kinds.items() if kind == "unfit")
         for path in gone:
-            self._known.pop(path, None)
+            self._signatures.pop(path, None)
         signatures = {path: _signature(self.workspace / path) for path in fit}
         modes = {path: signature[-1] for path, signature in signatures.items() if signature is not None}
         if not self._tree and not self._metadata.now.modes:
@@ -314,7 +314,7 @@ class SnapshotRepository:
         for how, paths in (("--force-remove", gone), ("--replace", fit)):
             if paths:
                 self.git(["update-index", "--add", "--remove", how, "-z", "--stdin"], listed(paths), timeout=timeout)
-        self._known |= {path: signatures[path] for path in fit[: MOST_KNOWN - len(self._known)]}
+        self._signatures |= {path: signatures[path] for path in fit[: MOST_SIGNATURES - len(self._signatures)]}
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
         """Return whether a version can hold what is at the path ("fits" or "unfit"), or "gone" if no file is there."""
@@ -349,7 +349,7 @@ class SnapshotRepository:
         """Give access to the versions with a separate, empty index, to make a tree of other files than usual."""
         index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
         try:
-            yield OwnRepository(self.folder, self.workspace, index)
+            yield OwnRepository(self.directory, self.workspace, index)
         finally:
             discard_file(index)
 
@@ -405,20 +405,20 @@ class SnapshotRepository:
 
 def prune(repository: SnapshotRepository) -> None:
     """Drop old versions, at most once a day; drop them earlier if the repository has grown large."""
-    mark = repository.folder / "pruned"
+    mark = repository.directory / "pruned"
     with suppress(OSError):
         if not mark.exists():
             mark.touch()
         if time.time() - mark.stat().st_mtime < _DAY:
             return
         mark.touch()
-        total = sum(path.stat().st_size for path in (repository.folder / "objects").glob("??/*"))
-        days = _KEPT_DAYS_WHEN_LARGE if total > _LARGE else _KEPT_DAYS
-        for held in repository.folder.glob("refs/held/*"):
+        total = sum(path.stat().st_size for path in (repository.directory / "objects").glob("??/*"))
+        days = _RETENTION_DAYS_WHEN_LARGE if total > _LARGE else _RETENTION_DAYS
+        for held in repository.directory.glob("refs/held/*"):
             if time.time() - held.stat().st_mtime > days * _DAY:
                 held.unlink()
         run_git(["prune", f"--expire={days}.days.ago"], cwd=repository.workspace, own=repository._own, timeout=120)
-        for index in repository.folder.glob("index-*"):
+        for index in repository.directory.glob("index-*"):
             if index != repository._index and time.time() - index.stat().st_mtime > days * _DAY:
                 index.unlink()
 

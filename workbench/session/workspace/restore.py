@@ -41,7 +41,7 @@ class RestoredCount:
     directories: int = 0
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The result in one line for the user."""
         files = counted(self.files, "file") if self.files else ""
         directories = (
@@ -53,7 +53,7 @@ class RestoredCount:
 
 def restore(repository: SnapshotRepository, version: str) -> list[Change]:
     """Make the workspace hold what the version holds; return the files that were changed. Raises SnapshotError."""
-    changes = repository.difference(repository.take(), version)
+    changes = repository.difference(repository.snapshot(), version)
     now, then = repository.metadata, repository.metadata_of(version)
     write(repository, changes, then)
     written = {change.path for change in changes}
@@ -77,8 +77,8 @@ def bring_back(
     file holds something else now and `force` is not given.
     """
     metadata = repository.metadata_of(version)
-    held = [change for change in repository.files_of(version) if _is_wanted(change.path, paths)]
-    directories = [path for path in metadata.directories if _is_wanted(path, paths)]
+    held = [change for change in repository.files_of(version) if _is_requested(change.path, paths)]
+    directories = [path for path in metadata.directories if _is_requested(path, paths)]
     if paths and not (held or directories):
         raise WorkbenchError(f"this version holds nothing at {visible(', '.join(paths), lines=False)}")
     contents = repository.contents(list(dict.fromkeys(change.after for change in held)))
@@ -139,7 +139,7 @@ def _permissions(metadata: Metadata, change: Change) -> int:
     return metadata.permissions(change.path, change.mode_after)
 
 
-def _is_wanted(path: str, requested: Collection[str]) -> bool:
+def _is_requested(path: str, requested: Collection[str]) -> bool:
     return not requested or any(one in (".", path) or path.startswith(f"{one}/") for one in requested)
 
 
@@ -270,7 +270,7 @@ class _Stored:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _CheckedFile:
     """A file as it was found: its real path, the directory below which it is opened, its bytes and their encoding."""
 
     path: Path
@@ -280,7 +280,7 @@ class _Found:
     stored: _Stored | None = None
 
 
-def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None) -> _Found:
+def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None) -> _CheckedFile:
     """Return the file as it is now; raises RevertError if it does not hold what was shown."""
     if not Path(file.path).is_absolute():
         raise RevertError(f"{_name(file)} is no absolute path")
@@ -296,7 +296,7 @@ def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None)
     return replace(states, stored=stored)
 
 
-def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Found:
+def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
     """Return a file without a text, checked in the same way; only the hash of its content is known."""
     if file.after is not None and stored is None:
         raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
@@ -307,7 +307,7 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Foun
     is_unchanged = file.before is None if raw is None else stands_for(file.before, _blob_of(raw))
     if not is_unchanged:
         raise _changed(file)
-    return _Found(path, root, raw, stored=stored)
+    return _CheckedFile(path, root, raw, stored=stored)
 
 
 def _changed(file: FileDelta) -> RevertError:
@@ -360,7 +360,7 @@ def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change 
     return states[0] if len(states) == 1 else None
 
 
-def _read(path: Path, workspace: Root) -> tuple[_Found, str | None]:
+def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:
     """Return the file and its text; raises EditorError if a path in the workspace now leads out of it."""
     real = Path(real_path(path))
     if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
@@ -369,12 +369,12 @@ def _read(path: Path, workspace: Root) -> tuple[_Found, str | None]:
     try:
         raw = read_bytes(real, root)
     except FileNotFoundError:
-        return _Found(real, root), None
+        return _CheckedFile(real, root), None
     coding, text = decoded(real, raw)
-    return _Found(real, root, raw, coding), text
+    return _CheckedFile(real, root, raw, coding), text
 
 
-def _write(file: FileDelta, was: _Found) -> None:
+def _write(file: FileDelta, was: _CheckedFile) -> None:
     if was.stored is not None:
         was.stored.put({} if was.raw is None else {was.stored.name: was.raw})
     elif file.after is None:

@@ -58,7 +58,7 @@ class SafetyCopies:
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
-        self._file = repository.folder / "copies.jsonl"
+        self._file = repository.directory / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
         """Keep a copy of `paths` and of the files `held` by the last version as they are; raises SnapshotError."""
@@ -115,7 +115,7 @@ class SafetyCopies:
 
     def _hold(self, version: str) -> None:
         """Protect the files of a copy from being pruned, as long as copies are kept."""
-        path = self._repository.folder / "refs" / "held" / version[:_ID]
+        path = self._repository.directory / "refs" / "held" / version[:_ID]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             put_file(path, f"{version}\n".encode())

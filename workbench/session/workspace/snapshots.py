@@ -72,11 +72,11 @@ def _delta(
 ) -> FileDelta:
     path = well_formed(str(repository.workspace / change.path))
     before, after = (_text(blob, raw) for blob in (change.before, change.after))
-    is_left_out = not change.after and change.path in repository.left_out
-    if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_left_out:
-        cut = "too large" if is_left_out else _reason(change, before, after)
+    is_skipped = not change.after and change.path in repository.skipped
+    if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_skipped:
+        cut = "too large" if is_skipped else _reason(change, before, after)
         lines = [_line(blob, cut, sizes) for blob in (change.before, change.after)]
-        lines[1] = f"({cut})\n" if is_left_out else lines[1]
+        lines[1] = f"({cut})\n" if is_skipped else lines[1]
         return FileDelta(path=path, before=lines[0], after=lines[1], cut=cut)
     return FileDelta(path=path, before=before, after=after)
 
@@ -141,13 +141,13 @@ class SnapshotNotices:
         self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
-    def pending(self, problem: str, left_out: Collection[str]) -> str:
+    def pending(self, problem: str, skipped: Collection[str]) -> str:
         """Return the messages not shown yet: a watcher's `problem`, files left out, files that change too often."""
         watcher = f"changes of files are looked for now and then, as they are not told here: {problem}"
-        parts = [self.once(watcher) if problem else "", self._new_left_out(left_out), self._frequent()]
+        parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
         return "; ".join(part for part in parts if part)
 
-    def _new_left_out(self, paths: Collection[str]) -> str:
+    def _new_skipped(self, paths: Collection[str]) -> str:
         new = sorted(path for path in paths if path not in self._reported)
         self._reported.update(new)
         reason = "over 5 MB, unreadable or a repository of its own"
@@ -238,15 +238,17 @@ class SnapshotRecorder:
             self._pending += 1
         self._requests.put(request)
 
-    def expect(self, texts: Mapping[str, str | None]) -> None:
+    def expect(self, contents: Mapping[str, str | None]) -> None:
         """Announce files that are about to be written for the user, since a running scan may see them already."""
         with self._changed:
-            self._expected = {**self._expected, **texts}
+            self._expected = {**self._expected, **contents}
 
-    def stop_expecting(self, texts: Mapping[str, str | None]) -> None:
+    def stop_expecting(self, contents: Mapping[str, str | None]) -> None:
         """Forget files that were announced: they were scanned by now, or not written after all."""
         with self._changed:
-            self._expected = {path: text for path, text in self._expected.items() if (path, text) not in texts.items()}
+            self._expected = {
+                path: text for path, text in self._expected.items() if (path, text) not in contents.items()
+            }
 
     def wait(self, cancel: Cancel, seconds: float) -> bool:
         """Wait until every request is done or the user interrupts; return False if it takes longer than `seconds`."""
@@ -315,7 +317,7 @@ class SnapshotRecorder:
         self.repository.prepare()
         self._watcher.start()
         since, began = self._last, time.monotonic()
-        self._last = self.repository.take(timeout=_FIRST_TIMEOUT)
+        self._last = self.repository.snapshot(timeout=_FIRST_TIMEOUT)
         self._cost = time.monotonic() - began
         events: list[Event] = []
         if since and since != self._last:
@@ -327,7 +329,7 @@ class SnapshotRecorder:
         if paths is not None and not paths:
             return []
         began = time.monotonic()
-        version = self.repository.take(paths, timeout=_TIMEOUT)
+        version = self.repository.snapshot(paths, timeout=_TIMEOUT)
         if paths is None:
             self._cost = time.monotonic() - began
         if version == before:
@@ -338,7 +340,7 @@ class SnapshotRecorder:
         self._last = version
         if request.cause != "action":
             return [*self._changed_by_others(files), VersionTaken(version=version, notice=self._notice())]
-        deleted = [change for change in changes if not change.after and change.path not in self.repository.left_out]
+        deleted = [change for change in changes if not change.after and change.path not in self.repository.skipped]
         return [
             VersionTaken(
                 version=version,
@@ -371,14 +373,14 @@ class SnapshotRecorder:
     def _check_watcher(self) -> None:
         """Check that the watcher reported every change; the whole directory is scanned at the end of a run anyway."""
         time.sleep(_WATCHER_DELAY)
-        changed = set(self.repository.changed()) - self.repository.left_out
+        changed = set(self.repository.changed()) - self.repository.skipped
         reported = self._watcher.drain()
         for _ in range(_TRIES):
             if all(any(_covers(one, path) for one in reported) for path in changed):
                 return
             time.sleep(_WATCHER_DELAY)
             reported += self._watcher.drain()
-        self._watcher.give_up("it missed changes")
+        self._watcher.fall_back("it missed changes")
 
     def _difference(self, before: str, after: str) -> list[Change]:
         try:
@@ -398,7 +400,7 @@ class SnapshotRecorder:
         return [FilesChanged(files=files, by="other")] if files else []
 
     def _notice(self) -> str:
-        return self._notices.pending(self._watcher.problem, self.repository.left_out)
+        return self._notices.pending(self._watcher.problem, self.repository.skipped)
 
     def _fail(self, request: SnapshotRequest, reason: str) -> list[Event]:
         self._faults += 1
@@ -418,6 +420,6 @@ def _covers(directory: str, path: str) -> bool:
     return directory in (path, ".") or path.startswith(f"{directory}/")
 
 
-def texts_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
+def contents_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
     """Return what each file holds now, by absolute path, in the form that SnapshotRequest takes."""
     return {real_path(file.path): file.after for file in files}

@@ -14,16 +14,16 @@ from typing import Final, NamedTuple
 from workbench.files.anchored import real_path
 from workbench.risk import Part
 from workbench.risk.assessment import ANY, mentioned
-from workbench.session.workspace.repository import GENERATED, not_kept
+from workbench.session.workspace.repository import GENERATED, unspared_files
 from workbench.text import visible
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The most files and bytes of which one copy is kept."""
 NO_COPY: Final = "no copy could be made"
-_MOST_PLACES = 4
+_MOST_PATHS = 4
 """The most places that one line names."""
 _NOT_HELD = "not in git"
-_KEPT = f"{_NOT_HELD}; a copy is kept"
+_COPIED = f"{_NOT_HELD}; a copy is kept"
 _LOST = f"{_NOT_HELD}; can NOT be restored: too large to back up"
 _HISTORY = "with git history, which can NOT be restored"
 _HELD = "`ohw restore` restores them"
@@ -32,17 +32,17 @@ _OUTSIDE = "outside the workspace: no copy is kept"
 
 @dataclass(frozen=True)
 class Deletion:
-    """Files at or below `place` that one part of a command deletes or overwrites.
+    """Files at or below `path` that one part of a command deletes or overwrites.
 
     With `is_any` it touches some of them, and which ones is not known before it runs.
     """
 
     part: Part
     deletes: bool
-    place: str
+    path: str
     count: int
     files: tuple[str, ...]
-    """The files that no version holds; a copy of them is kept if `can_be_kept`."""
+    """The files that no version holds; a copy of them is kept if `can_be_copied`."""
     size: int
     is_whole: bool
     """Whether all files were counted."""
@@ -61,26 +61,26 @@ class Deletion:
     """Whether the place is outside the workspace, where no copies are kept."""
 
     @property
-    def can_be_kept(self) -> bool:
+    def can_be_copied(self) -> bool:
         """Whether a copy of the files is small enough, and could be made."""
         return self.is_whole and self.size <= MOST_BYTES and not self.why_not
 
     @property
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the user is told: always of deletions and files outside, else only if the content would be lost."""
         return self.deletes or self.is_outside or not self.can_be_brought_back
 
     @property
     def can_be_brought_back(self) -> bool:
         """Whether nothing would be lost for good."""
-        is_lost = bool(self.why_not or (self.files and not self.can_be_kept) or self.too_large or self.has_history)
+        is_lost = bool(self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.has_history)
         return not is_lost
 
     @property
     def is_final(self) -> bool:
         """Whether something is deleted for good that no program creates again by itself."""
-        is_made_again = PurePath(self.place).name in GENERATED and not self.has_history
-        return self.deletes and not (self.can_be_brought_back or is_made_again or self.is_outside)
+        is_generated = PurePath(self.path).name in GENERATED and not self.has_history
+        return self.deletes and not (self.can_be_brought_back or is_generated or self.is_outside)
 
 
 def describe(deletions: Sequence[Deletion], root: Path) -> str:
@@ -88,16 +88,16 @@ def describe(deletions: Sequence[Deletion], root: Path) -> str:
     any_of = [loss for loss in deletions if loss.is_any]
     touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
     groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
-    return "; ".join([*(_of_known(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
+    return "; ".join([*(_of_certain(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
 
 
-def _of_known(deletions: Sequence[Deletion], root: Path) -> str:
+def _of_certain(deletions: Sequence[Deletion], root: Path) -> str:
     count = sum(loss.count for loss in deletions)
     what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
     what = what if all(loss.is_whole for loss in deletions) else f"more than {count - 1:,} files"
-    names = [_name(Path(loss.place), root) for loss in deletions]
-    more = f" and {len(names) - _MOST_PLACES} more places" if len(names) > _MOST_PLACES else ""
-    line = f"{_verb(deletions)} {what} in {', '.join(names[:_MOST_PLACES])}{more}"
+    names = [_name(Path(loss.path), root) for loss in deletions]
+    more = f" and {len(names) - _MOST_PATHS} more places" if len(names) > _MOST_PATHS else ""
+    line = f"{_verb(deletions)} {what} in {', '.join(names[:_MOST_PATHS])}{more}"
     if len(names) == 1 and not names[0].endswith("/"):
         line = f"{_verb(deletions)} {what} ({names[0]})"
     return _with(line, [_fate(deletions), _HISTORY if any(loss.has_history for loss in deletions) else ""])
@@ -113,12 +113,12 @@ def _fate(deletions: Sequence[Deletion]) -> str:
     count, lost = sum(loss.count for loss in deletions), sum(len(loss.files) for loss in deletions)
     if not lost:
         return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
-    fate = _KEPT if all(loss.can_be_kept for loss in deletions) else _LOST
+    fate = _COPIED if all(loss.can_be_copied for loss in deletions) else _LOST
     return fate if lost == count else f"{lost:,} of them {fate}"
 
 
 def _of_any(loss: Deletion, root: Path) -> str:
-    line = f"{_verb([loss])} files in {_name(Path(loss.place), root)} that are not known before it runs"
+    line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} that are not known before it runs"
     if loss.why_not:
         return _with(line, [_failed(loss.why_not)])
     copied = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
@@ -146,8 +146,8 @@ def _verb(deletions: Sequence[Deletion]) -> str:
 
 
 def _with(line: str, notes: Sequence[str]) -> str:
-    notes_given = [note for note in notes if note]
-    return f"{line} ({'; '.join(notes_given)})" if notes_given else line
+    nonempty = [note for note in notes if note]
+    return f"{line} ({'; '.join(nonempty)})" if nonempty else line
 
 
 def _name(location: Path, root: Path) -> str:
@@ -158,13 +158,13 @@ def _name(location: Path, root: Path) -> str:
 
 MOST_OUTSIDE = 1_000
 """The most files outside the workspace that are counted, since no copy of them is kept anyway."""
-_MOST_FOLDERS, _MOST_LOOKED = 8, 40
+_MOST_DIRECTORIES, _MOST_LOOKED = 8, 40
 _OF_FILES = (("rm",), ("unlink",))
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 
 @dataclass
-class Below:
+class FileCount:
     """The files at or below a path with their sizes; `is_whole` says whether these are all, apart from git's own."""
 
     sizes: dict[Path, int] = field(default_factory=dict)
@@ -186,8 +186,8 @@ class Touched(NamedTuple):
 
     part: Part
     deletes: bool
-    place: str
-    below: Below
+    path: str
+    counted: FileCount
     is_any: bool = False
     """Whether it touches only some of the files, and which ones is not known."""
     is_maybe: bool = False
@@ -200,19 +200,19 @@ class Touched(NamedTuple):
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
     """Return all places that the parts touch; a place that one part deletes and another only names counts once."""
     touching = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
-    taken = {one.place for one in touching}
+    taken = {one.path for one in touching}
     for part in parts:
-        touching += [one for one in _mentioned(part, root) if one.place not in taken]
-        taken |= {one.place for one in touching}
+        touching += [one for one in _mentioned(part, root) if one.path not in taken]
+        taken |= {one.path for one in touching}
     return touching
 
 
 def _named(part: Part, root: Path) -> Iterator[Touched]:
     """Yield the places that a part deletes or overwrites."""
     for paths, deletes in _lost_by(part):
-        deep = deletes and not _leaves_folders(part)
-        inside, outside = _places((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
-        unkept = not_kept(part, inside, root) if deletes and inside and part.spares else None
+        deep = deletes and not _leaves_directories(part)
+        inside, outside = _existing((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
+        unkept = unspared_files(part, inside, root) if deletes and inside and part.spares else None
         for location in inside[:MOST_FILES]:
             files = _files(location, deep=deep, only=unkept)
             files.is_whole &= len(inside) <= MOST_FILES
@@ -220,7 +220,7 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
                 yield Touched(part, deletes, location, files)
         for location in outside[:MOST_OUTSIDE]:
             files = _files(location, deep=deep, most=MOST_OUTSIDE)
-            if files.sizes and (deletes or not any(is_below(location, directory) for directory in _TEMPORARY)):
+            if files.sizes and (deletes or not any(is_within(location, directory) for directory in _TEMPORARY)):
                 yield Touched(part, deletes, location, files, is_outside=True)
 
 
@@ -229,11 +229,11 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
     top = str(root)
     for paths, deletes in _lost_by(part):
         directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
-        for location in dict.fromkeys(top if is_below(top, directory) else directory for directory in directories):
-            if is_below(location, top) and Path(location).is_dir():
-                unkept = not_kept(part, [location], root) if part.spares else None
+        for location in dict.fromkeys(top if is_within(top, directory) else directory for directory in directories):
+            if is_within(location, top) and Path(location).is_dir():
+                unkept = unspared_files(part, [location], root) if part.spares else None
                 only = None if unkept is None else frozenset(unkept)
-                yield Touched(part, deletes, location, Below(), is_any=True, only=only)
+                yield Touched(part, deletes, location, FileCount(), is_any=True, only=only)
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
@@ -241,11 +241,13 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
-    directories = [*part.directories, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][:_MOST_FOLDERS]
+    directories = [*part.directories, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][
+        :_MOST_DIRECTORIES
+    ]
     names = dict.fromkeys(os.path.basename(path) for path in paths)  # noqa: PTH119
     inside = (f"{directory}/{name}" for directory in directories for name in names if name)
-    for location in _places([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
-        files = Below()
+    for location in _existing([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
+        files = FileCount()
         if ".git" not in Path(location).parts:
             files.count(Path(location))
         if files.sizes:
@@ -257,14 +259,14 @@ def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
     return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
 
 
-def _leaves_folders(part: Part) -> bool:
+def _leaves_directories(part: Part) -> bool:
     """Return whether the part is an `rm` or `unlink` that removes only files."""
     flags = [word for word in part.words[1:] if word.startswith("-")]
     is_deep = any(word.startswith("--rec") or (word[1:2] != "-" and not {*"rR"}.isdisjoint(word)) for word in flags)
     return part.words[:1] in _OF_FILES and not is_deep
 
 
-def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
+def _existing(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
     """Return the existing paths among those named and those that match them as patterns: inside the workspace, outside.
 
     With `follows`, the target of a link counts too, since writing through a link changes the target.
@@ -275,8 +277,8 @@ def _places(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[st
         if follows and Path(path).is_symlink():
             names[real_path(path)] = None
     top = str(root)
-    inside = [path for path in names if is_below(path, top)]
-    return inside, [path for path in names if not is_below(path, top)]
+    inside = [path for path in names if is_within(path, top)]
+    return inside, [path for path in names if not is_within(path, top)]
 
 
 def _real(path: str) -> str:
@@ -296,14 +298,14 @@ def _fitting(pattern: str) -> list[str]:
     return sorted(islice(files, MOST_FILES + 1))
 
 
-def is_below(path: str, directory: str) -> bool:
+def is_within(path: str, directory: str) -> bool:
     """Return whether a path is the directory or below it."""
     return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
-def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> Below:
+def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> FileCount:
     """Return the files at a place, those below it too if `deep`; with `only`, just those of them."""
-    files = Below()
+    files = FileCount()
     if only is not None:
         for path in only:
             if deep and path.is_relative_to(location):
@@ -318,7 +320,7 @@ def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: in
     return files
 
 
-def _walk(files: Below, location: str, most: int) -> None:
+def _walk(files: FileCount, location: str, most: int) -> None:
     for directory, directories, names in os.walk(location):
         if ".git" in directories:
             directories.remove(".git")

@@ -50,10 +50,10 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
     """
     from watchfiles import Change, watch
 
-    directories, has_links = _folders(workspace)
+    directories, has_symlinks = _directories(workspace)
     batches = watch(
-        *(directories if has_links else [str(workspace)]),
-        recursive=not has_links,
+        *(directories if has_symlinks else [str(workspace)]),
+        recursive=not has_symlinks,
         watch_filter=lambda _, path: is_of_interest(path),
         debounce=_LONGEST,
         step=_STEP,
@@ -67,21 +67,21 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
     for batch in batches:
         yield {path for _, path in batch} | ({f"{workspace}/."} if missed else set())
         missed = False
-        if has_links and any(
+        if has_symlinks and any(
             change == Change.added and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
             for change, path in batch
         ):
             return
 
 
-def _folders(workspace: Path) -> tuple[list[str], bool]:
+def _directories(workspace: Path) -> tuple[list[str], bool]:
     """Return the directories in which versions may change, and whether there is a link to a directory anywhere."""
-    watched, has_links = [], False
+    watched, has_symlinks = [], False
     for directory, names, _ in os.walk(workspace):
         if _SKIPPED.isdisjoint(directory.removeprefix(str(workspace)).split("/")) and is_text(directory):
             watched.append(directory)
-        has_links = has_links or any(os.path.islink(f"{directory}/{name}") for name in names)  # noqa: PTH114
-    return watched, has_links
+        has_symlinks = has_symlinks or any(os.path.islink(f"{directory}/{name}") for name in names)  # noqa: PTH114
+    return watched, has_symlinks
 
 
 def is_text(path: str) -> bool:
@@ -111,7 +111,7 @@ class Watcher:
         self._pause = pause
         self._changes = changes
         self._lock = threading.Lock()
-        self._seen: set[str] = set()
+        self._changed: set[str] = set()
         self._stop = threading.Event()
         self._lost = threading.Event()
         self.is_ready = False
@@ -132,16 +132,16 @@ class Watcher:
     def has_news(self) -> bool:
         """Whether changes were seen since the last call of `drain`."""
         with self._lock:
-            return self.is_whole and bool(self._seen)
+            return self.is_whole and bool(self._changed)
 
     def drain(self) -> list[str]:
         """Return the paths that changed since the last call, relative to the workspace."""
         with self._lock:
-            paths, self._seen = self._seen, set()
+            paths, self._changed = self._changed, set()
         prefix = f"{self._workspace}/"
         return sorted(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
 
-    def give_up(self, problem: str) -> None:
+    def fall_back(self, problem: str) -> None:
         """Stop watching because changes were missed; ask for regular scans instead."""
         self.problem = self.problem or problem
         self._lost.set()
@@ -159,19 +159,19 @@ class Watcher:
                 self.is_ready = True
                 if batch:
                     with self._lock:
-                        self._seen |= batch
+                        self._changed |= batch
                     self._on_change()
             if not self._stop.is_set():
-                self.give_up("the system tells of no more changes")
+                self.fall_back("the system tells of no more changes")
         except UnicodeEncodeError:
-            self.give_up("the path of the workspace is not UTF-8")
+            self.fall_back("the path of the workspace is not UTF-8")
         except (OSError, RuntimeError) as error:
-            self.give_up(_said(error))
+            self.fall_back(_watch_error(error))
         while not self._stop.wait(max(_LEAST_PAUSE, self._pause())):
             self._on_change()
 
 
-def _said(error: Exception) -> str:
+def _watch_error(error: Exception) -> str:
     """Return one line on why the system reports no changes, without the internal data that watchfiles appends."""
     message = getattr(error, "strerror", None) or str(error)
     if "watch limit" in message:

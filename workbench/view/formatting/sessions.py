@@ -64,7 +64,7 @@ def details(row: SessionRow) -> str:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
     where = visible(from_home(Path(entry.workspace)), lines=False)
     parts = [entry.id, f"began {entry.started.astimezone():%Y-%m-%d %H:%M}", where, visible(entry.model, lines=False)]
-    return " · ".join([*parts, *([f"first message: {first_line(entry.said, 300)}"] if entry.said else [])])
+    return " · ".join([*parts, *([f"first message: {first_line(entry.first_text, 300)}"] if entry.first_text else [])])
 
 
 def title(entry: SessionSummary) -> str:
