@@ -67,7 +67,7 @@ def test_the_tool_has_the_history_condensed_before_the_next_call(begun):
     assert after[FIRST_MESSAGES + 1]["role"] == "user"
     assert SUMMARY.text in after[FIRST_MESSAGES + 1]["content"]
     assert faults_of(after) == []
-    assert "summed up" in d.results()[-1]
+    assert "is summarized" in d.results()[-1]
 
 
 def test_the_recent_half_is_kept_word_for_word(begun):
