@@ -17,13 +17,14 @@ from tests.llm.conftest import wait_until
 from workbench.llm import exchange
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
+from workbench.llm.retry import Patience
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
 ASK = ModelRequest([{"role": "user", "content": "hello"}])
 
 
-def chunk(delta: dict) -> bytes:
-    choice = {"index": 0, "delta": delta, "finish_reason": None}
+def chunk(delta: dict, finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
     head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "f"}
     return b"data: " + json.dumps({**head, "choices": [choice]}).encode() + b"\n\n"
 
@@ -169,3 +170,35 @@ def test_whoever_shows_an_answer_slowly_is_not_overtaken_and_a_cancel_ends_it_at
         model.close()
     assert ended[0].finish_reason == "interrupted"
     assert ended[0].text
+
+
+def dripping(*deltas: dict, times: int = 10**6) -> Callable[[], Iterator[bytes]]:
+    """A body that brings these deltas over and over, one each tenth of a second."""
+
+    def body() -> Iterator[bytes]:
+        yield HEAD
+        for _, delta in zip(range(times), itertools.cycle(deltas), strict=False):
+            time.sleep(0.1)
+            yield chunk(delta)
+        yield chunk({}, "stop") + b"data: [DONE]\n\n"
+
+    return body
+
+
+@pytest.mark.parametrize("delta", [{}, {"role": "assistant"}, {"content": ""}, {"content": None, "tool_calls": []}])
+@pytest.mark.parametrize("model", ["openai/x", "hosted_vllm/x"])
+def test_chunks_without_content_are_a_silence(model, delta):
+    with serving(dripping(delta)) as (address, asked):
+        provider = ProviderModel(model, api_base=address, api_key="k", patience=Patience(silence=1.0, tries=1))
+        begun = time.monotonic()
+        outcome = answered(provider, [])
+        assert time.monotonic() - begun < 20
+    assert "stopped answering" in str(outcome)
+    assert len(asked) == 1
+
+
+def test_slow_words_between_such_chunks_are_no_silence():
+    with serving(dripping({"content": "a"}, *[{"content": ""}] * 3, times=24)) as (address, _):
+        outcome = answered(ProviderModel("openai/x", api_base=address, patience=Patience(silence=1.0)), [])
+    assert isinstance(outcome, ModelResponse)
+    assert (outcome.text, outcome.finish_reason) == ("aaaaaa", "stop")

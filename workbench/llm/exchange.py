@@ -6,6 +6,7 @@ import contextlib
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from types import TracebackType
@@ -92,16 +93,21 @@ class Exchange:
         cancel.on_set(self._stop)
 
     def chunks(self, longest_silence: float) -> Iterator[Chunk]:
-        """Yield chunks until the end, an error, a cancel, or a silence longer than the limit."""
+        """Yield chunks until the end, an error, a cancel, or a silence longer than the limit.
+
+        A chunk without content is a keep-alive and does not end a silence.
+        """
+        heard = time.monotonic()
         while True:
             try:
-                item = self._queue.get(timeout=longest_silence)
+                item = self._queue.get(timeout=max(0.0, heard + longest_silence - time.monotonic()))
             except queue.Empty:
                 item = Silence()
             if self._stopped.is_set():
                 return
             if isinstance(item, dict):
                 self._slots.release()
+                heard = time.monotonic() if has_content(item) else heard
                 yield item
                 continue
             self.error = item if isinstance(item, BaseException) else None
@@ -141,6 +147,14 @@ class Exchange:
         if not self._ended.is_set():
             self._end(error)
         return True
+
+
+def has_content(chunk: Chunk) -> bool:
+    """Return whether a chunk brings any part of a response: text, reasoning, a tool call, a finish reason or usage."""
+    choices = [choice for choice in chunk.get("choices") or () if isinstance(choice, dict)]
+    deltas = [choice.get("delta") for choice in choices]
+    parts = [part for delta in deltas if isinstance(delta, dict) for name, part in delta.items() if name != "role"]
+    return any(parts) or any(choice.get("finish_reason") for choice in choices) or bool(chunk.get("usage"))
 
 
 class Connections:
