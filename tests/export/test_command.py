@@ -136,6 +136,7 @@ def test_a_file_that_may_be_somebody_elses_is_asked_about_and_has_no_powers(worl
         terminal.wait_for(">")
         terminal.press("ctrl+d")
         terminal.wait_exit()
+    assert session_path(world.locations, name).stat().st_mode & 0o022 == 0
     ledger, _ = folded(world, name)
     assert (ledger.model, ledger.rules, list(ledger.batch)) == (world.env["OHW_MODEL"], (), [])
     assert ledger.max_steps == Settings().max_steps

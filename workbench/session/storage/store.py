@@ -118,6 +118,7 @@ class Store:
             db.close()
             raise
         db.close()
+        _deny_writing_to_others(path)
         return cls(path, _opened(path, readonly=False), readonly=False)
 
     def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
@@ -293,11 +294,28 @@ def ownership_doubt(path: Path) -> str:
 
 def companion_doubt(path: Path) -> str:
     """Return the same for the files beside a session file from which SQLite takes content, whoever wrote them."""
-    for companion in (path.with_name(path.name + ending) for ending in ("-wal", "-journal", "-shm")):
+    for companion in _companions(path):
         with suppress(FileNotFoundError):
             if reason := ownership_doubt(companion):
                 return f"has {companion.name} beside it, which {reason}"
     return ""
+
+
+def _deny_writing_to_others(path: Path) -> None:
+    """Take the permission to write from group and others, for our own file and the files beside it.
+
+    SQLite creates its log with the permissions of the database; a log that others can write is not read (see
+    `reading_uri`), and the front end would not see what the engine appends.
+    """
+    for each in (path, *_companions(path)):
+        with suppress(OSError):
+            mode = stat.S_IMODE(each.stat().st_mode)
+            if mode & 0o022:
+                each.chmod(mode & ~0o022)
+
+
+def _companions(path: Path) -> tuple[Path, ...]:
+    return tuple(path.with_name(path.name + ending) for ending in ("-wal", "-journal", "-shm"))
 
 
 def reading_uri(path: Path) -> str:
