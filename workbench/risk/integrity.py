@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from workbench.files.anchored import real_path
 from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
 from workbench.risk import git_settings
 from workbench.risk import paths as names
@@ -123,8 +124,8 @@ class ProtectedFiles:
 
     def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
         """Take the user's configuration directory as `config` and further protected settings files as `settings`."""
-        self._workspace = os.path.realpath(workspace)
-        self._home = os.path.realpath(home)
+        self._workspace = real_path(workspace)
+        self._home = real_path(home)
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
         files = {f"{self._home}/{name}" for name in names.HOME_FILES}
         files |= {f"{each}/{name}" for each in configs for name in names.CONFIG_FILES}
@@ -281,7 +282,7 @@ class ProtectedFiles:
         for hooks in self._hooks_named((f"{git}/config", f"{own}/config.worktree")):
             yield _beside(git.rpartition("/")[0], hooks), "hooks"
         if os.path.islink(f"{git}/hooks"):  # noqa: PTH114 - asked for each action
-            yield os.path.realpath(f"{git}/hooks"), "linked"
+            yield real_path(f"{git}/hooks"), "linked"
 
     def _git_directory(self, git: str) -> str:
         """Return the git directory of a `.git` path, which is a file in worktrees and submodules."""
@@ -365,7 +366,7 @@ def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], l
             children.append((whole, "all" if reason else "tree"))
         elif not is_directory and reason:
             files.append(whole)
-            children += [(os.path.realpath(whole), "linked")] if is_link else []
+            children += [(real_path(whole), "linked")] if is_link else []
     return files, children
 
 

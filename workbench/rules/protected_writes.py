@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from workbench.files.anchored import real_path
 from workbench.risk.assessment import ANY, Part
 from workbench.risk.paths import code_reason, within, words
 from workbench.rules.subject import Subject
@@ -49,8 +50,8 @@ def _may_reach(part: Part, workspace: str) -> bool:
 
 
 def _holds_protected(directory: str, workspace: str) -> bool:
-    directory = os.path.realpath(directory)
-    if within(os.path.realpath(workspace), directory) or code_reason(directory):
+    directory = real_path(directory)
+    if within(real_path(workspace), directory) or code_reason(directory):
         return True
     try:
         return any(code_reason(f"/{name}") for name in os.listdir(directory))  # noqa: PTH208 - strings come out

@@ -20,7 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from workbench.config.locations import Locations
-from workbench.files.anchored import AnchoredEntry, Root
+from workbench.files.anchored import AnchoredEntry, Root, real_path
 from workbench.files.replace import is_own_write
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
@@ -69,7 +69,7 @@ class Permit:
         """Return whether the change was shown."""
         paths = [change.path]
         if change.is_behind_link:
-            paths.append(os.path.realpath(change.path))
+            paths.append(real_path(change.path))
         protected = (*self.directories, *self.deleted) if change.after is None else self.directories
         return self.everything or any(
             path in self.files or any(within(path, each) for each in protected) for path in paths
@@ -120,7 +120,7 @@ class IntegrityGuard:
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # in a workspace around the home directory, protected files do not belong to a project alone
-        self._aside = state / "put-back" if state and not within(os.path.realpath(home), self._workspace) else None
+        self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
             key = (self._workspace, home, config, *settings)
             if key not in _WORKSPACES:
@@ -234,7 +234,7 @@ class IntegrityGuard:
             return None
         try:
             self._aside.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return Path(os.path.realpath(self._aside.parent)) / self._aside.name
+            return Path(real_path(self._aside.parent)) / self._aside.name
         except OSError:
             return None
 
@@ -259,7 +259,7 @@ class IntegrityGuard:
         return f"protected files changed: {', '.join(names)}{more}"
 
     def _name(self, path: str) -> str:
-        home = os.path.realpath(Path.home())
+        home = real_path(Path.home())
         for directory, short in ((self._workspace, ""), (home, "~/")):
             if within(path, directory) and path != directory:
                 return visible(short + path[len(directory) + 1 :], lines=False)
@@ -288,7 +288,7 @@ def permit_of(
     if by_user:
         files |= {path for part in parts for path in part.changes if not path.endswith(ANY)}
         deleted |= {path for part in parts for path in part.deletes if not path.endswith(ANY)}
-    root = os.path.realpath(workspace)
+    root = real_path(workspace)
     checks_out = any("git" in part.words[:1] and not _TREE_VERBS.isdisjoint(part.words[1:6]) for part in parts)
     return Permit(
         frozenset(path for path in _real(protected) if not within(root, path)),
@@ -301,12 +301,12 @@ def permit_of(
 def _real(paths: Iterable[str]) -> frozenset[str]:
     """Return the paths as written, with their directory's links resolved, and with all links resolved."""
     normal = [os.path.normpath(path) for path in paths]
-    return frozenset(each for path in normal for each in (path, os.path.realpath(path), _in_real_directory(path)))
+    return frozenset(each for path in normal for each in (path, real_path(path), _in_real_directory(path)))
 
 
 def _in_real_directory(path: str) -> str:
     directory, _, name = path.rpartition("/")
-    return f"{os.path.realpath(directory or '/')}/{name}"
+    return f"{real_path(directory or '/')}/{name}"
 
 
 def _is_own_write(change: PathChange) -> bool:
