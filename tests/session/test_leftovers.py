@@ -178,7 +178,8 @@ def kept_file(locations: Locations, session: str, name: str, days: float, size: 
 
 
 def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(locations: Locations):
-    old = [kept_file(locations, "one", name, 31) for name in ("outputs/a.txt", "undo/f/1", "cells/plot.png", "drafts")]
+    old = [kept_file(locations, "one", name, 31) for name in ("outputs/a.txt", "undo/f/1", "cells/plot.png")]
+    users = [kept_file(locations, "one", name, 400) for name in ("put-back/1-hosts", "draft", "comments.json")]
     new = kept_file(locations, "one", "outputs/b.txt", 29)
     of_open = kept_file(locations, "two", "outputs/c.txt", 400)
     outside = locations.data / "outside.txt"
@@ -191,6 +192,7 @@ def test_what_tools_kept_goes_after_thirty_days_but_never_of_an_open_session(loc
     assert not [path for path in old if path.exists()]
     assert not (locations.data / "state/one/undo").exists(), "a folder that is empty goes too"
     assert new.exists()
+    assert all(path.exists() for path in users), "what the user wrote goes with the session only"
     assert of_open.exists()
     assert outside.read_text() == "not ours"
     lock.release()

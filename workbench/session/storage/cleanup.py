@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 RETENTION_DAYS: Final = 30
 RETENTION_BYTES: Final = 2_000_000_000
 """The most bytes that the tools of all sessions keep together: full outputs, plots, pages, pictures, undo copies."""
+_USERS: Final = frozenset({"put-back", "draft", "comments.json"})
+"""Names in a session's state directory that hold the user's own text: what stood in a protected file, an unsent message
+and unsent review comments. They go with the session only."""
 _PRUNE_EVERY: Final = 3_600.0
 """Seconds between two checks of what is kept."""
 _UNFINISHED = ("*.tmp", "undo/*/*.tmp", "shown/*.tmp", "seen/*.tmp")
@@ -86,7 +89,8 @@ class _StoredFile:
 def prune_tool_files(locations: Locations) -> None:
     """Delete what tools kept more than 30 days ago, then the oldest files until the rest takes at most 2 GB.
 
-    Nothing of an open session is deleted. Files that cannot be deleted stay.
+    Nothing of an open session is deleted, and nothing that the user may have written (see `_USERS`). Files that cannot
+    be deleted stay.
     """
     files: dict[Path, list[_StoredFile]] = {}
     with suppress(OSError), os.scandir(locations.data / "state") as entries:
@@ -108,9 +112,12 @@ def _session_of(locations: Locations, directory: Path) -> Path:
 
 
 def _files_in(directory: str) -> list[_StoredFile]:
-    """Return the files below a directory; links are not followed."""
+    """Return the files of tools below a session's state directory; links are not followed."""
     files = []
-    for parent, _, names in os.walk(directory):
+    for parent, directories, names in os.walk(directory):
+        if parent == directory:
+            directories[:] = [name for name in directories if name not in _USERS]
+            names = [name for name in names if name not in _USERS]
         for name in names:
             path = Path(parent, name)
             with suppress(OSError):
