@@ -87,3 +87,10 @@ def _environment(home: Path, runtime: Path) -> dict[str, str]:
     env |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(home), "OHW_SCRIPT_PACE": "0"}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "TEXTUAL_ANIMATIONS": "none"}
     return env | {"OPENAI_API_KEY": "sk-of-the-test"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_what_a_module_makes_is_collected() -> None:
+    """Leave what earlier modules of this worker left behind out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
