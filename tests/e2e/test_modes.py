@@ -65,7 +65,7 @@ def test_a_session_begins_in_the_mode_that_never_asks_only_when_it_is_confirmed(
         world.locations.config.mkdir(parents=True)
         world.locations.settings_file.write_text('mode = "never"\n')
     with Terminal(arguments, 140, 34, world.env) as terminal:
-        terminal.wait_for("Never ask in this session?")
+        terminal.wait_for("Don't ask in this session?")
         assert [each for each in world.processes() if "workbench.engine" in each.cmdline()] == []
         terminal.press("n")
         terminal.wait_for("y approve")

@@ -111,7 +111,7 @@ def test_a_second_screen_sees_everything_and_the_pen_passes_on(there: World):
     wait_for(lambda: seen_by(second, seen) == [event.seq for event in log(there)], "all that is in the log")
     second.send_command(Interrupt())
     refused = refusal(second)
-    assert "another screen" in refused.reason
+    assert "another window" in refused.reason
     first.close()
     wait_for(lambda: _interrupted(second), "the second screen to hold the pen")
     second.close()
@@ -148,7 +148,7 @@ def test_a_question_of_the_agents_is_answered_by_the_screen_with_the_pen(there: 
     second = EngineConnection.open(launch(there, "", is_new=False))
     receive_until(second, lambda message: isinstance(message, ActionAssessed))
     second.send_command(AnswerQuestion(action_id=question.action_id, text="blue"))
-    assert "another screen" in refusal(second).reason
+    assert "another window" in refusal(second).reason
     first.send_command(Decide(action_id=question.action_id, verdict="approved", fingerprint=question.fingerprint))
     assert "takes an answer" in refusal(first).reason
     first.send_command(AnswerQuestion(action_id=question.action_id, text="red"))

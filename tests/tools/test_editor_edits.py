@@ -77,10 +77,10 @@ def test_no_match_shows_the_nearest_passage_and_what_differs(editor, file):
     assert "+     return 1" in said
 
 
-def test_no_match_for_other_blanks_says_so(editor, file):
+def test_no_match_for_other_whitespace_says_so(editor, file):
     file.write_text("if x:\n\treturn\n")
     said = editor.refused("str_replace", file, old_str="if x:\n    return\n", new_str="x")
-    assert "Only blanks differ (the file has tabs)" in said
+    assert "Only whitespace differs (the file has tabs)" in said
 
 
 def test_no_match_finds_a_line_with_a_typing_error(editor, file):

@@ -105,7 +105,7 @@ async def test_a_model_that_answers_is_kept_as_a_profile_and_the_session_begins_
     assert load_settings(where, {}).profile("demo").model == "scripted/demo"
 
 
-async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_same(where):
+async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_same(where, monkeypatch):
     app, started = first_app(where, [FAILS])
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await ready(pilot, "One that is not [/X]")
@@ -118,9 +118,11 @@ async def test_one_that_fails_says_why_and_can_be_tested_again_or_taken_all_the_
         assert started == []
         where.config.parent.mkdir(parents=True, exist_ok=True)
         where.config.write_text("a file in the way")
+        notices: list[str] = []
+        monkeypatch.setattr(app, "notify", lambda message, **more: notices.append(message))
         await chosen(pilot, screen, "scripted/none-such")
         await wait_until(pilot, lambda: started == ["none-such"])
-        await wait_until(pilot, lambda: any("it is not kept" in note.message for note in app._notifications))
+        assert any("it is not kept" in message for message in notices)
         assert app.settings.profile("none-such").model == "scripted/none-such"
 
 

@@ -12,7 +12,7 @@ from workbench.plain.line_input import Console, LineAsker
 from workbench.protocol.commands import ChangeSettings
 from workbench.view.approval.never_ask import without_never
 
-_PROMPT = "Never ask in this session? Write yes or no: "
+_PROMPT = "Don't ask in this session? Write yes or no: "
 
 
 class NeverAsk:

@@ -85,9 +85,7 @@ def _first_difference(asked: list[str], passage: list[str]) -> int:
 def _difference(asked: list[str], passage: list[str]) -> str:
     if [line.split() for line in asked] == [line.split() for line in passage]:
         tabs = "\t" in "".join(passage) and "\t" not in "".join(asked)
-        return (
-            f"Only whitespace differs{' (the file has tabs)' if tabs else ''}. Copy them exactly as the file has them."
-        )
+        return f"Only whitespace differs{' (the file has tabs)' if tabs else ''}. Copy it exactly from the file."
     first = _first_difference(asked, passage)
     old, new = asked[first : first + _EXCERPT_LINES], passage[first : first + _EXCERPT_LINES]
     for number, pair in enumerate(zip(old, new, strict=False)):

@@ -201,7 +201,7 @@ class NeverAskScreen(QuestionScreen[bool]):
     def compose(self) -> ComposeResult:
         """Yield what the mode means, and the key hints."""
         with Vertical(id="never-ask-box") as box:
-            box.border_title = "Never ask in this session?"
+            box.border_title = "Don't ask in this session?"
             yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
             yield self._keys
 
