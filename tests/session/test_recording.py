@@ -210,7 +210,7 @@ def test_what_is_left_out_is_said_once(recorded):
 
 def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
     hold = threading.Event()
-    monkeypatch.setattr(SnapshotRepository, "take", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
+    monkeypatch.setattr(SnapshotRepository, "snapshot", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
     one = recorded()
     one.agent.script += [*(write(one, "a.txt", str(number)) for number in range(5)), says("done")]
     one.session.send("go")
@@ -302,7 +302,7 @@ def test_a_look_that_fails_in_an_unknown_way_leaves_no_action_waiting(recorded, 
     def broken(self, paths=None, *, timeout=30.0):
         raise ValueError("not what git says")
 
-    monkeypatch.setattr(SnapshotRepository, "take", broken)
+    monkeypatch.setattr(SnapshotRepository, "snapshot", broken)
     one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
     one.session.send("go")
     one.run()
