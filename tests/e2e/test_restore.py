@@ -142,9 +142,11 @@ def test_whatever_a_command_deletes_comes_back_byte_for_byte(world: World, comma
 def test_any_path_of_any_version_comes_back(world: World):
     odd_files(world.project / "src")
     before = tree_of(world.project / "src")
-    events(world, "chmod 644 src/key.pem; echo other > src/latin.txt; rm src/link; rm -r src/deep; rm src/many-*")
+    log = events(world, "chmod 644 src/key.pem; echo other > src/latin.txt; rm src/link; rm -r src/deep; rm src/many-*")
     assert tree_of(world.project / "src") != before
     first = world.ohw("restore", "--versions").stdout.splitlines()[-1].split()[0]
+    (taken,) = (event for event in log if event["kind"] == "version_taken" and event.get("more"))
+    assert f"{taken['more']} more files were changed than are listed: `ohw restore {first} PATH`" in taken["notice"]
     assert "name the files" in world.ohw("restore", first).stderr
     assert "holds nothing at nosuch" in world.ohw("restore", first, "nosuch").stderr
     assert "not in" in world.ohw("restore", first, "../elsewhere").stderr

@@ -27,6 +27,8 @@ MOST_FILES = 400
 LONGEST = 300_000
 """Size in bytes of the longest text that an event holds."""
 _MOST_BYTES = 4_000_000
+_SHOWN = 8
+"""Characters of a version's id in a notice, as `ohw restore` shows it."""
 _NOWHERE = Path()
 
 
@@ -347,7 +349,7 @@ class SnapshotRecorder:
                 action_id=request.action_id,
                 files=files.files,
                 more=files.more,
-                notice=self._notice(),
+                notice=". ".join(filter(None, (_unlisted(files.more, before), self._notice()))),
                 copy_id=self._copy_deleted(request.action_id, before, deleted) if deleted else "",
             )
         ]
@@ -410,6 +412,14 @@ class SnapshotRecorder:
         state = "there are no file versions" if self.is_off else "a file version could not be taken"
         notice = self._notices.once(first_line(f"{state}: {reason}", 300))
         return [VersionTaken(notice=notice)] if notice else []
+
+
+def _unlisted(more: int, before: str) -> str:
+    """Return the notice about changed files that are in no list, with the command that restores them."""
+    if not more:
+        return ""
+    files = "1 more file was" if more == 1 else f"{more:,} more files were"
+    return f"{files} changed than are listed: `ohw restore {before[:_SHOWN]} PATH` restores them"
 
 
 def _few(paths: list[str]) -> list[str] | None:
