@@ -34,7 +34,7 @@ NO_MODEL = "none"
 
 
 def _complete(table: type) -> None:
-    """Make a class of the module `table` a frozen dataclass; the module's docstring says why it is not one yet."""
+    """Turn a class of `config.table` into a frozen dataclass; the docstring of that module says why this is late."""
     for name, entry in declared(table).items():
         in_repr = not entry.is_secret
         if entry.default is REQUIRED:

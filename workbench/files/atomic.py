@@ -81,7 +81,7 @@ def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> N
 
 
 class _Stranded(OSError):
-    """Another process's content could not be renamed back; it stays under its temporary name."""
+    """Content of another process that could not be renamed back; it is beside the file as `NAME.ohw-saved-…`."""
 
 
 @dataclass(frozen=True)

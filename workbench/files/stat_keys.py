@@ -1,9 +1,9 @@
 """Whether a file can have changed since it was read, by its stat alone; used wherever contents are remembered.
 
 No program can set a ctime, but an equal one does not always mean an equal content. Two writes within the grain of the
-clock leave the same ctime. A page that is mapped for writing gets a new one with the first write after the kernel wrote
-it back, which it does within 35 s by default (`vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); the writes in
-between leave the stat as it is. A file system in memory never writes back.
+clock leave the same ctime. A write through a memory map changes the ctime only once per write-back of its page
+(within 35 s by default: `vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); further writes until then leave the
+stat as it is. On a file system in memory, which never writes back, all of them do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Costs and context windows from a price table; a figure that is missing or 0 is unknown, never free or none.
+"""Costs and context windows from a price table.
 
-A price of 0 that the user has set is a price.
+A missing price or window, or a 0 in the table, means unknown; only a 0 that the user set means free.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _INSIDE = re.compile(r"\s|[;&|]")
 def started_files(
     argv: Sequence[str], directory: str, env: Mapping[str, str], set_names: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the hash of each file that decides what the server runs, by path.
+    """Return what identifies each file that decides what the server runs, by path; at most MOST_FILES files.
 
     `directory` is the configured working directory, or empty if there is none; `set_names` are the variables of `env`
     that the configuration sets.

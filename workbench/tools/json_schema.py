@@ -83,7 +83,7 @@ def _both(one: Node, other: Node) -> Node:
 
 
 def _same_word(name: str, one: Any, other: Any) -> Any:
-    """Return the combined value of a keyword that both parts have."""
+    """Merge a keyword that both schemas of an `allOf` have; where that is impossible, the second one wins."""
     if name == "properties" and isinstance(one, dict) and isinstance(other, dict):
         shared = {key: _fitting(one[key], other[key]) for key in one.keys() & other.keys()}
         return {**one, **other, **shared}

@@ -44,7 +44,7 @@ from workbench.tools.tool import ToolDefinition
 
 
 class DeletionGuard(Protocol):
-    """Knows what would be lost with an action."""
+    """Tells which files an action would delete without a copy, and why the user must be asked about that."""
 
     def explain(self, assessment: Assessment) -> Explained:
         """Return the rating with what would be deleted in its reasons, and why that alone requires asking the user."""

@@ -85,7 +85,7 @@ class DeletionSurvey:
         return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
     def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
-        """Keep files that `version` holds and a command deleted unexpectedly; raises SnapshotError."""
+        """Record a copy of files that a command deleted unexpectedly and `version` holds; raises SnapshotError."""
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))

@@ -379,7 +379,7 @@ class CheckedTransport(httpx.AsyncHTTPTransport):
         self._is_direct = not proxy
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Connect to the first address that accepts, and return the response."""
+        """Send the request to the first checked address that accepts a connection, or through the proxy if any."""
         if not self._is_direct:
             return await self._through_proxy(request)
         ips = await self._allowed.of(request.url.host, port_of(request.url))

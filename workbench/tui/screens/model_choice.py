@@ -1,4 +1,4 @@
-"""The list of models to change to, opened by `/model` without a name: the profiles of the settings."""
+"""The dialog of `/model`: saved models (or those a key was found for) and the current one; `t` makes a test call."""
 
 from __future__ import annotations
 

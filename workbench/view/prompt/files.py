@@ -105,7 +105,7 @@ class FileIndex:
 
 
 def with_directories(files: list[str]) -> list[str]:
-    """Return the files and every directory they are in, which ends with a slash."""
+    """Return the files, then every directory above them, sorted and with a trailing slash."""
     parents = {path[: path.rfind("/") + 1] for path in files}
     directories = set(parents)
     for directory in parents:
