@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -146,7 +147,12 @@ def test_any_path_of_any_version_comes_back(world: World):
     assert tree_of(world.project / "src") != before
     first = world.ohw("restore", "--versions").stdout.splitlines()[-1].split()[0]
     (taken,) = (event for event in log if event["kind"] == "version_taken" and event.get("more"))
-    assert f"{taken['more']} more files were changed than are listed: `ohw restore {first} PATH`" in taken["notice"]
+    said = re.fullmatch(
+        r"(\d+) more files were changed than are listed: `ohw restore (\w+) PATH` restores them", taken["notice"]
+    )
+    assert int(said[1]) == taken["more"]
+    assert world.ohw("restore", said[2], "src/many-449").returncode == 0
+    assert (world.project / "src/many-449").read_text() == "449\n"
     assert "name the files" in world.ohw("restore", first).stderr
     assert "holds nothing at nosuch" in world.ohw("restore", first, "nosuch").stderr
     assert "not in" in world.ohw("restore", first, "../elsewhere").stderr

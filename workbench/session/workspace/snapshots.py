@@ -27,7 +27,7 @@ MOST_FILES = 400
 LONGEST = 300_000
 """Size in bytes of the longest text that an event holds."""
 _MOST_BYTES = 4_000_000
-_SHOWN = 8
+_ID_LENGTH = 8
 """Characters of a version's id in a notice, as `ohw restore` shows it."""
 _NOWHERE = Path()
 
@@ -419,7 +419,7 @@ def _unlisted(more: int, before: str) -> str:
     if not more:
         return ""
     files = "1 more file was" if more == 1 else f"{more:,} more files were"
-    return f"{files} changed than are listed: `ohw restore {before[:_SHOWN]} PATH` restores them"
+    return f"{files} changed than are listed: `ohw restore {before[:_ID_LENGTH]} PATH` restores them"
 
 
 def _few(paths: list[str]) -> list[str] | None:
