@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
@@ -15,6 +17,8 @@ _OWN = ".ohw-*.tmp"
 _NO_TEXT = "Unable to decode path"
 _MOST_UNREADABLE = 100
 """How many names that are not UTF-8 are tolerated: each restarts watching, so beyond it regular scans are cheaper."""
+_LEAST_MEMORY = 500_000_000
+"""The least address space in bytes; where memory is refused, a panic of the library's thread hangs the process."""
 _LEAST_PAUSE = 2.0
 """The fewest seconds between two regular scans."""
 
@@ -31,6 +35,9 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
 
     After a restart, or a name that the library cannot read, the whole directory counts as changed once.
     """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if 0 <= limit < _LEAST_MEMORY:
+        raise OSError(errno.ENOMEM, f"the memory limit of {limit // 1024:,} kB is too low to watch files")
     missed = False
     unreadable = 0
     while not stop.is_set():
