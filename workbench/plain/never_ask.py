@@ -51,7 +51,7 @@ async def confirm_never(asker: LineAsker) -> bool:
     """Ask the user and return whether they confirm the mode; any answer but "yes" means no."""
     await asker.show(NEVER_MEANS)
     confirmed = (await asker.answer(_PROMPT)).strip().lower() == "yes"
-    asker.print("The mode never asks from here on." if confirmed else "The mode stays one that asks.")
+    asker.print("The mode is Don't ask from now on." if confirmed else "The mode still asks.")
     return confirmed
 
 

@@ -365,7 +365,7 @@ class CondensingAsked(EventBase):
 
 
 class SettingsChanged(EventBase):
-    """Settings from here on; `None` means unchanged. `dropped_rule` is removed from the rules of the session.
+    """Settings from now on; `None` means unchanged. `dropped_rule` is removed from the rules of the session.
 
     `title` is the user's name for the session; if empty, its first message serves as title.
     """

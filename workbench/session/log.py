@@ -64,7 +64,7 @@ class Log:
             on_past(event)
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` with each event from here on, after the present listeners."""
+        """Call `listener` with each event from now on, after the present listeners."""
         self._listeners.append(listener)
 
     @property

@@ -340,7 +340,7 @@ class Session:
             self._announce()
 
     def set(self, **fields: Unpack[SettingFields]) -> None:
-        """Change settings from here on; raises CommandError, ModelError. It never decides a waiting action."""
+        """Change settings from now on; raises CommandError, ModelError. It never decides a waiting action."""
         change = settings_change(fields)
         if change is None:
             return

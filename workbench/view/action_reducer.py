@@ -103,7 +103,7 @@ def undone_notice(event: CondensingUndone) -> NoticeItem:
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:
-    """Return the notice of the settings that count from here on."""
+    """Return the notice of the settings that apply from now on."""
     parts = [
         f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
         f"model changed to: {event.model}" if event.model else "",

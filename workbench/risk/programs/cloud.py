@@ -101,7 +101,7 @@ def _in_container(call: Call, at: int) -> None:
     call.raise_to("MEDIUM", "runs a program in a container that is in use")
     call.run_words(rest[1:])
     if any(part.deletes or part.changes for part in parts[before:]) or not rest[1:]:
-        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be undone")
     parts[before:] = [part._replace(deletes=(), changes=(), paths=(), protected=()) for part in parts[before:]]
 
 

@@ -252,7 +252,7 @@ def _docker(call: Call, original: list[Word]) -> None:
         return
     source, target = operands[-2:]
     if re.match(r"[\w.-]+:", target.text):
-        call.raise_to("HIGH", "changes a container that is in use, which cannot be taken back")
+        call.raise_to("HIGH", "changes a container that is in use, which cannot be undone")
         call.use(source, "deep")
     else:
         call.use(target, "write")

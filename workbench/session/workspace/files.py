@@ -60,7 +60,7 @@ class WorkspaceFiles:
         is_foreign: bool = False,
         changes: Changes = native_changes,
     ) -> None:
-        """Follow the log from here on; of one that `is_foreign`, only unprotected files of the workspace are reverted.
+        """Follow the log from now on; of one that `is_foreign`, only unprotected files of the workspace are reverted.
 
         Safety copies are kept if there is a repository, snapshots only if the session takes them as well; a sub-agent
         leaves snapshots to its parent.
