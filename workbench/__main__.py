@@ -1,15 +1,15 @@
-"""`ohw` and `python -m workbench`: take nothing from the directory they are started in, then run the command."""
+"""`ohw` and `python -m workbench`: remove the current directory from the import path, then run the command."""
 
 import errno
 import os
 import sys
 
 _NO_MEMORY = b"ohw: the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)\n"
-"""Made beforehand: `cli` reports this too, but where nothing at all is left it cannot."""
+"""Encoded in advance: `cli` reports this too, but cannot when no memory is left at all."""
 
 
 def main() -> int:
-    """Run one command; the exit code."""
+    """Run one command; return the exit code."""
     try:
         here = os.getcwd()  # noqa: PTH109 - pathlib is more than `--version` has time for
     except OSError:
@@ -21,7 +21,7 @@ def main() -> int:
 
         return run()
     except (MemoryError, SystemError, OSError) as error:
-        # Where memory ends inside an import, C code of Python fails with an error number, or without saying why.
+        # If memory runs out during an import, Python's C code fails with an error number, or without an exception.
         is_refused = getattr(error, "errno", 0) == errno.ENOMEM or "without exception set" in str(error)
         if not (isinstance(error, MemoryError) or is_refused):
             raise
@@ -30,10 +30,11 @@ def main() -> int:
 
 
 def without_workspace(entries: list[str], cwd: str, python_path: str) -> list[str]:
-    """Return the import path without what the directory `cwd` would put into it.
+    """Return the import path without the entries that `cwd` provides.
 
-    Left out are the directory itself (`python -m` and an empty entry of PYTHONPATH put it there) and those entries of
-    PYTHONPATH that lie in it. Where our own package lies in it, the directory comes last: it hides no other module.
+    These are the directory itself (`python -m` and an empty entry of PYTHONPATH put it there) and the entries of
+    PYTHONPATH inside it. If our own package is in the directory, the directory is moved to the end, where it hides no
+    other module.
     """
     here = os.path.realpath(cwd)
     ours = os.path.realpath(__file__).rpartition("/workbench/")[0]

@@ -34,7 +34,7 @@ _SAME: Final = (
 TABLE: Final = {ord(character): plain for characters, plain in _SAME for character in characters}
 """The replacement of each character, by code point; both take one cell."""
 _WORDS: Final = {sign: plain for sign, plain in TABLE.items() if sign != ord("·")} | {ord("…"): "..."}
-"""The replacements for running text, where an ellipsis becomes three dots and a middle dot is not replaced."""
+"""The replacements for running text: an ellipsis becomes three dots, and a middle dot is not replaced."""
 
 
 def add_sign(sign: str, plain: str) -> None:
@@ -44,14 +44,14 @@ def add_sign(sign: str, plain: str) -> None:
 
 
 def in_ascii(text: str) -> str:
-    """Return running text in ASCII: characters of the interface as look-alikes, all others as escapes."""
+    """Return running text in ASCII: look-alikes for the characters of the interface, escapes for all others."""
     if text.isascii():
         return text
     return text.translate(_WORDS).encode("ascii", "backslashreplace").decode()
 
 
 def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the locale has no Unicode; `OHW_ASCII` overrides the locale."""
+    """Return whether the locale's encoding is not Unicode; `OHW_ASCII` overrides the locale."""
     setting = env.get("OHW_ASCII", "").lower()
     if setting:
         return setting in ("1", "true", "yes", "on")
@@ -62,6 +62,6 @@ def wants_ascii(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def _ctype(env: Mapping[str, str]) -> str:
-    """Return the locale of characters, an empty string if Python itself set it to C.UTF-8 because the user's is C."""
+    """Return LC_CTYPE, or an empty string if Python itself set it to C.UTF-8 because the user's locale is C."""
     ctype = env.get("LC_CTYPE", "")
     return "" if ctype == "C.UTF-8" and env.get("LANG") in ("C", "POSIX") else ctype

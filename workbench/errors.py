@@ -1,4 +1,6 @@
-"""The exception for errors the user can act on, and functions that describe any other in one line with advice."""
+"""The exception for errors that the user can act on, and functions that describe any other error in one line with
+advice.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 
 
 class WorkbenchError(Exception):
-    """An error the user can act on; the message is one line, shown without a traceback."""
+    """An error that the user can act on; the message is one line, shown without a traceback."""
 
     exit_code = 1
 
@@ -37,7 +39,7 @@ _EXHAUSTED = {
 
 
 def exhaustion(error: BaseException) -> str:
-    """Return what the system ran out of and what to do; an empty string if that is not what the exception means."""
+    """Return what the system ran out of and what to do, or an empty string if the exception has another cause."""
     if any(_is_out_of_memory(each) for each in _chain(error)):
         return _NO_MEMORY
     reason = _EXHAUSTED.get(error.errno or 0, "") if isinstance(error, OSError) else ""
@@ -45,7 +47,7 @@ def exhaustion(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the exception and its causes, because an import error often hides the one that matters."""
+    """Yield the exception and its causes, because an import error often hides the exception that matters."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -7,15 +7,15 @@ from difflib import SequenceMatcher, get_close_matches
 
 
 def near(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return `; did you mean NAME?` with the nearest name, an empty string if no name is close."""
+    """Return `; did you mean NAME?` with the nearest name, or an empty string if no name is close."""
     suggestion = nearest(name, names, least)
     return f"; did you mean {suggestion!r}?" if suggestion else ""
 
 
 def nearest(name: str, names: Iterable[str], least: float = 0.6) -> str:
-    """Return the name at the smallest edit distance, in case of a tie an anagram; an empty string if no name is close.
+    """Return the name at the smallest edit distance, or an empty string if no name is close; ties go to an anagram.
 
-    `least` is the similarity a name must have at least, from 0 (none) to 1 (equal).
+    `least` is the minimum similarity, from 0 (none) to 1 (equal).
     """
     plain = {each.casefold(): each for each in names}
     meant = name.casefold()

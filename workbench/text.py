@@ -1,4 +1,4 @@
-"""Functions that make text from outside safe to show, to store and to send; used by all packages."""
+"""Functions that make external text safe to show, to store and to send; used by all packages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LETTERS = (
     "\U00016f35\U00016f3a\U00016f3b\U00016f3f\U00016f40\U00016f42\U00016f43"
     "]"
 )
-"""A character set of the letters, of any script, that are drawn like ASCII."""
+"""A character set of the letters, of any script, that look like ASCII."""
 SYMBOLS = (
     "["
     "\u00b4\u00b8\u01c3\u02b9-\u02be\u02c2-\u02c4\u02c6\u02c8\u02ca\u02cb\u02d0\u02d7\u02db\u02dc\u02ee\u02f4"
@@ -49,16 +49,16 @@ SYMBOLS = (
     "\U0001d23a\U0001d23b\U0001f74c\U0001f768"
     "]"
 )
-"""A character set of the punctuation, symbols and modifier letters that are drawn like ASCII."""
+"""A character set of the punctuation, symbols and modifier letters that look like ASCII."""
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 ACCENTS = f"(?<![^\\W\\d_{_MARKS}])(?<![0-9#*]\ufe0f)(?<![{_MARKS}])[{_MARKS}]+|(?<=[{_MARKS}]{{2}})[{_MARKS}]+"
 """Matches accents that do not follow a letter, and all but the first two accents on a letter."""
 _RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 REORDERED = f"[{_RIGHT_TO_LEFT}](?:(?:[^\\w\\n]|_|[\\d{_RIGHT_TO_LEFT}])*[\\d{_RIGHT_TO_LEFT}])?"
-"""Matches a run that is drawn from right to left: it starts with such a letter and ends with one or with a digit."""
+"""Matches a run drawn from right to left: it starts with a right-to-left letter and ends with one or with a digit."""
 OPERATORS = r"[|&;<>()=$`*?{}\[\]!#~\\/]|(?<!\w)-"
 FOREIGN_DIGITS = r"(?<=[A-Za-z0-9])(?![0-9])\d|(?![0-9])\d(?=[A-Za-z0-9])"
-"""Matches digits of other scripts that stand beside ASCII letters or digits."""
+"""Matches digits of other scripts next to ASCII letters or digits."""
 
 
 HIDDEN = (
@@ -111,7 +111,9 @@ _FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
-"""Scripts in wide use: in a word of one of them only `_TWINS` count, since otherwise common words became escapes."""
+"""Scripts in wide use: in a word of one of them, only `_TWINS` count, because otherwise common words would be
+escaped.
+"""
 _TWINS = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -130,7 +132,7 @@ _OVERLAY = re.compile(
 )
 """Matches marks drawn over the letter before them, and variation selectors after characters without variants."""
 _DRAWN_ANYHOW = frozenset({"Zs", "Cf", "Cn", "Co"})
-"""Categories of characters that are drawn as nothing or depend on the font: space, format, unassigned, private."""
+"""Categories of characters that are invisible or depend on the font: space, format, unassigned, private use."""
 _STROKES = frozenset("\u2044\u2215\u29f8\u29f5\u2216\u2236\ua789\u01c3\u2217\u2223")
 """Mathematical, phonetic and similar characters that are drawn like `/`, `\\`, `:`, `!`, `*` and `|`."""
 
@@ -139,7 +141,7 @@ def revealed(text: str, *, lines: bool = True) -> str:
     """Return the text as `visible` does, with escapes also for look-alike letters and for blanks that are not spaces.
 
     This is for commands and paths that need approval. A word in one script is not changed, unless all of it could be
-    read as Latin, or it is written from right to left and an operator would be drawn on its other side.
+    read as Latin, or it is written from right to left and an operator next to it would appear on its other side.
     """
     if not text.isascii():
         text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text)))
@@ -196,9 +198,9 @@ def _modifies(sign: str) -> bool:
 
 
 def _in_order(match: re.Match[str]) -> str:
-    """Return a right-to-left run with its letters as escapes if it has an operator, else unchanged.
+    """Return a right-to-left run with its letters as escapes if it contains an operator, otherwise unchanged.
 
-    The words around an operator would be drawn in another order than they are executed in.
+    The words around an operator would be drawn in a different order from the one in which they are executed.
     """
     text = match.group()
     return (
@@ -227,7 +229,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 @lru_cache(4096)
 def _deceives(sign: str) -> bool:
-    """Return whether a character is drawn as nothing, depends on the font, or looks like an ASCII character."""
+    """Return whether a character is invisible, depends on the font, or looks like an ASCII character."""
     if sign in _STROKES or sign in "\u2800\ufffc" or unicodedata.category(sign) in _DRAWN_ANYHOW:
         return sign != "\u200d"  # the zero-width joiner joins emoji; anywhere else `visible` escapes it
     kind, *codes = unicodedata.decomposition(sign).split() or [""]
@@ -240,7 +242,7 @@ def _deceives(sign: str) -> bool:
 
 @lru_cache(4096)
 def _script(sign: str) -> str:
-    """Return the script of a letter: the first word of its Unicode name, an empty string if it has no name."""
+    """Return the script of a letter: the first word of its Unicode name, or an empty string if it has no name."""
     return unicodedata.name(sign, "").partition(" ")[0]
 
 
@@ -254,7 +256,8 @@ def well_formed(text: str) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return the text; if it has more than `limit` characters, only its head and tail, and how much is omitted between.
+    """Return the text; if it is longer than `limit` characters, only its head and tail with a note of how much is
+    omitted.
 
     The cuts are at line ends if possible. The result may be slightly longer than `limit`.
     """
@@ -278,7 +281,7 @@ def _to_line_start(text: str, at: int) -> int:
 
 
 def first_line(text: str, width: int = 80, show: Callable[..., str] = visible) -> str:
-    """Return the first line that is not blank, safe to show and cut to `width` characters; `show` makes it safe."""
+    """Return the first line that is not blank, made safe by `show` and cut to `width` characters."""
     line = next((part for part in text.splitlines() if part.strip()), "").strip()
     safe = show(line, lines=False)
     return safe if len(safe) <= width else safe[: width - 1] + "…"

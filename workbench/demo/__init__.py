@@ -13,7 +13,7 @@ from workbench.files.git import run_git
 
 DEMO_MODEL = "scripted/demo"
 DEMO_RULES = ("allow $ python3 -m unittest", "allow $ python3 -m ledger book.txt")
-"""Rules that allow the commands with which the script checks the project, so that the demo does not ask about them."""
+"""Rules that allow the commands with which the script checks the project, so the demo does not ask about them."""
 DEMO_PROMPT = "The balance of book.txt is wrong and a test fails. Find out why and fix it."
 _PROJECT = Path(__file__).parent / "project"
 

@@ -1,1 +1,3 @@
-"""The difference of two texts: lines that match, hunks, words. Pure; for the session and every view of a diff."""
+"""The difference of two texts: matching lines, hunks, changed words. Pure functions, used by the session and all diff
+views.
+"""

@@ -1,4 +1,4 @@
-"""The difference of two texts as hunks, the basis of all diff views and of the counts in a list of changes. Pure."""
+"""The difference of two texts as hunks, on which all diff views and the counts in lists of changes are based."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from typing import NamedTuple
 from workbench.diff.matching import Block, matching_blocks
 
 _BLOCK = 1 << 16
-"""Characters that are compared at once."""
+"""How many characters are compared at a time."""
 
 
 def split_lines(text: str | None) -> list[str]:
-    """Return the lines with their ends; only a newline ends a line, so joining them restores the text."""
+    """Return the lines with their line ends. Only a newline ends a line, so joining the lines restores the text."""
     return list(StringIO(text, newline="\n")) if text else []
 
 
 class CommonEnds(NamedTuple):
-    """Characters at the beginning and at the end of two texts that are the same whole lines in both."""
+    """How many characters, in whole lines, are the same at the beginning and at the end of two texts."""
 
     head: int
     tail: int
 
 
 def common_ends(before: str, after: str) -> CommonEnds:
-    """Return what two texts share at both ends; compares blocks, so that a huge file with one change costs little."""
+    """Return the whole lines that two texts share at both ends; compares blocks, so a huge file with one change is
+    fast.
+    """
     size = min(len(before), len(after))
     same = _same_length(size, lambda at, end: before[at:end] == after[at:end])
     head = before.rfind("\n", 0, same) + 1
@@ -67,7 +69,7 @@ class Hunk(NamedTuple):
 
 @dataclass(frozen=True)
 class FileDiff:
-    """One file before and after, `None` where it does not exist."""
+    """One file before and after a change; `None` where it does not exist."""
 
     path: str
     before: str | None
@@ -76,7 +78,7 @@ class FileDiff:
     new: list[str]
     hunks: tuple[Hunk, ...]
     note: str = ""
-    """Why its lines are not shown."""
+    """Why the lines are not shown."""
 
     @property
     def sign(self) -> str:
@@ -104,11 +106,11 @@ class FileDiff:
 
 
 def compare(path: str, before: str | None, after: str | None) -> FileDiff:
-    """Return the difference of two texts; the time it takes is bounded for any input."""
+    """Return the difference of two texts; its running time is bounded for any input."""
     old, ends = split_lines(before), common_ends(before or "", after or "")
     head, tail = _lines_in(before or "", 0, ends.head), _lines_in(before or "", len(before or "") - ends.tail, None)
     changed = split_lines((after or "")[ends.head : len(after or "") - ends.tail])
-    new = [*old[:head], *changed, *old[len(old) - tail :]]  # what is shared is split once
+    new = [*old[:head], *changed, *old[len(old) - tail :]]  # the shared lines are split once
     blocks = matching_blocks(old, new, head, tail)
     return FileDiff(path, before, after, old, new, tuple(_between(blocks, len(old), len(new))))
 

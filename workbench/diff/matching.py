@@ -1,6 +1,6 @@
-"""Equal lines of two texts: difflib where that is cheap, unique lines as anchors where it is not.
+"""Matches the equal lines of two texts: by difflib where that is cheap, otherwise by unique lines as anchors.
 
-The work is bounded, so that a diff of any two texts opens at once: what would cost too much counts as changed.
+The work is bounded, so a diff of any two texts opens at once: parts that are too expensive to compare count as changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class _Range(NamedTuple):
 
 
 def matching_blocks(old: Sequence[str], new: Sequence[str], head: int = 0, tail: int = 0) -> list[Block]:
-    """Return the blocks of equal lines in order, merged where adjacent; `head` and `tail` lines are already equal."""
+    """Return the blocks of equal lines in order, merged if adjacent; the first `head` and last `tail` lines are known
+    to match.
+    """
     inner = _Range(head, len(old) - tail, head, len(new) - tail)
     within = _Matcher(old, new).blocks(inner, anchored=True)
     ends = (Block(0, 0, head), Block(inner.old_end, inner.new_end, tail))
@@ -85,7 +87,7 @@ class _Matcher:
             old, new = anchor_old + 1, anchor_new + 1
 
     def _is_one_changed(self, old: int, old_end: int, new: int, new_end: int) -> bool:
-        """Whether one line became one other: the most frequent case, with nothing to search for."""
+        """Whether one line was replaced with another: the most frequent case, with nothing to search for."""
         return old_end - old == new_end - new == 1 and self.old[old] != self.new[new]
 
     def _same_head(self, part: _Range) -> int:
@@ -102,14 +104,14 @@ class _Matcher:
 
 
 def _cost(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the most steps difflib can need: it scans all equal pairs once for each block it finds."""
+    """Return an upper bound of difflib's steps: it scans all equal pairs once for each block it finds."""
     counts = Counter(new)
     pairs = sum(counts[line] for line in old)
     return (len(old) + pairs) * (min(len(old), len(new), pairs) + 1)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], part: _Range) -> list[tuple[int, int]]:
-    """Return the longest increasing series of lines that occur once on both sides."""
+    """Return the longest increasing sequence of lines that occur once on both sides."""
     olds, news = _once(old, part.old, part.old_end), _once(new, part.new, part.new_end)
     return _longest_rising([(index, news[line]) for line, index in olds.items() if line in news])
 
@@ -123,10 +125,10 @@ def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
 
 
 def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    if all(one[1] < next_[1] for one, next_ in pairwise(pairs)):  # as mostly: nothing was moved
+    if all(one[1] < next_[1] for one, next_ in pairwise(pairs)):  # the usual case: nothing was moved
         return pairs
-    ends: list[int] = []  # smallest last `new` of a series of each length
-    last: list[int] = []  # which pair that is
+    ends: list[int] = []  # smallest last `new` of a sequence of each length
+    last: list[int] = []  # the index of its pair
     before: list[int] = []
     for index, (_, new) in enumerate(pairs):
         length = bisect_left(ends, new)

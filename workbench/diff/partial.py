@@ -1,7 +1,7 @@
-"""Partial acceptance of a proposed change: which hunks of which file are chosen, and the resulting contents. Pure.
+"""Partial acceptance of a proposed change: the chosen hunks of each file, and the resulting contents. Pure functions.
 
-The hunks of several files are numbered consecutively, in the order of the files; front ends and session number them
-here.
+The hunks of several files are numbered consecutively, in the order of the files; front ends and the session share this
+numbering.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from workbench.diff.hunks import FileDiff, taken
 
 
 def chosen_of_each(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[frozenset[int]]:
-    """Return for each file the indexes of its own chosen hunks, from indexes over all files."""
+    """Return the indexes of each file's own chosen hunks, given indexes over all files."""
     each, first = [], 0
     for diff in diffs:
         own = range(first, first + len(diff.hunks))
@@ -22,10 +22,10 @@ def chosen_of_each(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[f
 
 
 def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[str | None]:
-    """Return each file's content with the chosen hunks (numbered over all files); `None` where it does not exist.
+    """Return each file's content with the chosen hunks (numbered over all files); `None` if the file does not exist.
 
-    All hunks give the proposal, none the files as they are. A file that is created or deleted empty has no hunk: it is
-    unchanged unless all hunks of the other files were chosen.
+    All hunks give the proposal; no hunks give the files as they are. A file that is created or deleted empty has no
+    hunk: it changes only if all hunks of the other files are chosen.
     """
     count = sum(len(diff.hunks) for diff in diffs)
     if count and len(set(chosen)) == count:
@@ -34,7 +34,7 @@ def contents_with(diffs: Sequence[FileDiff], chosen: Collection[int]) -> list[st
 
 
 def content_with(diff: FileDiff, chosen: Collection[int]) -> str | None:
-    """Return one file's content with only these of its own hunks."""
+    """Return one file's content with only the `chosen` ones of its own hunks applied."""
     if not diff.hunks or not chosen:
         return diff.before
     return diff.after if len(set(chosen)) == len(diff.hunks) else taken(diff, chosen)

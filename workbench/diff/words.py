@@ -1,4 +1,4 @@
-"""The changed words of a changed line, and pairs of removed and added lines."""
+"""The changed words within a changed line, and the pairing of removed and added lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALIKE = 0.4
 
 
 def changed_words(old: str, new: str) -> tuple[Spans, Spans]:
-    """Return the changed spans (start, end) of each line; empty if they have too little in common to compare."""
+    """Return the changed spans (start, end) of each line; empty if the lines have too little in common."""
     olds, news = _WORD.findall(old), _WORD.findall(new)
     if max(len(olds), len(news)) > _MOST_WORDS:
         return _span_between_common_ends(old, new)
@@ -45,8 +45,9 @@ def _span_between_common_ends(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of an old line and the new line it became, in order; matched by similarity, in long blocks by
-    position."""
+    """Return pairs of an old line and the new line that replaced it, in order; matched by similarity, or by position in
+    blocks that are equally long or too large to compare.
+    """
     if is_paired_by_order(len(old), len(new)):
         return [(index, index) for index in range(min(len(old), len(new)))]
     pairs: list[tuple[int, int]] = []

@@ -1,1 +1,3 @@
-"""Files: atomic and anchored writes, edits of TOML files, text files, three-way merge, safe git."""
+"""Files: atomic writes, access anchored to a root directory, edits of TOML files, text files, three-way merge, safe
+git.
+"""

@@ -1,7 +1,8 @@
-"""Files opened relative to an open root directory (openat), so that a link swapped in meanwhile cannot redirect them.
+"""Files opened relative to an open root directory (openat), so a link that is swapped in concurrently cannot redirect
+them.
 
-Also what the session passes to tools about files: in a preview, the contents that earlier actions of the same response
-will write; while an action runs, the files whose changes the user approved.
+Also two context variables through which the session tells tools about files: in a preview, the contents that earlier
+actions of the same response will write; while an action runs, the files that the user approved.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ _APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_APPROVED", default=N
 
 @contextmanager
 def using_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within the block, allow a tool to write, or one that only reads to read, only these files, by real path."""
+    """Within the block, restrict the running tool to these files, by real path: a writing tool may write, and a reading
+    tool read, no others.
+    """
     token = _APPROVED.set(frozenset(paths))
     try:
         yield
@@ -58,7 +61,7 @@ def using_only(paths: Iterable[str]) -> Iterator[None]:
 
 
 def approved_paths() -> frozenset[str] | None:
-    """Return the files that the running action may use; None where no session runs it."""
+    """Return the real paths that the running action may use; None if no session runs it."""
     return _APPROVED.get()
 
 
@@ -67,11 +70,11 @@ _PASS: Final = getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
 _DIRECTORY: Final = _PASS | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CANNOT_EXCHANGE: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 _PIECE: Final = 1 << 18
-"""Bytes that are compared at a time; chosen to fit the processor's cache."""
+"""How many bytes are compared at a time; chosen to fit the processor's cache."""
 _EXCHANGE: Final = 2
-"""RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS."""
+"""RENAME_EXCHANGE on Linux, and RENAME_SWAP on macOS."""
 _TRIES: Final = 10
-"""How often a path is resolved again because a link on it changed meanwhile."""
+"""How often a path is resolved again because one of its links changed concurrently."""
 MOVED: Final = "A directory on the way was moved or replaced"
 
 
@@ -85,7 +88,7 @@ class RootGone(OSError):
 def real_path(path: str | Path) -> str:
     """Return the path with all links resolved, as far as it exists; safe while links change concurrently.
 
-    `os.path.realpath` raises EINVAL where a link becomes a directory between two of its calls.
+    `os.path.realpath` raises EINVAL if a link becomes a directory between two of its calls.
     """
     for _ in range(_TRIES):
         with suppress(OSError):
@@ -95,16 +98,16 @@ def real_path(path: str | Path) -> str:
 
 @dataclass(frozen=True)
 class Root:
-    """A directory below which files are opened; `identity` is its device and inode, None if any will do."""
+    """A directory below which files are opened; `identity` is its device and inode, or None to accept any directory."""
 
     path: Path
     identity: tuple[int, int] | None = None
     mode: int = 0o777
-    """The permissions of directories that are created, before the umask."""
+    """The permissions of directories that are created below it, before the umask."""
 
     @classmethod
     def at(cls, path: str | Path) -> Root:
-        """Return the root at a path; for a directory that does not exist yet, the root of the file system."""
+        """Return the root for a path; for a directory that does not exist yet, the root of the file system."""
         real = Path(real_path(path))
         try:
             info = real.stat()
@@ -126,7 +129,9 @@ class Root:
         return True
 
     def hold(self) -> int:
-        """Return a descriptor of the directory, or -1; while it is open, no other directory gets the same inode."""
+        """Return a descriptor of the directory, or -1 on failure; while it is open, no other directory gets the same
+        inode.
+        """
         try:
             return self._opened()
         except OSError:
@@ -134,9 +139,10 @@ class Root:
 
     @contextmanager
     def entry(self, path: Path, *, make: bool = False) -> Iterator[AnchoredEntry]:
-        """Open the parent directory of a file and yield its entry; `make` creates missing directories below this one.
+        """Open the parent directory of a file and yield the file's entry; `make` creates missing directories below this
+        root.
 
-        Raises OSError where a directory is missing, is a link, or the path is not below this directory.
+        Raises OSError if a directory is missing or a link, or if the path is not below this root.
         """
         if not self.holds(path):
             raise OSError(errno.EXDEV, f"It is not below {self.path}", str(path))
@@ -177,7 +183,7 @@ SYSTEM: Final = Root(Path("/"))
 
 
 def _open_subdirectory(at: int, name: str, path: Path, mode: int | None) -> int:
-    """Open a directory, created with this mode if it is missing."""
+    """Open a directory; if it is missing, create it with `mode`, or raise FileNotFoundError if `mode` is None."""
     try:
         return os.open(name, _DIRECTORY, dir_fd=at)
     except FileNotFoundError:
@@ -197,25 +203,27 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class AnchoredEntry:
-    """A name in an open directory; every method raises OSError. `beside` names another entry of the directory."""
+    """A name in an open directory; every method may raise OSError. `beside` names another entry of the same
+    directory.
+    """
 
     root: Root
     path: Path
     directory: int
 
     def stat(self, beside: str = "") -> os.stat_result:
-        """Return its stat; links are not followed."""
+        """Return the stat of the entry itself; links are not followed."""
         return os.stat(beside or self.path.name, dir_fd=self.directory, follow_symlinks=False)
 
     def mode(self) -> int:
-        """Return its mode, 0 if it does not exist."""
+        """Return the mode, or 0 if the entry does not exist."""
         try:
             return self.stat().st_mode
         except FileNotFoundError:
             return 0
 
     def open(self, flags: int, mode: int = 0o666, *, beside: str = "") -> int:
-        """Open it; fails for a link."""
+        """Open the entry and return a descriptor; fails for a link."""
         return os.open(beside or self.path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=self.directory)
 
     def read(self, beside: str = "") -> bytes:
@@ -224,7 +232,7 @@ class AnchoredEntry:
             return file.readall()
 
     def has_content(self, content: bytes, beside: str = "") -> bool:
-        """Return whether it is a readable regular file with exactly this content."""
+        """Return whether the entry is a readable regular file with exactly this content."""
         try:
             with self._reading(beside) as file:
                 for at in range(0, len(content), _PIECE):
@@ -255,7 +263,7 @@ class AnchoredEntry:
             os.close(now)
 
     def rename_from(self, beside: str) -> None:
-        """Rename the other file to this name, replacing what has it."""
+        """Rename the other file to this name, replacing an existing entry."""
         os.rename(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_to(self, beside: str) -> None:
@@ -263,7 +271,7 @@ class AnchoredEntry:
         os.rename(self.path.name, beside, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def rename_beside(self, old: str, new: str) -> None:
-        """Rename another file in the directory."""
+        """Rename another file in the directory from `old` to `new`."""
         os.rename(old, new, src_dir_fd=self.directory, dst_dir_fd=self.directory)
 
     def link_from(self, beside: str) -> None:
@@ -271,7 +279,7 @@ class AnchoredEntry:
         os.link(beside, self.path.name, src_dir_fd=self.directory, dst_dir_fd=self.directory, follow_symlinks=False)
 
     def exchange(self, beside: str) -> bool:
-        """Swap the names of the two files atomically; return False where the system or file system cannot."""
+        """Swap the names of the two files atomically; return False if the operating system or file system cannot."""
         call = _exchange_call()
         if call is None:
             return False
@@ -293,7 +301,7 @@ class AnchoredEntry:
         os.symlink(target, self.path.name, dir_fd=self.directory)
 
     def chmod(self, mode: int) -> None:
-        """Set the permissions of a readable file, or on Linux of any file we own."""
+        """Set the permissions of a file: on Linux of any file we own, elsewhere only of a readable one."""
         by_path = hasattr(os, "O_PATH")
         opened = self.open(os.O_PATH if by_path else os.O_RDONLY | os.O_NONBLOCK)
         try:
@@ -304,7 +312,7 @@ class AnchoredEntry:
             os.close(opened)
 
     def mkdir(self) -> None:
-        """Create a directory. Raises FileExistsError."""
+        """Create a directory. Raises FileExistsError if the name is in use."""
         os.mkdir(self.path.name, dir_fd=self.directory)
 
     def rmdir(self) -> None:
@@ -315,7 +323,7 @@ class AnchoredEntry:
 @cache
 def _exchange_call() -> Any:
     """Return renameat2 (Linux) or renameatx_np (macOS); None if the C library has neither."""
-    import ctypes  # 3 ms that only a write pays
+    import ctypes  # takes 3 ms, and only writes need it
 
     name = "renameatx_np" if sys.platform == "darwin" else "renameat2"
     try:

@@ -1,4 +1,4 @@
-"""Atomic writes of the user's files that preserve mode, owner, attributes and links.
+"""Atomic writes of the user's files that preserve mode, owner, extended attributes and links.
 
 Paths are real paths below a `Root`; `workbench.files.anchored` describes what that guarantees.
 """
@@ -19,17 +19,18 @@ from workbench.files.replace import note_own_write
 from workbench.processes.leftovers import mark
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)
-"""Renaming is refused in a directory where only an owner may do it, and over a file that is a mount point."""
+"""Errors of a rename in a directory where only an owner may rename, and over a file that is a mount point."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _CHANGED = "It was changed by something else at this moment"
 _TURNS = 10
-"""How often names are exchanged to keep the newest content while another process keeps writing."""
+"""How often names are exchanged to preserve the newest content while another process keeps writing."""
 
 
 def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None = None) -> None:
-    """Create the file and its parent directories. Raises FileExistsError if it exists by now, OSError.
+    """Create the file and its parent directories. Raises OSError, and FileExistsError even if the file has only just
+    appeared.
 
-    Without `mode` it gets the permissions that the umask gives a new file.
+    Without `mode`, the file gets the permissions that the umask gives a new file.
     """
     note_own_write(path, raw)
     with root.entry(path, make=True) as entry:
@@ -46,9 +47,9 @@ def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None =
 def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
     """Replace the content of a regular file. Raises OSError, also if it is no longer a regular file.
 
-    `before` is its content when it was read: if it holds anything else by now, that stays. After an error the content
-    is unchanged. A crash may tear a file that had to be written in place: one with several names, with an owner that we
-    cannot give to another file, or that is a mount point.
+    `before` is the content that the caller has read: if the file holds anything else now, it is not replaced. After an
+    error the content is unchanged. A crash may tear a file that has to be written in place: one with several names, one
+    whose owner we cannot give to another file, or one that is a mount point.
     """
     note_own_write(path, raw)
     with root.entry(path) as entry:
@@ -62,7 +63,9 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
 
 
 def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
-    """Delete the file or link. Raises OSError, also if it holds anything else than `before`; then it stays."""
+    """Delete the file or link. Raises OSError and leaves the file if its content is not `before` (None: not
+    compared).
+    """
     note_own_write(path, None)
     with root.entry(path) as entry:
         if before is None:
@@ -81,12 +84,12 @@ def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> N
 
 
 class _Stranded(OSError):
-    """Content of another process that could not be renamed back; it is beside the file as `NAME.ohw-saved-…`."""
+    """Another process's content could not be renamed back; it is kept beside the file as `NAME.ohw-saved-…`."""
 
 
 @dataclass(frozen=True)
 class _State:
-    """What a name refers to: device and inode, and the content of a readable regular file."""
+    """The device and inode of the file with a name, and its content if it is a readable regular file."""
 
     identity: tuple[int, int]
     content: bytes | None
@@ -105,7 +108,9 @@ def _name() -> str:
 
 
 def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, before: bytes | None) -> bool:
-    """Return False, with nothing changed, if a new file cannot replace the old one."""
+    """Replace the file by renaming a new one over it; return False, with nothing changed, if that is not permitted
+    here.
+    """
     temporary = _name()
     try:
         _write_temporary(entry, temporary, raw, like=info)
@@ -126,10 +131,11 @@ def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, b
 
 
 def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, info: os.stat_result, before: bytes | None) -> None:
-    """Give the new file the name. Raises OSError if the old one had changed by then; the old one keeps its name.
+    """Give the file's name to the new file. Raises OSError if the old file has changed; then the old one keeps its
+    name.
 
-    Where names can be exchanged atomically, the old file is compared after the exchange, when nobody can reach it by
-    its name. Otherwise it is compared just before the rename.
+    If names can be exchanged atomically, the old file is compared after the exchange, when it can no longer be reached
+    by its name. Otherwise it is compared just before the rename.
     """
     mine = entry.stat(temporary)
     if not entry.exchange(temporary):
@@ -145,7 +151,7 @@ def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, info: os.stat_res
 
 
 def _check_stayed(entry: AnchoredEntry) -> None:
-    """Raise OSError and delete the new file again if its directory was moved meanwhile."""
+    """Raise OSError and delete the new file again if its directory was moved during the write."""
     try:
         entry.check_not_moved()
     except OSError:
@@ -154,13 +160,16 @@ def _check_stayed(entry: AnchoredEntry) -> None:
 
 
 def _exchange_back(entry: AnchoredEntry, temporary: str, put: _State) -> None:
-    """Give the name back to its old file, or to what another process has written since; `put` probably has it now."""
+    """Exchange the names back, so the name refers to the old file or whatever another process has written since.
+
+    `put` is the state that the name is expected to have now. Raises _Stranded if the names cannot be exchanged.
+    """
     for _ in range(_TURNS):
         theirs = _State.of(entry, temporary)
         try:
             entry.exchange(temporary)
         except OSError as error:
-            saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # a name that no sweep takes for ours
+            saved_name = f"{entry.path.name}.ohw-saved-{secrets.token_hex(4)}"  # no sweep of temporary files matches it
             entry.rename_beside(temporary, saved_name)
             message = f"{_CHANGED}, and what it held is in {saved_name} beside it now ({error.strerror})"
             raise _Stranded(errno.ESTALE, message, str(entry.path)) from error
@@ -182,7 +191,7 @@ _COMPARED = ("st_dev", "st_ino", "st_mode", "st_uid", "st_gid", "st_size", "st_m
 
 def _link(entry: AnchoredEntry, temporary: str, raw: bytes, mode: int | None) -> None:
     try:
-        entry.link_from(temporary)  # unlike a rename this never replaces a file
+        entry.link_from(temporary)  # unlike a rename, this never replaces a file
     except FileExistsError:
         raise
     except OSError:  # a file system without links
@@ -204,7 +213,7 @@ def _write_temporary(
 
 
 def _copy_metadata(file: int, entry: AnchoredEntry, info: os.stat_result) -> None:
-    """Copy owner, attributes and mode of the file to replace. Raises PermissionError if that is not allowed."""
+    """Copy the owner, attributes and mode of the file to replace. Raises PermissionError if that is not allowed."""
     mine = os.fstat(file)
     if (mine.st_uid, mine.st_gid) != (info.st_uid, info.st_gid):
         os.chown(file, info.st_uid, info.st_gid)
@@ -217,9 +226,9 @@ def _copy_attributes(file: int, entry: AnchoredEntry) -> None:
     with suppress(OSError):  # a file system without attributes
         old = entry.open(os.O_PATH)
         try:
-            path = f"/proc/self/fd/{old}"  # the calls that take a descriptor want one that may read
+            path = f"/proc/self/fd/{old}"  # with a descriptor, the calls would need one opened for reading
             for name in os.listxattr(path):
-                with suppress(OSError):  # one that only the system sets
+                with suppress(OSError):  # some attributes can be set only by the system
                     os.setxattr(file, name, os.getxattr(path, name))
         finally:
             os.close(old)
@@ -234,7 +243,7 @@ def _overwrite_content(entry: AnchoredEntry, raw: bytes, before: bytes | None) -
         try:
             _overwrite(file, raw)
         except OSError:
-            # Its space is still allocated.
+            # This fits even on a full disk, because the file's space is still allocated.
             _overwrite(file, old)
             raise
 

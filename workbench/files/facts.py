@@ -1,7 +1,7 @@
-"""Questions to the file system whose answers are recorded, so that a result computed from them can be reused.
+"""File system queries whose answers are recorded, so a result computed from them can be reused.
 
-Each function answers like its namesake in `os.path`, and never raises. Within `recording()` every answer is noted; the
-result of the computation is valid for as long as `Facts.hold` finds the same answers.
+The functions answer like their namesakes in `os.path`, and never raise. Within `recording()` every answer is recorded;
+the result of the computation is valid for as long as `Facts.hold` gets the same answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ A = TypeVar("A", bool, int, str)
 
 
 class Facts:
-    """The answers that one computation got."""
+    """The answers that one computation received."""
 
     def __init__(self) -> None:
         self._answers: dict[tuple[Callable[[str], Answer], str], Answer] = {}
@@ -32,7 +32,7 @@ class Facts:
             self._is_consistent = False
 
     def hold(self) -> bool:
-        """Ask everything again; return whether every answer is the same."""
+        """Repeat every query; return whether every answer is the same."""
         return self._is_consistent and all(
             question(path) == answer for (question, path), answer in self._answers.items()
         )
@@ -61,7 +61,9 @@ def _ask(question: Callable[[str], A], path: str) -> A:
 
 
 def real_path(path: str) -> str:
-    """Return the path without links, also of what does not exist; the path itself if that cannot be determined."""
+    """Return the path with all links resolved, even if nothing exists there; the path itself if that cannot be
+    determined.
+    """
     return _ask(_real_path, path)
 
 
@@ -86,7 +88,7 @@ def exists(path: str) -> bool:
 
 
 def link_count(path: str) -> int:
-    """Return the link count of what the path leads to; 0 if it does not exist."""
+    """Return the number of hard links of the file that the path leads to; 0 if it does not exist."""
     return _ask(_link_count, path)
 
 

@@ -1,9 +1,9 @@
-"""The only place that runs git; nothing of the repository is executed, which a contract test checks.
+"""The only place that runs git, as a contract test checks. Nothing in the repository is ever executed.
 
 Used by file snapshots, merging, the diff viewer, the status line and the demo. Hooks, fsmonitor, filters, textconv,
-external diffs, merge drivers, pagers, signatures, transports (so also lazy fetches of a promisor), nested bare
-repositories and the settings of user and system are disabled, except for the user's settings for ignored files and line
-ends. Git variables of our own environment are not inherited; every call has a time limit.
+external diffs, merge drivers, pagers, signatures, transports (and so lazy fetches from a promisor) and nested bare
+repositories are disabled. The user's and the system's settings are ignored, except those for line endings, ignored
+files and safe directories. Git variables in our own environment are not inherited; every call has a time limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TIMEOUT = 10.0
 NO_GIT = "git is not installed, or not in the PATH"
 _DIFF = ("--no-ext-diff", "--no-textconv")
 _ALL_DIFF = (*_DIFF, "--ignore-submodules=all")  # a submodule has settings of its own
-_GUARDS: Mapping[str, tuple[str, ...]] = {  # the commands that may be used -> what makes them harmless
+_GUARDS: Mapping[str, tuple[str, ...]] = {  # allowed command -> the options that make it harmless
     "cat-file": (),
     "check-ignore": (),
     "commit-tree": ("--no-gpg-sign",),
@@ -62,7 +62,7 @@ _SETTINGS: Mapping[str, str] = {
     "diff.external": "",
     "diff.ignoreSubmodules": "all",
     "diff.submodule": "short",
-    # `%G?` in a format of the repository's own verifies signatures, by a program that it names
+    # `%G?` in the repository's own format verifies signatures, with a program that the repository names
     "format.pretty": "medium",
     "gc.auto": "0",
     "gpg.program": "false",
@@ -79,7 +79,7 @@ _SETTINGS: Mapping[str, str] = {
     "submodule.recurse": "false",
 }
 _WRITES = re.compile(r"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=|$)")
-"""Matches `--output` and what git accepts for it: no caller needs it, and a word from elsewhere may be one."""
+"""Matches `--output` and its abbreviations: no caller needs the option, and an argument from elsewhere may be one."""
 _PROGRAMS = ("clean", "smudge", "process", "textconv", "command", "driver")
 _DRIVERS = ("filter", "diff", "merge")
 _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
@@ -89,14 +89,16 @@ _OFF: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("credential", "helper"): {"helper": ""},
     ("gpg", "program"): {"program": "false"},
 }
-"""Settings whose key contains a name chosen by the repository -> what disables them."""
+"""Settings whose key contains a name chosen by the repository -> the values that disable them."""
 _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
-"""Settings of user and system that are kept: without them, the user's directories look changed or unsafe."""
+"""The user's and the system's settings that stay in force: without them, directories may look changed or unsafe."""
 
 
 @dataclass(frozen=True)
 class GitAnswer:
-    """The result of a git command; `code` is None if it could not run at all (`error` says why)."""
+    """The result of a git command; `code` is None if the command could not run at all or timed out (`error` says
+    why).
+    """
 
     code: int | None
     output: bytes = b""
@@ -110,8 +112,7 @@ class GitAnswer:
 
 @dataclass(frozen=True)
 class OwnRepository:
-    """A repository of our own beside a directory: our settings apply, and the directory's own repository is not
-    read."""
+    """A repository of our own for a directory: our settings apply, and the directory's own repository is not read."""
 
     git_dir: Path
     work_tree: Path
@@ -127,10 +128,10 @@ def run_git(
     timeout: float = TIMEOUT,
     settings: Mapping[str, str] | None = None,
 ) -> GitAnswer:
-    """Run `git ARGUMENTS` in a directory, on the repository around it or on one of our `own`, with `data` on stdin.
+    """Run `git ARGUMENTS` in `cwd`, with `data` on stdin, on the repository that contains it, or on `own`, one of ours.
 
     `settings` are additional settings, such as a name for commits. Raises ValueError for a command that is not on the
-    list of harmless ones; every other failure is in the answer.
+    list of harmless ones, or with the option `--output`; every other failure is reported in the answer.
     """
     guards = _GUARDS.get(arguments[0])
     if guards is None:
@@ -183,7 +184,7 @@ def _plain_environment(cwd: Path | str) -> dict[str, str]:
 
 
 def _listing_environment(cwd: Path | str) -> dict[str, str]:
-    """Return the environment for listing the settings, including the user's; that runs nothing."""
+    """Return the environment for listing the settings, including the user's. Listing them runs no program."""
     return {**_plain_environment(cwd), **_as_variables([*_SETTINGS.items()])}
 
 
@@ -204,7 +205,7 @@ def _environment(
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return settings as environment variables: they override the repository's, and a name may hold any character."""
+    """Return settings as environment variables, which override the repository's and allow any character in a name."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for at, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{at}"] = key
@@ -213,7 +214,7 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield scope, key and value of each setting."""
+    """Yield the scope, key and value of each setting."""
     parts = os.fsdecode(output).split("\0")
     for scope, entry in zip(parts[:-1:2], parts[1::2], strict=True):
         key, _, value = entry.partition("\n")
@@ -221,12 +222,14 @@ def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_user(entries: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
-    """Return the settings of user and system that are kept, in order, as one key may have several values."""
+    """Return the user's and the system's settings that stay in force, in order, because a key may have several
+    values.
+    """
     return [(key, value) for scope, key, value in entries if key in _USERS and scope in ("system", "global")]
 
 
 def _switched_off(entries: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return settings that clear every program named by the repository's own settings."""
+    """Return settings that clear every program named in the repository's own settings."""
     emptied: dict[str, str] = {}
     for scope, key, _ in entries:
         kind, _, rest = key.partition(".")

@@ -1,4 +1,6 @@
-"""The format and the size of images, from the first bytes of a file; used by tools, session and front ends."""
+"""The format and dimensions of images, read from the first bytes of a file; used by tools, the session and front
+ends.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ import struct
 from typing import Final
 
 MOST_BYTES: Final = 3_500_000
-"""Larger images are refused by providers once they are base64-encoded."""
+"""Providers refuse larger images, because base64 makes them a third larger."""
 HEAD: Final = 128 * 1024
-"""Bytes at the beginning of a file that identify its format and usually its size."""
+"""How many bytes at the beginning of a file identify its format and usually its dimensions."""
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -20,19 +22,19 @@ _NAMED: Final = re.compile(r"\.(png|jpe?g|gif|webp)$", re.IGNORECASE)
 
 
 def is_named_so(path: str) -> bool:
-    """Return whether the file name is that of an image format which models accept."""
+    """Return whether the file name has the extension of an image format that models accept."""
     return _NAMED.search(path) is not None
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the media type of an image that models accept, or None."""
+    """Return the media type of an image in a format that models accept, or None for anything else."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
 
 
 def pixels_of(head: bytes) -> tuple[int, int] | None:
-    """Return width and height in pixels; None if the bytes do not contain them."""
+    """Return the width and height in pixels, or None if the bytes do not contain them."""
     kind = kind_of(head)
     try:
         if kind == "image/png":
@@ -61,7 +63,7 @@ def _of_webp(head: bytes) -> tuple[int, int] | None:
 
 
 def _of_jpeg(head: bytes) -> tuple[int, int] | None:
-    """Read the size from the frame header, which follows tables and comments of any length."""
+    """Read the dimensions from the frame header, which follows tables and comments of any length."""
     at = 2
     while at + 9 <= len(head) and head[at] == 0xFF:
         mark = head[at + 1]

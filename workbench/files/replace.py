@@ -1,4 +1,4 @@
-"""Small files of ours that are replaced atomically: settings, rules, approvals, records."""
+"""Atomic replacement of our own small files: settings, rules, approvals, records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from workbench.errors import UsageError
 
 _MOST_NOTES = 1_000
 _LARGEST_NOTED = 200_000
-"""Largest content that is noted in bytes; larger protected files are never compared by content."""
+"""The largest content, in bytes, whose hash is recorded; larger protected files are never compared by content."""
 _own_writes: dict[str, bytes] = {}
-"""What this process wrote last, so that a session does not attribute it to a command."""
+"""The SHA-256 of what this process last wrote to each path, so a session does not attribute it to a command."""
 
 
 def replace_file(path: Path, raw: bytes) -> None:
-    """Replace the content of a file; mode and link stay, and a new file is private. Raises OSError."""
+    """Replace the content of a file atomically, keeping its mode and a link to it; a new file is private. Raises
+    OSError.
+    """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", dir=target.parent)
@@ -42,14 +44,14 @@ def replace_file(path: Path, raw: bytes) -> None:
 def discard_file(path: Path) -> None:
     """Delete a file of ours if possible.
 
-    On a failed or read-only disk it stays, which must not hide the error that led here.
+    An OSError, as on a failed or read-only disk, is ignored, so it does not hide the error that led here.
     """
     with suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def note_own_write(path: Path, raw: bytes | None) -> None:
-    """Record that this process is about to write this content (None: to delete the file)."""
+    """Record that this process is about to write this content, or to delete the file if `raw` is None."""
     if len(_own_writes) >= _MOST_NOTES:
         _own_writes.pop(next(iter(_own_writes)), None)
     if raw is not None and len(raw) > _LARGEST_NOTED:
@@ -59,7 +61,8 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
 
 
 def is_own_write(path: str, digest: bytes) -> bool:
-    """Whether this process itself wrote the content with this SHA-256 digest (empty: deleted the file).
+    """Whether this process itself wrote the content with this SHA-256 digest, or deleted the file if the digest is
+    empty.
 
     A record is used once, and no child process can create one.
     """
@@ -70,7 +73,7 @@ def is_own_write(path: str, digest: bytes) -> bool:
 
 
 def replace_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace the content of a file with data as JSON. Raises UsageError."""
+    """Replace the content of a file with data as JSON. Raises UsageError if it cannot be written."""
     try:
         replace_file(path, json.dumps(data, indent=1).encode())
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Whether a file can have changed since it was read, by its stat alone; used wherever contents are remembered.
+"""Whether a file may have changed since it was read, judged by its stat alone; used wherever contents are cached.
 
-No program can set a ctime, but an equal one does not always mean an equal content. Two writes within the grain of the
-clock leave the same ctime. A write through a memory map changes the ctime only once per write-back of its page
-(within 35 s by default: `vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); further writes until then leave the
-stat as it is. On a file system in memory, which never writes back, all of them do.
+No program can set a ctime, but the same ctime does not always mean the same content. Two writes within one tick of the
+clock leave the same ctime. A write through a memory map updates the ctime only once per write-back of its page (within
+35 s by default: `vm.dirty_expire_centisecs`, `dirty_writeback_centisecs`); further writes before the next write-back
+leave the stat unchanged. A file system in memory never writes back, so there no further write changes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WRITTEN_BACK_NS: Final = 60_000_000_000
 _IN_MEMORY: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 _MOUNTS: Final = "/proc/self/mountinfo"
 _in_memory: dict[int, bool] = {}
-"""Whether the file system of a device number is held in memory."""
+"""Device number -> whether its file system is held in memory."""
 
 
 def stat_key(info: os.stat_result) -> StatKey:
@@ -30,12 +30,14 @@ def stat_key(info: os.stat_result) -> StatKey:
 
 
 def is_settled_directory(info: os.stat_result) -> bool:
-    """Return whether an equal stat of a directory will mean equal entries; directories cannot be mapped."""
+    """Return whether the entries stay the same for as long as the directory's stat does; directories cannot be
+    mapped.
+    """
     return _age(info) >= _GRAIN_NS
 
 
 def has_settled(info: os.stat_result) -> bool:
-    """Return whether, from now on, an equal stat of a regular file or link will mean an equal content."""
+    """Return whether the content of a regular file or link stays the same for as long as its stat does."""
     return _age(info) >= _WRITTEN_BACK_NS and not _is_in_memory(info.st_dev)
 
 
@@ -50,7 +52,9 @@ def _is_in_memory(device: int) -> bool:
 
 
 def _mounted() -> dict[int, bool]:
-    """Return the mounted devices, see proc_pid_mountinfo(5); empty where the system does not list them."""
+    """Return whether each mounted device is held in memory, see proc_pid_mountinfo(5); empty if mounts are not
+    listed.
+    """
     devices: dict[int, bool] = {}
     with suppress(OSError, ValueError, IndexError):
         for line in Path(_MOUNTS).read_text(encoding="utf-8", errors="replace").splitlines():

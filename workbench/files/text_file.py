@@ -38,7 +38,7 @@ class Coding:
     bom: bytes = b""
 
     def decode(self, raw: bytes) -> str:
-        """Return the text of the bytes; line ends are unchanged."""
+        """Return the text of the bytes, with its line ends unchanged."""
         return raw[len(self.bom) :].decode(self.encoding)
 
     def encode(self, text: str) -> bytes:
@@ -74,7 +74,7 @@ def name_of(path: Path) -> str:
 def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
     """Return the content of a regular file of at most 10 MB, by its real path.
 
-    Raises EditorError for anything else, OSError.
+    Raises EditorError if it is not such a file, and OSError if it cannot be read.
     """
     with root.entry(path) as entry:
         _check_regular(path, entry.stat())
@@ -82,7 +82,7 @@ def read_bytes(path: Path, root: Root = SYSTEM) -> bytes:
     with os.fdopen(opened, "rb") as file:
         _check_regular(path, os.fstat(file.fileno()))
         raw: bytes | None = file.read(MAX_BYTES + 1)
-    if raw is None:  # a file of the system's that has nothing to say now
+    if raw is None:  # a file of the kernel's, with no data available now
         raise EditorError(f"{path} is no ordinary file: there is nothing to read in it now.")
     if len(raw) > MAX_BYTES:
         raise EditorError(_too_large(path))
@@ -109,7 +109,9 @@ def _kind(mode: int) -> str:
 
 
 def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
-    """Return the encoding and the text. Raises EditorError if no encoding reads and writes the bytes without loss."""
+    """Return the encoding and the text. Raises EditorError if no known encoding reads and writes the bytes without
+    loss.
+    """
     for coding in _codings(raw):
         text = _decode(coding, raw)
         if text is not None:
@@ -120,7 +122,9 @@ def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
-    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or this tool cannot reopen."""
+    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or that could not be read
+    again.
+    """
     raw = coding.encode(text)
     if len(raw) > MAX_BYTES:
         raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
@@ -130,10 +134,10 @@ def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
 
 
 def _codings(raw: bytes) -> Iterator[Coding]:
-    """Yield the possible encodings, the likeliest first.
+    """Yield the possible encodings, the most likely first.
 
-    One-byte encodings are tried only if the bytes contain neither UTF-8 sequences (else it is damaged UTF-8) nor binary
-    data.
+    One-byte encodings are tried only if the bytes contain neither UTF-8 sequences (they would be damaged UTF-8) nor
+    binary data.
     """
     yield from (Coding(encoding, bom) for bom, encoding in _BOMS if raw.startswith(bom))
     if b"\0" in raw:
@@ -149,7 +153,7 @@ def _codings(raw: bytes) -> Iterator[Coding]:
 def _decode(coding: Coding, raw: bytes) -> str | None:
     try:
         text = coding.decode(raw)
-        # Strict UTF-8 has one form only; for other encodings the round trip is checked.
+        # Strict UTF-8 always survives a round trip; for other encodings it is checked.
         return text if coding.encoding == "utf-8" or coding.encode(text) == raw else None
     except (UnicodeDecodeError, EditorError):
         return None
@@ -162,7 +166,7 @@ _MOST_CONFLICTS = 127
 
 @dataclass(frozen=True)
 class Merged:
-    """Both changes merged into one text; in each of the `conflicts` it has the edit's lines.
+    """Both changes merged into one text; where they conflict, the text has the edit's lines.
 
     `conflicts` is None if the texts could not be merged: then the text is the edit's alone.
     """
@@ -172,7 +176,9 @@ class Merged:
 
 
 def merge(base: str, theirs: str, edited: str) -> Merged:
-    """Merge two changes of `base`: the one on disk and the wanted one. The result never contains conflict markers."""
+    """Merge two changes of `base`: `theirs`, the text on disk, and `edited`. The result never contains conflict
+    markers.
+    """
     if theirs in (base, edited):
         return Merged(edited)
     try:

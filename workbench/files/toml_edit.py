@@ -1,4 +1,4 @@
-"""In-place edits of `settings.toml` that keep comments and order; a crash leaves the old file or the new one."""
+"""In-place edits of `settings.toml` that preserve comments and order; a crash leaves the old file or the new one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KeyPath: TypeAlias = tuple[str, ...]
 
 
 def write_settings(path: Path, changes: Mapping[KeyPath, Any]) -> None:
-    """Set entries; None removes one. Raises UsageError, and then the file is unchanged."""
+    """Set entries; a value of None removes one. Raises UsageError; then the file is unchanged."""
     try:
         before = path.read_bytes().decode() if path.exists() else ""
         replace_file(path, _changed(before, changes).encode())
@@ -30,7 +30,7 @@ def write_settings(path: Path, changes: Mapping[KeyPath, Any]) -> None:
 
 
 def rename_table(path: Path, table: str, old: str, new: str, changes: Mapping[KeyPath, Any]) -> None:
-    """Rename `[TABLE.OLD]` where it is, then set entries. Raises UsageError, and then the file is unchanged."""
+    """Rename `[TABLE.OLD]` in place, then set entries. Raises UsageError; then the file is unchanged."""
     try:
         before = path.read_bytes().decode()
         expected = tomllib.loads(before)
@@ -51,7 +51,9 @@ def _unchanged(path: Path, error: Exception) -> UsageError:
 
 
 def _changed(before: str, changes: Mapping[KeyPath, Any]) -> str:
-    """Return the edited text, once it reads as the same values with the changes made. Raises ValueError."""
+    """Return the edited text after checking that it parses to the old values with the changes. Raises ValueError if
+    not.
+    """
     expected: dict[str, Any] = tomllib.loads(before)
     document = tomlkit.parse(before)
     for path, value in changes.items():

@@ -1,4 +1,4 @@
 """Child processes: starting, supervision, cleanup after a crash, and RPC over pipes.
 
-Used by every layer that runs a program; no other module may start a process.
+Used by every layer that runs a program; no other package may start a process.
 """

@@ -28,12 +28,16 @@ def _prctl(option: int, value: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of descendants that lose theirs or leave the group (`setsid`, double fork)."""
+    """Make this process the parent of descendants whose parent ends, even if they have left the group (`setsid`, double
+    fork).
+    """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int) -> None:
-    """In a child: arrange to be killed when the parent ends, or has ended; restore the default signal handlers."""
+    """Kill this child process when its parent ends, and exit at once if that has already happened; restore the default
+    signal handlers.
+    """
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -47,22 +51,24 @@ _TOP = 1 << 20
 
 
 def mark_descendants() -> None:
-    """Mark this process and all that it starts from now on as belonging to an agent (on Linux): one level lower."""
+    """Mark this process and all processes it starts later as an agent's, one level below its own mark (Linux only)."""
     if sys.platform == "linux" and (level := mark_level()) > 0:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(_MARK, (level - 1, level - 1))
 
 
 def mark_level(pid: int = 0) -> int:
-    """Return the level of a process (0: of this one), which only falls; raises OSError if it cannot be read."""
+    """Return the mark level of a process (0: this process), which can only decrease. Raises OSError if it cannot be
+    read.
+    """
     hard = resource.prlimit(pid, _MARK)[1]
     return _TOP if hard == resource.RLIM_INFINITY else hard
 
 
 def limit_harm(more_processes: int, memory: int = 0) -> None:
-    """Mark the process, and lower its limits: the OOM killer picks it first, and `more_processes` more can be started.
+    """Mark the process, make the OOM killer pick it first, and let it start at most `more_processes` more processes.
 
-    The kernel does not apply the limit of processes to root. `memory` is in bytes, 0 for no limit.
+    The kernel does not apply the process limit to root. `memory` is in bytes; 0 means no limit.
     """
     mark_descendants()
     if memory:
@@ -82,7 +88,9 @@ def _lower(limit: int, value: int) -> None:
 
 
 def start_child(become: Callable[[int], None]) -> int:
-    """Fork and return the child's pid; the child runs `become` with this process's pid, and exits with 127 after it."""
+    """Fork and return the child's pid; the child runs `become` with this process's pid, and exits with 127 if that
+    returns.
+    """
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -94,7 +102,7 @@ def start_child(become: Callable[[int], None]) -> int:
 
 
 def report(channel: int, text: str) -> None:
-    """Write to the engine, which may have ended."""
+    """Write to the engine; if it has ended, do nothing."""
     with contextlib.suppress(OSError):
         os.write(channel, text.encode())
 
@@ -110,7 +118,7 @@ def wake_on(*names: signal.Signals) -> int:
 
 
 def reap() -> dict[int, int]:
-    """Reap all children that ended; return their status by pid, negative for a signal."""
+    """Reap all children that have ended; return their exit status by pid, negative for a signal."""
     ended: dict[int, int] = {}
     with contextlib.suppress(ChildProcessError):
         while (one := os.waitpid(-1, os.WNOHANG))[0]:
@@ -119,7 +127,7 @@ def reap() -> dict[int, int]:
 
 
 def end_all(child: int, seconds: float) -> bool:
-    """Stop, then kill all descendants until none is left; return whether that worked within `seconds`."""
+    """Stop, then kill all descendants until none is left; return whether that succeeded within `seconds`."""
     if sys.platform != "linux":
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
@@ -129,7 +137,7 @@ def end_all(child: int, seconds: float) -> bool:
     clean = 0
     while clean < 2 and time.monotonic() < until:
         stopped: set[int] = set()
-        while fresh := [pid for pid in _descendants() if pid not in stopped]:  # stopped ones start no others
+        while fresh := [pid for pid in _descendants() if pid not in stopped]:  # stopped processes start no others
             _signal(fresh, signal.SIGSTOP)
             stopped.update(fresh)
             if len(stopped) > _MOST_AT_ONCE:

@@ -1,4 +1,4 @@
-"""Temporary files of processes of ours that were killed; the next start deletes them.
+"""Temporary files of our processes that were killed; the next start deletes them.
 
 Names contain the pid and pid namespace of the process that created them, because containers that share a directory
 reuse pids.
@@ -18,26 +18,26 @@ from pathlib import Path
 from typing import Final
 
 SWEPT: Final = ("shell", "cells", "browser", "merge", "mcp")
-"""Kinds of temporary directories that hold nothing of the user's."""
+"""Kinds of temporary directories that hold no user data."""
 SHELL_FILE: Final = "shell-"
-"""Prefix of the name of a file in the directory of a shell; the rest is in the environment of its processes."""
+"""Prefix of a file name in a shell's directory; the rest is the nonce in the environment of the shell's processes."""
 _NAME: Final = re.compile(rf"ohw-(?:{'|'.join(SWEPT)})-(\d+)-(\d+)-.*")
 
 _EDITED: Final = re.compile(r"\.ohw-(\d+)-(\d+)-[0-9a-f]{16}\.tmp")
 
 
 def prefix(kind: str) -> str:
-    """Return the prefix of the name of a temporary directory of this process."""
+    """Return the name prefix of this process's temporary directories of a kind."""
     return f"ohw-{kind}-{mark()}-"
 
 
 def mark() -> str:
-    """Return the pid and pid namespace of this process, for a name."""
+    """Return the pid and pid namespace of this process, for use in a name."""
     return f"{os.getpid()}-{_namespace()}"
 
 
 def has_ended(pid: str, namespace: str) -> bool:
-    """Return whether the process with this mark has ended; False where that cannot be determined."""
+    """Return whether the process with this mark has ended; False if that cannot be determined."""
     if namespace != _namespace():
         return False
     try:
@@ -50,7 +50,7 @@ def has_ended(pid: str, namespace: str) -> bool:
 
 
 def _is_zombie(pid: str) -> bool:
-    """Return whether the process has ended and nobody has fetched its exit code; False without /proc."""
+    """Return whether the process has ended but its exit code has not been fetched; False without /proc."""
     # In a container, process 1 often fetches the exit codes of orphans late, or never.
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
@@ -59,9 +59,10 @@ def _is_zombie(pid: str) -> bool:
 
 
 def sweep_temporary(end_shells: Callable[[Collection[str]], None]) -> None:
-    """Delete the temporary directories of processes of ours that have ended.
+    """Delete the temporary directories of our processes that have ended.
 
-    The nonces of their shells are passed to `end_shells`, which kills what still runs if the supervisor was killed too.
+    `end_shells` receives the nonces of their shells and kills processes that still run because the supervisor was
+    killed too.
     """
     with suppress(OSError):
         for entry in Path(tempfile.gettempdir()).glob("ohw-*-*"):
@@ -74,7 +75,7 @@ def sweep_temporary(end_shells: Callable[[Collection[str]], None]) -> None:
 
 
 def sweep_edited(directory: Path) -> None:
-    """Delete the temporary files that killed edits left in this directory."""
+    """Delete the temporary files that interrupted edits left in this directory."""
     with suppress(OSError):
         for entry in directory.glob(".ohw-*-*-*.tmp"):
             match = _EDITED.fullmatch(entry.name)
@@ -95,6 +96,6 @@ def _is_own_directory(path: Path) -> bool:
 @cache
 def _namespace() -> str:
     try:
-        return str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116 - a Path for one call
+        return str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116 - not worth a Path
     except OSError:
         return "0"

@@ -1,9 +1,10 @@
-"""Supervisor of a program that runs for a tool: the process between the two that kills everything the program started.
+"""Supervisor of a program that runs for a tool: a process between engine and program that kills all the program
+started.
 
-Its arguments are CHANNEL (the descriptor of a socket), PASSED (descriptors for the program alone, with commas), MEMORY
-(a limit in bytes, 0 for none) and the program's command line. On Linux it is a child subreaper. It writes `P pid` to
-the socket, and `E status` when the program has ended; then, or when the socket closes (a timeout, an interrupt, the
-engine died), it kills all descendants. On systems other than Linux only the program's process group is killed.
+Its arguments are CHANNEL (the descriptor of a socket), PASSED (comma-separated descriptors for the program alone),
+MEMORY (a limit in bytes, 0 for none) and the program's command line. On Linux it is a child subreaper. It writes `P
+pid` to the socket, and `E status` when the program has ended; then, or when the socket closes (a timeout, an interrupt,
+the engine died), it kills all descendants. On systems other than Linux, only the program's process group is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _become_program(argv: list[str], memory: int, supervisor: int) -> None:
 
 
 def _watch(channel: int, child: int, wakes: int) -> None:
-    """Wait until the program has ended or the engine asks for its end."""
+    """Wait until the program has ended or the engine requests its end."""
     while True:
         ready, _, _ = select.select([channel, wakes], [], [])
         if wakes in ready:

@@ -1,4 +1,5 @@
-"""A supervised program that answers requests over a socket, one JSON line each; used for cells and the browser.
+"""A supervised program that answers requests over a socket, one JSON line each; used for notebook cells and the
+browser.
 
 Its standard output goes through a separate pipe, so nothing it prints can be mistaken for an answer.
 """
@@ -37,7 +38,7 @@ class RpcWorker:
         hidden_env: Collection[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Start the program; `argv` returns its command line for the descriptor of its socket."""
+        """Start the program; `argv` receives the descriptor of the program's socket and returns the command line."""
         self._socket, theirs = socket.socketpair()
         self._stop_read, self._stop_write = os.pipe()
         self._buffer = bytearray()
@@ -58,12 +59,12 @@ class RpcWorker:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the program has ended."""
+        """Whether the program has ended or was closed."""
         return self._is_gone
 
     @property
     def status(self) -> int | None:
-        """The exit status if it ended by itself; negative for a signal."""
+        """The exit status if the program ended on its own, negative for a signal; otherwise None."""
         return self._process.status
 
     def ask(self, request: Message) -> None:
@@ -72,7 +73,7 @@ class RpcWorker:
         self.notify({"id": self._asked, **request})
 
     def notify(self, message: Message) -> None:
-        """Send a message that has no answer."""
+        """Send a message that is not answered. If the program has ended, only `is_gone` is set."""
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
@@ -84,9 +85,10 @@ class RpcWorker:
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None] = lambda message: None,
     ) -> tuple[End, Message]:
-        """Wait for the answer to the last request and pass on the output and messages that come before it.
+        """Wait for the answer to the last request and pass on the output and messages that arrive before it.
 
-        All output printed before the answer, or before the end, has been passed on when this returns.
+        Returns how the wait ended, and the answer or an empty message. All output printed before an answer or the
+        program's end has been passed on by then.
         """
         until = time.monotonic() + seconds
         poll = select.poll()
@@ -115,7 +117,7 @@ class RpcWorker:
         on_bytes: Callable[[bytes], None],
         on_message: Callable[[Message], None],
     ) -> Message | None:
-        """Read what is ready and return the answer if it is among it; stop polling what has ended."""
+        """Read the available data; return the answer if it was received. Stops polling a pipe at its end."""
         output, requests = self._process.stdout.fileno(), self._socket.fileno()
         if output in ready and self._read_output(on_bytes) is False:
             poll.unregister(output)
@@ -136,7 +138,10 @@ class RpcWorker:
             return b""
 
     def _messages(self, data: bytes, on_message: Callable[[Message], None]) -> Message | None:
-        """Return the answer to the last request among the lines; a line that cannot be parsed ends the program."""
+        """Return the answer to the last request if `data` completes it, and pass on other messages.
+
+        A line that cannot be parsed, or is too long, ends the program.
+        """
         self._buffer += data
         while (cut := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:cut])
@@ -153,13 +158,13 @@ class RpcWorker:
         return None
 
     def drain(self, on_bytes: Callable[[bytes], None]) -> None:
-        """Pass on all output printed until now."""
+        """Pass on all output printed so far."""
         for _ in range(1 << 14):
             if not self._read_output(on_bytes):
                 return
 
     def _read_output(self, on_bytes: Callable[[bytes], None]) -> bool | None:
-        """Pass on one chunk; return None if there is none now, False at the end of the output."""
+        """Pass on one chunk; return None if no output is available, or False at its end."""
         try:
             data = os.read(self._process.stdout.fileno(), _CHUNK)
         except BlockingIOError:
@@ -171,11 +176,11 @@ class RpcWorker:
         return bool(data)
 
     def stop(self) -> None:
-        """Interrupt the running call of `answer`, or the next one."""
+        """Interrupt the running call of `answer`, or else the next one."""
         os.write(self._stop_write, b"s")
 
     def forget_stop(self) -> None:
-        """Discard a `stop` that came after the answer."""
+        """Discard a `stop` that was requested after the answer."""
         try:
             os.read(self._stop_read, _CHUNK)
         except BlockingIOError:
@@ -186,11 +191,11 @@ class RpcWorker:
         self._process.send_signal(signal.SIGINT)
 
     def hang_up(self) -> None:
-        """Start ending the program and all it started; returns at once."""
+        """Start ending the program and everything it started; returns at once."""
         self._process.hang_up()
 
     def close(self) -> None:
-        """End the program and wait until no process is left."""
+        """End the program and wait until none of its processes is left."""
         self._is_gone = True
         self._process.close()
         self._close_pipes()

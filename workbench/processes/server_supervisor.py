@@ -1,9 +1,9 @@
-"""Supervisor of a server that the engine talks to over pipes: the process between that kills all the server started.
+"""Supervisor of a server that the engine talks to over pipes: a process between them that kills all the server started.
 
 Its arguments are the server's command line; the server inherits the supervisor's pipes. When the other end of the input
-is closed (the engine closed it, or was killed), the server has a short grace period to end by itself; then all
-descendants are killed, as they are when the server ends or on SIGTERM. The exit code is the server's, or 127 when it
-cannot be run.
+is closed (the engine closed it, or was killed), the server has a short grace period to end on its own. Then all
+descendants are killed, as they are when the server ends or on SIGTERM. The exit code is the server's, 1 if it was
+killed, or 127 if it cannot be run.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ def _become_server(argv: list[str], supervisor: int) -> None:
 
 
 def _watch(server: int, wakes: int) -> int | None:
-    """Wait until the server has ended and return its status; None when the other end is closed."""
+    """Wait until the server has ended and return its status, or None if the engine closed its end or a signal
+    arrived.
+    """
     poll = select.poll()
-    # Never read: only the hang-up is of interest.
+    # The input is never read here; only its hang-up matters.
     poll.register(0, 0)
     poll.register(wakes, select.POLLIN)
     until: float | None = None
@@ -59,7 +61,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server = descendants.start_child(lambda supervisor: _become_server(sys.argv[1:], supervisor))
     empty = os.open(os.devnull, os.O_WRONLY)
-    # The server's output must end with the server.
+    # Otherwise the output would stay open after the server's end.
     os.dup2(empty, 1)
     status = None
     try:

@@ -6,8 +6,8 @@ finds them all. It kills them when the socket closes (the engine closed it or di
 
 On the socket it writes `P pid`, then `E status` when the shell has ended (negative for a signal). It answers every byte
 it receives with `.`, which shows that it is alive; `k` announces an orderly end. If the socket closes without a `k`,
-the engine died, and the supervisor removes DIRECTORY, the private files of the shell. Its exit code is 1 if it could
-not kill everything. On systems other than Linux only the shell's process groups are killed.
+the engine died, and the supervisor deletes DIRECTORY, the shell's private files. Its exit code is 1 if it could not
+kill everything. On systems other than Linux, only the shell's process group is killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import termios
 from workbench.processes import descendants
 
 _MORE_PROCESSES = 4096
-"""Processes a shell may start in addition to those that run already; a fork bomb ends there (not for root)."""
+"""Processes a shell may start in addition to those already running; this stops a fork bomb (except root's)."""
 _SECONDS = 5.0
 
 
@@ -38,7 +38,7 @@ def _become_shell(pty: int, argv: list[str], supervisor: int) -> None:
 
 
 def _watch(channel: int, shell: int, wakes: int) -> bool:
-    """Wait until the shell or the engine has ended; return whether the engine ended without announcing it."""
+    """Wait until the shell ends, the engine ends, or a signal arrives; return whether the engine ended unannounced."""
     poll = select.poll()
     for number in (channel, wakes):
         poll.register(number, select.POLLIN)
@@ -61,7 +61,7 @@ def _woken(channel: int, shell: int, signals: bytes) -> bool:
 
 
 def _answer(channel: int) -> bytes:
-    """Show the engine that the supervisor is alive; return what the engine sent, empty when it is gone."""
+    """Tell the engine that the supervisor is alive; return the bytes that the engine sent, or none if it has ended."""
     try:
         data = os.read(channel, 512)
     except OSError:
@@ -86,7 +86,7 @@ def main() -> None:
     finally:
         is_clean = descendants.end_all(shell, _SECONDS)
     if is_orphan and os.path.basename(directory).startswith("ohw-shell-"):  # noqa: PTH119
-        import shutil  # slow to import, and rarely needed
+        import shutil  # slow to import and rarely needed
 
         shutil.rmtree(directory, ignore_errors=True)
     sys.exit(not is_clean)

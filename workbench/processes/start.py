@@ -1,8 +1,8 @@
 """Starts every process of the workbench; a contract test stops other modules from starting one.
 
-A directory that is only viewed must not execute anything. A child therefore starts in the root directory unless another
-one is given, our Python processes are isolated from the current directory and from `PYTHON*` variables, and programs
-are never resolved through a relative entry of PATH or inside a workspace.
+Merely viewing a directory must not execute anything in it. A child therefore starts in the root directory unless
+another one is given, our Python processes are isolated from the current directory and from `PYTHON*` variables, and
+programs are never resolved through a relative entry of PATH or inside a workspace.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from pathlib import Path
 from workbench.secrets.names import child_environment
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # both cost time that the first frame does not have
+if TYPE_CHECKING:  # importing these would delay the first frame
     import asyncio
     import subprocess
     from typing import Any
 
 ROOT = str(Path(__file__).parents[2])
-"""The directory that holds our package."""
+"""The directory that contains our package."""
 _workspaces: set[str] = set()
 _running: set[subprocess.Popen[Any]] = set()
-"""The programs that threads of ours wait for in `run`."""
+"""The programs for which threads are waiting in `run`."""
 _RUN = "import runpy, sys; sys.path += [each for each in {more!r} if each not in sys.path]; del sys.argv[0]; "
 _RUN += "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
 
 
 def keep_out_of(workspace: Path | str) -> None:
-    """Never run a program of ours (git, rg, bash, the editor) from this directory, wherever PATH lists it.
+    """Never run a program of ours (git, rg, bash, the editor) from this directory, even if PATH lists it.
 
-    The same applies to the repositories around it: trusting a subdirectory of a clone does not mean trusting all of it.
-    The home directory and its parents are exempt, because the user's own programs are there.
+    The same applies to the repositories that contain it: trusting a subdirectory of a clone does not mean trusting all
+    of it. The home directory and its parents are exempt, because the user's own programs are there.
     """
     directory = os.path.realpath(workspace)
     home = str(Path.home())
@@ -43,14 +43,15 @@ def keep_out_of(workspace: Path | str) -> None:
 
 
 def _repositories_around(path: str) -> list[str]:
-    """Return the parent directories that hold a `.git`."""
+    """Return the parent directories that contain a `.git`."""
     return [str(each) for each in Path(path).parents if os.path.lexists(each / ".git")]
 
 
 def isolated_python(module: str, *words: str) -> list[str]:
-    """Return the command that runs a module of ours, isolated from the current directory and `PYTHON*` variables.
+    """Return the command that runs one of our modules, isolated from the current directory and `PYTHON*` variables.
 
-    The module can import the packages that this process can import, including those of the user's site-packages.
+    The module can import the packages that this process can import, including the user's site-packages, but nothing
+    from a workspace.
     """
     elsewhere = [*(os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)), *_workspaces]
     more = [each for each in sys.path if _is_extra(each) and not any(_is_inside(each, one) for one in elsewhere)]
@@ -62,13 +63,13 @@ def _is_extra(entry: str) -> bool:
 
 
 def small_python(module: str, *words: str, bare: bool = True) -> list[str]:
-    """Return the command that runs `main` of a small module of ours; `bare` skips site-packages and starts faster."""
+    """Return the command that runs `main` of one of our small modules; `bare` skips site-packages and starts faster."""
     run = f"import sys; sys.path.append({ROOT!r}); from {module} import main; main()"
     return [sys.executable, "-I", *(["-S"] if bare else ["-u"]), "-c", run, *words]
 
 
 def _flags() -> list[str]:
-    """Return options for what `-I` ignores: the variables for writing no bytecode and for UTF-8 mode."""
+    """Return the options that replace variables ignored by `-I`: writing no bytecode, and UTF-8 mode."""
     return [*(["-B"] if sys.dont_write_bytecode else []), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
 
 
@@ -89,7 +90,7 @@ def absolute_path(path: str) -> str:
 
 
 def safe_path(path: str, *besides: Path | str) -> str:
-    """Return a PATH without relative entries and without those inside a workspace or a directory of `besides`."""
+    """Return a PATH without relative entries, and without entries inside a workspace or a directory in `besides`."""
     home = str(Path.home())
     avoided = [*_workspaces, *(real for each in besides if not _is_inside(home, real := os.path.realpath(each)))]
     entries = absolute_path(path).split(os.pathsep)
@@ -97,7 +98,7 @@ def safe_path(path: str, *besides: Path | str) -> str:
 
 
 def find_program(name: str, env: Mapping[str, str] | None = None, *besides: Path | str) -> str | None:
-    """Return the program of that name on the safe PATH of `env` (default: ours); one with a slash must be absolute."""
+    """Return the path of a program on the safe PATH of `env` (default: ours); a name with a slash must be absolute."""
     if os.sep in name:
         return shutil.which(name) if Path(name).is_absolute() else None
     path = (os.environ if env is None else env).get("PATH", os.defpath)
@@ -114,7 +115,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a program; `more` is passed to `subprocess.Popen`. Raises OSError.
 
-    `is_users` marks a program of the user's, or a supervisor of one: it gets the environment unchanged.
+    `is_users` marks one of the user's programs, or its supervisor: it gets the environment unchanged.
     """
     import subprocess
 
@@ -131,7 +132,7 @@ def run(
 ) -> subprocess.CompletedProcess[Any]:
     """Run a program and wait for it; `more` is as for `subprocess.run`. Raises OSError and TimeoutError.
 
-    The program does not outlive an end of this process: see `end_running`.
+    The program does not outlive an exit of this process: see `end_running`.
     """
     import subprocess
 
@@ -158,7 +159,9 @@ def run(
 
 @atexit.register
 def end_running() -> None:
-    """Kill what threads still wait for; called at exit, and before an exit that passes over the rest."""
+    """Kill the programs that threads still wait for. Called at exit, and before `os._exit`, which skips exit
+    handlers.
+    """
     for process in list(_running):
         process.kill()
 
@@ -179,13 +182,13 @@ async def start_beside(
 
 
 def open_in_browser(url: str) -> bool:
-    """Show a URL in the user's browser; return False when there is no browser."""
+    """Open a URL in the user's browser; return False if there is no browser."""
     show = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
     return run([sys.executable, "-I", "-c", show, url]).returncode == 0
 
 
 def _environment(env: Mapping[str, str] | None, *, is_users: bool) -> dict[str, str]:
-    """Return the given environment, or ours without secrets; cleaned unless the program is the user's."""
+    """Return the given environment (default: ours without secrets), cleaned unless the program is the user's."""
     environment = child_environment() if env is None else env
     return dict(environment) if is_users else clean_environment(environment)
 

@@ -1,5 +1,4 @@
-"""The engine's side of a program supervisor: a program that is certain to be gone, with all it started, after
-`close`."""
+"""The engine's side of a program supervisor: after `close`, the program and everything it started have ended."""
 
 from __future__ import annotations
 
@@ -30,9 +29,10 @@ def start_supervisor(
     stdout: int = subprocess.DEVNULL,
     stderr: int = subprocess.DEVNULL,
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a supervisor and return it with our end of its socket; its first argument is the descriptor of the other.
+    """Start a supervisor and return it with our end of its socket; its first argument is the descriptor of the other
+    end.
 
-    The descriptors in `passed` are inherited. The supervisor ends what it runs when our end is closed.
+    The descriptors in `passed` are inherited. When our end is closed, the supervisor kills the processes that it runs.
     """
     channel, theirs = socket.socketpair()
     try:
@@ -56,7 +56,7 @@ def start_supervisor(
 
 
 def received(channel: socket.socket) -> bytes:
-    """Return what a supervisor wrote to its socket, empty once it has ended."""
+    """Return the bytes that a supervisor has written to its socket, empty once it has ended."""
     try:
         return channel.recv(4096)
     except OSError:
@@ -77,7 +77,7 @@ class SupervisedProcess:
         memory: int = 0,
         joined: bool = False,
     ) -> None:
-        """Start it with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
+        """Start the program with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
         self._nonce = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._report = b""
@@ -99,25 +99,25 @@ class SupervisedProcess:
 
     @property
     def stderr(self) -> IO[bytes]:
-        """The program's standard error, unless it is joined to the output."""
+        """The program's standard error, unless it is joined to its standard output."""
         assert self._supervisor.stderr is not None
         return self._supervisor.stderr
 
     @property
     def status(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs and after it was ended from here."""
+        """The exit status, negative for a signal; None while the program runs, and if it was ended from here."""
         return self._reported(b"E")
 
     def fileno(self) -> int:
-        """Return the descriptor that becomes readable when the supervisor writes; then call `hear`."""
+        """Return the descriptor that becomes readable when the supervisor writes; call `hear` then."""
         return self._channel.fileno()
 
     def hear(self) -> bool:
-        """Read what the supervisor wrote; return False once it and all descendants have ended."""
+        """Read the supervisor's reports; return False once the supervisor and all descendants have ended."""
         data = received(self._channel)
         self._report += data
         if not data and self._supervisor.wait() != 0:
-            # The program killed its supervisor.
+            # The supervisor was killed, perhaps by the program.
             sweep([self._nonce])
         return bool(data)
 
@@ -133,13 +133,13 @@ class SupervisedProcess:
         return next((int(words[1]) for words in lines if words[0] == kind), None)
 
     def hang_up(self) -> None:
-        """Start ending the program and all it started; returns at once."""
+        """Start ending the program and everything it started; returns at once."""
         with self._lock, contextlib.suppress(OSError):
             if self._channel.fileno() >= 0:
                 self._channel.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """End the program and wait until all descendants of the supervisor are gone."""
+        """End the program and wait until all descendants of the supervisor have ended."""
         with self._lock:
             self._channel.close()
         try:

@@ -16,7 +16,7 @@ from workbench.processes.start import absolute_path
 from workbench.secrets.names import child_environment
 
 NONCE_NAME = "OHW_SHELL"
-"""Marks every process of one shell, so that it can be found wherever it moved."""
+"""The variable that marks every process of one shell, so it can be found even after it has left the shell."""
 
 _DROPPED = frozenset({
     *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
@@ -33,9 +33,9 @@ _SET = {
 
 
 def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """Return `env` without secrets (by name, and those in `hidden`), adapted to a shell without a user.
+    """Return `env` for a shell without a user, without secrets (recognized by name, or listed in `hidden`).
 
-    Relative entries of PATH are removed: with them `ls` may be a program of the current directory.
+    Relative entries of PATH are removed: with them, `ls` might be a program in the current directory.
     """
     variables = {
         name: value
@@ -54,8 +54,10 @@ _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 
 
 def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
-    """Kill marked processes until two scans in a row find none and no process is changing programs; at most
-    `seconds`."""
+    """Kill the marked processes until two scans in a row find none, or for at most `seconds`.
+
+    A scan in which a process was in the middle of an exec does not count, for the first 0.2 s.
+    """
     if sys.platform != "linux" or not nonces:
         return
     marks = [f"{NONCE_NAME}={nonce}".encode() for nonce in nonces]
@@ -73,7 +75,7 @@ def sweep(nonces: Collection[str], seconds: float = 2.0) -> None:
 
 
 def sweep_later(nonces: Collection[str]) -> None:
-    """Sweep repeatedly for some seconds in a thread: a killed parent may have been about to start a child."""
+    """Sweep repeatedly for about ten seconds in a thread: a killed parent may have been about to start a child."""
 
     def again() -> None:
         for pause in _LATER:
@@ -84,12 +86,13 @@ def sweep_later(nonces: Collection[str]) -> None:
 
 
 def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
-    """Return the pids with one of the marks, and whether a process is just changing programs (it has no
-    environment)."""
+    """Return the pids with one of the marks, and whether a process is in the middle of an exec (it has no
+    environment).
+    """
     pids: list[int] = []
     unsure = False
     me = os.getpid()
-    for name in os.listdir("/proc"):  # noqa: PTH208 - a Path for each process would cost more than the look
+    for name in os.listdir("/proc"):  # noqa: PTH208 - a Path for each process would cost more than the check
         if not name.isdigit() or int(name) == me:
             continue
         with contextlib.suppress(OSError):
@@ -108,5 +111,5 @@ def _changes_program(name: str) -> bool:
 
 
 def _fields(name: str) -> list[str]:
-    """Return state, parent, group … of a process. Raises OSError when it is gone."""
+    """Return the state, parent, group and further fields of a process. Raises OSError if it is gone."""
     return Path(f"/proc/{name}/stat").read_text(errors="replace").rpartition(")")[2].split()

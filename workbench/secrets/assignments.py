@@ -2,7 +2,7 @@
 
 It recognizes the syntaxes of configuration: INI, YAML, JSON, TOML, properties, shell variables, connection strings,
 command options and URL queries. Source code contains the same names, so the value counts as well: identifiers, paths,
-placeholders and types are no secrets.
+placeholders and types are not secrets.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 MARKS = ("pass", "pwd", "secret", "token", "cookie", "auth", "key")
-"""Each name of a secret contains one of these in lower case."""
+"""Each name of a secret contains one of these, in any case."""
 
 _LONGEST_HEAD = 400
-"""Limit of the characters of a line that are examined before a name."""
+"""How many characters of a line are examined before a name."""
 _LONGEST_NAME = 100
 _SET = re.compile(
     r"[\w.-]*(?:\\?[\"']?\]?[ \t]*[=:](?!=)[=>]?[ \t]*[^\s=(\[{]|>[^\s<]|[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:]"
     r"|[ \t]+(?:for[ \t]+\S{1,60}[ \t]+)?(?:is:?[ \t]+)?[\"']?(?=[^\s\"']{0,40}\d)[^\s\"'(){}<>=-][^\s\"'(){}<>]{5})"
 )
-"""A fast check whether any value is assigned."""
+"""A fast check whether a value is assigned to the name at all."""
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
 _SIGN = re.compile(
@@ -73,7 +73,7 @@ _KEYS = frozenset({
 })  # fmt: skip
 """Words before `key` that make it a secret; most keys in programs are keys of a table."""
 _JOINED = ("password", "passwd", "passphrase", "secret", "token", "apikey")
-"""Words that may also be the end of another word, as in PGPASSWORD."""
+"""Words that may also be the end of a longer word, as in PGPASSWORD."""
 _HUMAN = frozenset({"password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw"})
 """Names of secrets that people choose, which may be short, plain, or only digits."""
 _PLACEHOLDER = re.compile(
@@ -97,7 +97,7 @@ _CLASSES = (re.compile("[a-z]"), re.compile("[A-Z]"), re.compile("[0-9]"), re.co
 
 
 class Assignment(NamedTuple):
-    """A secret value: its start and end offsets, and the name that it is assigned to."""
+    """A secret value: its start and end offsets, and the name to which it is assigned."""
 
     start: int
     end: int
@@ -105,7 +105,7 @@ class Assignment(NamedTuple):
 
 
 def marks_in(lowered: str) -> list[str]:
-    """Return the marks that a text in lower case contains."""
+    """Return the marks in a lower-case text."""
     return [mark for mark in MARKS if mark in lowered]
 
 
@@ -126,7 +126,7 @@ def lower_case(text: str) -> str:
 
 
 def begins_a_setting(line: str) -> bool:
-    """Return whether an incomplete line may assign a secret, so that its end must be awaited."""
+    """Return whether an incomplete line may assign a secret, so the rest of the line must be awaited."""
     lowered = lower_case(line)
     return any(_SET.match(lowered, offset) for mark in MARKS for offset in _occurrences(lowered, mark))
 
@@ -146,7 +146,7 @@ def _occurrences(text: str, mark: str) -> Iterator[int]:
 
 
 def _setting_at(text: str, offset: int) -> Assignment | None:
-    """Return the assignment whose name contains the mark at this offset; None if there is none."""
+    """Return the assignment whose name contains the mark at this offset, or None if there is none."""
     name_end = _ended(_NAME_END, text, offset)
     offset -= len(_HEAD.findall(text[max(0, offset - _LONGEST_NAME) : offset])[0])
     name = text[offset:name_end]
@@ -174,7 +174,7 @@ def _label(name: str) -> str:
 
 
 def _word_of_two(text: str, start: int, name: str) -> str:
-    """Return "key" for names such as `API key`, which are written with a space; else an empty string."""
+    """Return "key" for names such as `API key`, which are written with a space, otherwise an empty string."""
     if name.lower() != "key":
         return ""
     before = text[max(0, start - 20) : start].split()
@@ -182,7 +182,9 @@ def _word_of_two(text: str, start: int, name: str) -> str:
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """Return a value after a space: of an option, of a command that sets one, or in a sentence."""
+    """Return the assignment of a value that follows a space: after an option, in a command that sets a name, or in a
+    sentence.
+    """
     gap = _GAP.match(text, name_end)
     value = _VALUE.match(text, gap.end()) if gap else None
     if gap is None or value is None:
@@ -201,7 +203,7 @@ def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | Non
 
 
 def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value: re.Match[str]) -> Assignment | None:
-    """Return a value after a colon at the end of a sentence, as in `Generated password: …`."""
+    """Return the assignment of a value after a colon at the end of a sentence, as in `Generated password: …`."""
     before = text[max(0, start - _LONGEST_HEAD) : start]
     if sign["sign"] != ":" or value.lastgroup != "bare" or not _SENTENCE.search(before):
         return None
@@ -211,7 +213,9 @@ def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value:
 
 
 def _is_random(value: str) -> bool:
-    """Return whether the value is no ordinary word: letters and digits alternate, or there are special characters."""
+    """Return whether the value does not look like an ordinary word: it alternates letters, digits or special
+    characters.
+    """
     if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _reads_like_code(value, is_quoted=False):
         return False
     return len(_TURNS.findall(value)) >= 2
@@ -231,7 +235,7 @@ def _stands(text: str, start: int, sign: re.Match[str], value: re.Match[str], *,
 
 
 def _stands_in_a_setting(text: str, offset: int, value: re.Match[str], sign: str, *, is_variable: bool) -> bool:
-    """Return whether the text around name and value is a line of configuration, or a known part of one."""
+    """Return whether the text around the name and value is a line of configuration, or a recognized part of a line."""
     first = max(0, offset - _LONGEST_HEAD)
     line = max(text.rfind("\n", first, offset), text.rfind("\r", first, offset), first - 1) + 1
     before, after = text[line:offset], value.end()
@@ -250,7 +254,7 @@ def _stands_in_a_setting(text: str, offset: int, value: re.Match[str], sign: str
 
 
 def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
-    """Return whether name and value are one argument of a command, or the whole content of quotes (a header)."""
+    """Return whether the name and value form one argument of a command, or the whole content of quotes (a header)."""
     end, quote = text[after : after + 1], before[-1:]
     if quote and quote in "\"'`" and (end == quote or (sign == "=" and end == " ")):
         return True
@@ -258,7 +262,7 @@ def _is_a_word(text: str, before: str, after: int, sign: str) -> bool:
 
 
 def _secret_word(name: str) -> str:
-    """Return the word that makes the name one of a secret: its last word, or "key" after certain words; else ""."""
+    """Return the word that makes the name a secret's: its last word, or "key" after certain words; otherwise ""."""
     parts: list[str] = [part.lower() for part in _PARTS.findall(name)]
     while parts and (parts[-1].isdigit() or (len(parts) > 1 and parts[-1] in ("data", "base", "hash"))):
         parts.pop()
@@ -275,7 +279,7 @@ def _secret_word(name: str) -> str:
 
 
 def _looks_secret(value: str, word: str, *, is_quoted: bool, is_variable: bool) -> bool:
-    """Return whether the value looks like a secret and not like a word, path, placeholder or source code."""
+    """Return whether the value looks like a secret rather than a word, path, placeholder or source code."""
     lower, upper, digit, other = (bool(each.search(value)) for each in _CLASSES)
     has_letters, is_human = lower or upper, word in _HUMAN
     if len(value) < (6 if is_human else 8) or _PLACEHOLDER.match(value) or "://" in value:

@@ -1,6 +1,6 @@
 """The masker of secrets: known values, and everything that looks like a key.
 
-A mask is `‹secret NAME›`. Hashes and ids are not masked: a shape requires the prefix of its issuer.
+A mask is `‹secret NAME›`. Hashes and ids are not masked: the shape of a key includes its issuer's prefix.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, nam
 _SHORTEST = 8
 _SHORTEST_FORM = 12
 _LONGEST_WRAPPED = 40_000
-"""Limit of a text that is searched for values split over lines; outputs are shorter."""
+"""The longest text that is searched for values split over lines; tool outputs are shorter."""
 _SIGN = re.compile(r"[^\n]")
 Cover = Callable[[str, str], str]
-"""Returns the replacement for a secret of this name and text."""
+"""Returns the replacement for a secret, given its name and text."""
 _MASK = re.compile(r"‹secret [^›\n]{1,80}›")
 _UNSHOWN = frozenset({"data", "mime_type", "type", "image_urls"})
-"""Fields that are not masked: their values are no secrets, and images are not searched."""
+"""Fields that are not masked: they hold no secrets, or images, which are not searched."""
 
 
 class SecretMasker:
@@ -37,20 +37,20 @@ class SecretMasker:
         self._pattern: re.Pattern[str] | None = None
         self._forms: dict[str, str] = {}
         self._gates: tuple[tuple[str, Words], ...] = ()
-        """Each value in the form of an outline, with the part of a text that contains it."""
+        """Each value in the form of an outline, with the part of a text that has to contain it."""
 
     @property
     def longest(self) -> int:
-        """Length of the longest value in characters."""
+        """Length of the longest known value, in characters."""
         return max(map(len, self._names), default=0)
 
     @property
     def have_blanks(self) -> bool:
-        """Whether a value contains spaces."""
+        """Whether a known value contains spaces."""
         return any(" " in value for value in self._names)
 
     def add(self, name: str, value: str | None) -> None:
-        """Add a value; short values and plain words are ignored, as they could occur anywhere."""
+        """Add a value; short values, plain words and absolute paths are ignored, because they could occur anywhere."""
         value = (value or "").strip()
         if len(value) < _SHORTEST or value in self._names or value.isalpha() or value.startswith("/"):
             return
@@ -61,7 +61,7 @@ class SecretMasker:
         self._names, self._pattern = names, pattern
 
     def add_all(self, env: Mapping[str, str]) -> None:
-        """Add the variables whose names look like secrets."""
+        """Add the values of variables whose names look like those of secrets."""
         for name, value in env.items():
             if holds_secret(name):
                 self.add(name, value)
@@ -75,7 +75,7 @@ class SecretMasker:
         return self._covered(text, lambda _, secret: _SIGN.sub("•", secret))
 
     def may_stand_in(self, text: str) -> bool:
-        """Return whether a text may contain a secret; if not, no part of it does. Fast for long texts."""
+        """Return whether a text may contain a secret; if False, no part of it does. Fast for long texts."""
         if any(mark in text for mark in _MARKS) or any(value in text for value in (*self._names, *self._forms)):
             return True
         return bool(settings_in(text, lower_case(text)))
@@ -96,7 +96,7 @@ class SecretMasker:
         return _without_settings(text, marks, cover) if marks else text
 
     def _without_forms(self, text: str, words: str, cover: Cover) -> str:
-        """Mask known values that are encoded or span several lines in a text with these longer words."""
+        """Cover known values that are encoded or span several lines; `words` are the text's long words."""
         for form, name in self._forms.items() if words else ():
             if in_outline(form) in words:
                 text = re.sub(rf"[\w+/=%-]*{re.escape(form)}[\w+/=%-]*", partial(_covered_form, cover, name), text)
@@ -130,7 +130,7 @@ def mask(name: str) -> str:
 
 
 def masks_in(values: Iterable[Any]) -> str | None:
-    """Return the first mask in plain data, such as a call's arguments; None if there is none."""
+    """Return the first mask in plain data, such as a call's arguments, or None if there is none."""
     for value in values:
         if isinstance(value, str):
             match = _MASK.search(value)
@@ -152,7 +152,7 @@ def _hidden(text: str, shape: Shape, cover: Cover) -> str:
 
 
 def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
-    """Return a match with its group `secret` covered, or all of it if it has no such group."""
+    """Return a match with its group `secret` covered, or covered entirely if it has no such group."""
     if "secret" not in match.re.groupindex:
         return cover(name, match.group())
     whole, start = match.group(), match.start()
@@ -162,7 +162,7 @@ def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
 
 
 def _part_for(value: str) -> Words:
-    """Return the part of a text in which the value occurs if the text contains it."""
+    """Return the part of a text in which the value must occur if the text contains it."""
     return "long" if len(value) >= LONG and value.isascii() and not any(map(str.isspace, value)) else ""
 
 

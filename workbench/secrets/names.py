@@ -1,6 +1,6 @@
-"""Detection of environment variables with secrets by their names, and the environment of child processes.
+"""Detection of environment variables that hold secrets, by their names, and the environment of child processes.
 
-Used wherever a process is started, so it imports nothing else of the package.
+Used wherever a process is started, so it imports no other module of the workbench.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _NO_SECRETS = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
-"""Names that look like secrets but are none: the working directories, and the socket of the SSH agent."""
+"""Names that look like secrets but are not: the working directories, and the socket of the SSH agent."""
 
 
 def holds_secret(variable: str) -> bool:
-    """Return whether the name of a variable looks like that of a secret."""
+    """Return whether a variable's name looks like that of a secret."""
     return variable.upper() not in _NO_SECRETS and bool(_NAME.search(variable))
 
 
 class PassedOn:
-    """The names of variables that child processes get although they look like secrets."""
+    """The names of variables that are passed to child processes although they look like secrets."""
 
     def __init__(self) -> None:
         self._names: frozenset[str] = frozenset()
@@ -44,5 +44,5 @@ PASSED_ON = PassedOn()
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a child process: without secrets, except those the user listed."""
+    """Return the environment of a child process: without secrets, except the variables that the user listed."""
     return {name: value for name, value in env.items() if name in PASSED_ON or not holds_secret(name)}

@@ -1,4 +1,4 @@
-"""The shapes of keys, each with marks that a text must contain before it is searched."""
+"""The shapes of keys, each with marks: strings that a text must contain to be searched for the shape."""
 
 from __future__ import annotations
 
@@ -8,35 +8,38 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
-"""A part of a text: all of it, its words of at least LONG characters, those of them with a hyphen or underscore, those
-of them that are no URL, or every word."""
+"""A part of a text: "" is all of it, "long" its words of at least LONG characters, "dashed" the long words with a
+hyphen or underscore, "encoded" the long words that are not URLs, and "every" all words.
+"""
 
 
 class Shape(NamedTuple):
-    """A kind of secret; only the group `secret` of a match is masked if it has one."""
+    """A kind of secret; if the pattern has a group `secret`, only that group is masked."""
 
     name: str
     marks: tuple[str, ...]
-    """Each match contains one of them."""
+    """Each match contains at least one of these strings."""
     pattern: re.Pattern[str]
     words: Words = ""
-    """The words in which the mark of a match occurs, because a match contains no space; "" for the whole text."""
+    """The part of a text that contains the mark, if a match contains no space; "" for the whole text."""
     sign: str = ""
     """A string in each match that is rare elsewhere, so it is searched for first."""
     of_setting: str = ""
-    """The mark of assignments that each match contains in any case; those are searched for anyway."""
+    """One of `assignments.MARKS` that each match contains, in any case; a text is searched for these anyway."""
     begins: bool = False
     """Whether a match starts with its mark."""
     names: frozenset[str] = frozenset()
-    """One of them is a word of each text with a match; empty if that is unknown."""
+    """Words, at least one of which is in each text with a match; empty if there are no such words."""
     gates: tuple[str, ...] = ()
     """The marks in the form of an outline."""
     name_gates: frozenset[str] = frozenset()
     """The names in the form of an outline."""
     word: str = ""
-    """A string in a word of each match."""
+    """A string that one of the words of each match contains."""
     holds: bool = True
-    """Whether a line with a mark is held until complete; False if the last word of a match is the secret."""
+    """Whether a stream holds a line with a mark until it is complete; False if the secret is the last word of a
+    match.
+    """
 
     def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
         """Return whether a text whose outline has these parts and names may contain a match."""
@@ -73,7 +76,7 @@ def in_outline(text: str) -> str:
 
 
 def outline(text: str) -> str:
-    """Return the distinct lines of the text with digits replaced by zeros, in any order; this shortens logs.
+    """Return the distinct lines of the text with digits replaced with zeros, in any order; this shortens logs.
 
     A string without digits and newlines is in the outline if and only if it is in the text.
     """
@@ -81,7 +84,7 @@ def outline(text: str) -> str:
 
 
 def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
-    """Return the parts of an outline; `every` are its words."""
+    """Return the parts of an outline; `every` is the set of its words."""
     words = [word for word in every if len(word) >= LONG]
     dashed = [word for word in words if "-" in word or "_" in word]
     encoded = [word for word in words if "://" not in word]
@@ -95,7 +98,7 @@ def parts_of(text: str, every: AbstractSet[str]) -> dict[Words, str]:
 
 
 def names_in(every: AbstractSet[str]) -> AbstractSet[str]:
-    """Return the words that are names of shapes."""
+    """Return the words that are among the names of any shape."""
     return _NAMES.intersection(every)
 
 
@@ -110,7 +113,7 @@ def _token(name: str, marks: str, rest: str, words: Words = "dashed") -> Shape:
 
 
 def _shortest(marks: list[str]) -> tuple[str, ...]:
-    """Return the marks that do not start with another one, which would be found first."""
+    """Return the marks that do not start with another mark, which would be found first."""
     return tuple(mark for mark in marks if not any(mark != other and mark.startswith(other) for other in marks))
 
 
@@ -124,11 +127,11 @@ def _occurrences(text: str, mark: str) -> Iterator[int]:
 _BEFORE = ("", '"', "'", "`", "(", "$(", ">", "+")
 _IN = ("", "/usr/bin/", "/bin/", "/usr/sbin/", "/usr/local/bin/")
 _CHOSEN = r"(?=[^\s\"']{0,200}[\d!@#%^&*+?~,])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`]{6,200}"
-"""A password chosen by a person, not only letters."""
+"""A password chosen by a person: six or more characters that are not only letters."""
 
 
 _TOKEN = r"(?=[^\s\"']{0,200}\d)(?=[^\s\"']{0,200}[A-Za-z])(?![-$<‹{(\[/])[^\s\"'‹<>|;()`:/\\]{10,200}(?![^\s\"'`;|)])"
-"""A word with letters and digits that is neither path nor URL, such as a token."""
+"""A word with letters and digits that is neither a path nor a URL, such as a token."""
 
 
 def _of_commands(programs: str, option: str) -> Shape:
@@ -150,7 +153,7 @@ def _behind(commands: str, between: str = "", secret: str = "") -> Shape:
 
 
 def _as_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the names as words of a text, also after a quote or bracket and with a usual path."""
+    """Return the names as words of a text, also with a preceding quote or bracket and with a usual directory."""
     return frozenset(before + path + name for name in names for before in _BEFORE for path in _IN)
 
 

@@ -1,4 +1,4 @@
-"""Masks secrets in streamed text, also those that are split between two chunks."""
+"""Masks secrets in streamed text, also those split between two chunks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "e
 
 
 class SecretStream:
-    """Passes on text that can no longer be part of a secret; holds the last word, or the line on which it depends."""
+    """Passes on text that can no longer be part of a secret; holds the last word, or a line that may contain a
+    secret.
+    """
 
     def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets
         self._held = ""
         self._passed = ""
-        """The part of the current line that was passed on; it may name a secret that follows."""
+        """The part of the current line that was already passed on; it may name a secret that follows."""
 
     def feed(self, text: str) -> str:
         """Add text; return the masked text that can be passed on now."""
@@ -36,12 +38,12 @@ class SecretStream:
         return self._masked(held[:cut])
 
     def rest(self) -> str:
-        """Return the held text, masked, at the end of the stream."""
+        """Return the masked rest of the text at the end of the stream."""
         held, self._held = self._held, ""
         return self._masked(held)
 
     def _masked(self, text: str) -> str:
-        """Mask the text as the continuation of a line whose start was passed on before."""
+        """Mask the text as the continuation of a line whose start has already been passed on."""
         if not text:
             return ""
         before, whole = self._secrets.masked(self._passed), self._passed + text

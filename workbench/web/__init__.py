@@ -1,1 +1,1 @@
-"""Fetches URLs with checked addresses, through proxies if wanted, and with limits on size and time."""
+"""Fetches URLs with checked addresses, through proxies if requested, and with limits on size and time."""

@@ -71,5 +71,5 @@ class _Call:
             self._is_over = True
             loop, task = self._loop, self._task
         if loop is not None and task is not None:
-            with contextlib.suppress(RuntimeError):  # the call has just ended, and its loop is closed
+            with contextlib.suppress(RuntimeError):  # the call has just ended and closed its loop
                 loop.call_soon_threadsafe(task.cancel)

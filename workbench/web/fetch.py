@@ -1,6 +1,6 @@
 """Fetches a URL over HTTP: every redirect is checked, size and time are limited, and no cookies or keys are sent.
 
-A proxy is used only if the caller asks for it: a proxy resolves names again, and so may reach an address that was not
+A proxy is used only if the caller requests it: a proxy resolves names again, so it may reach an address that was not
 checked.
 """
 
@@ -44,11 +44,11 @@ class BodyReader:
         self._parts: list[bytes] = []
         self._size = 0
         self.is_cut = False
-        """Whether the body has more bytes than the limit."""
+        """Whether the body is larger than the limit."""
 
     @property
     def content(self) -> bytes:
-        """The decompressed body as far as it has been read."""
+        """The decompressed body, as far as it has been read."""
         return b"".join(self._parts)
 
     async def read(self, chunks: AsyncIterable[bytes]) -> None:
@@ -79,7 +79,7 @@ class BodyReader:
 
 MOST_HOPS = 8
 _SILENCE = 15.0
-"""How many seconds without data end a connection."""
+"""Seconds without data after which a connection is closed."""
 _SHARE = 0.9
 """The share of the total time after which an unfinished body is returned as far as it was read."""
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -92,7 +92,7 @@ _HEADERS = {
 
 
 class Unreachable(Exception):
-    """There was no response; the message says why, for the model."""
+    """There was no usable response; the message says why, for the model."""
 
 
 @dataclass(frozen=True)
@@ -114,17 +114,17 @@ class Fetched:
     hops: tuple[str, ...] = ()
     """The URLs that redirected, in order."""
     cut: str = ""
-    """Why the body is cut: "size", "time" or "broken"; empty when it is complete."""
+    """Why the body is incomplete: "size", "time" or "broken"; empty if it is complete."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_good(self) -> bool:
-        """Whether the request succeeded."""
+        """Whether the status is a success (2xx)."""
         return 200 <= self.status < 300
 
     @property
     def status_line(self) -> str:
-        """The status line, such as `404 Not Found`."""
+        """The status code and its phrase, such as `404 Not Found`."""
         try:
             return f"{self.status} {HTTPStatus(self.status).phrase}"
         except ValueError:
@@ -132,7 +132,7 @@ class Fetched:
 
 
 class _Way(NamedTuple):
-    """How to connect: the TLS context, whether the environment's proxies are used, and the current URL's proxy."""
+    """How to connect: the TLS context, whether to use the environment's proxies, and the proxy for the current URL."""
 
     context: ssl.SSLContext
     through_proxy: bool
@@ -140,7 +140,7 @@ class _Way(NamedTuple):
 
 
 async def fetch(url: str, policy: NetworkPolicy, limits: FetchLimits, *, through_proxy: bool = False) -> Fetched:
-    """Fetch a URL with GET, follow redirects and return the response. Raises Unreachable or AddressRefused."""
+    """Fetch a URL with GET, follow redirects and return the response. Raises Unreachable or HostRefused."""
     import httpx
 
     until = asyncio.get_running_loop().time() + limits.seconds * _SHARE
@@ -218,7 +218,7 @@ async def _get(url: httpx.URL, hosts: list[str], way: _Way, size: int, until: fl
 
 
 async def _answer(url: httpx.URL, host: str, way: _Way, size: int, until: float) -> Fetched:
-    """Return the response from one address; the Host header and the certificate check use the name."""
+    """Return the response from one address; the Host header and the certificate check use the host name."""
     import httpx
 
     timeout = httpx.Timeout(_SILENCE)
@@ -240,7 +240,10 @@ async def _answer(url: httpx.URL, host: str, way: _Way, size: int, until: float)
 
 
 async def _body(answer: httpx.Response, size: int, until: float) -> tuple[bytes, str]:
-    """Return the body and, if it is cut, why: "size", "time" or "broken"."""
+    """Return the body and, if it is cut, the reason: "size", "time" or "broken".
+
+    Raises Unreachable if the body cannot be decompressed, or if an error occurs before any of it arrives.
+    """
     import httpx
 
     try:
@@ -264,7 +267,7 @@ def _what_came(body: BodyReader, answer: httpx.Response, why: str) -> tuple[byte
 
 
 def certificate_fault(error: BaseException | None) -> str:
-    """Return why a certificate was rejected, an empty string if none was."""
+    """Return why a certificate was rejected, or an empty string if none was."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return error.verify_message or "it cannot be verified"

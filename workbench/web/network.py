@@ -1,6 +1,6 @@
 """Checks which network addresses may be reached: public ones, and those the user allowed.
 
-A name is resolved once, and only the addresses checked in this module are connected to.
+A name is resolved once, and connections are made only to addresses checked in this module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OWN = re.compile(r"(?:.+\.)?localhost|127(?:\.\d+){3}|::1", re.IGNORECASE)
 def proxy_of(url: str) -> str:
     """Return the URL of the proxy for a URL, by HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    The result is an empty string if none is set for it, and for addresses of this machine.
+    The result is an empty string if no proxy applies, and always for addresses of this machine.
     """
     parts = urlsplit(url)
     proxies = getproxies_environment()
@@ -38,7 +38,9 @@ def proxy_of(url: str) -> str:
 
 
 def unused_note(url: str) -> str:
-    """Return what to add to the message that a URL cannot be reached if the environment names a proxy for it."""
+    """Return a note about the unused proxy that the environment names for an unreachable URL; empty if it names
+    none.
+    """
     return _UNUSED if proxy_of(url) else ""
 
 
@@ -48,14 +50,16 @@ Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
 """A function that returns the addresses of a host and port as strings. It raises OSError if there are none."""
 
 _METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
-"""The metadata services of cloud machines, which contain keys. Allowing all private addresses does not include them."""
+"""The metadata services of cloud machines, which hand out keys. Allowing all private addresses does not include
+them.
+"""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
 
 
 class HostRefused(Exception):
-    """The address may not be reached, or the name has no address; the message is for the model."""
+    """The host may not be reached, or its name has no address; the message is for the model."""
 
 
 class Unresolved(HostRefused):
@@ -63,7 +67,9 @@ class Unresolved(HostRefused):
 
 
 class NetworkPolicy:
-    """The addresses that may be reached: public ones, and all private ones (`True`) or listed hosts and networks."""
+    """The addresses that may be reached: public ones, and all private ones (`True`) or the listed hosts and
+    networks.
+    """
 
     def __init__(
         self,
@@ -71,9 +77,9 @@ class NetworkPolicy:
         resolve: Resolve | None = None,
         setting: str = "`private` in [tools.web_read]",
     ) -> None:
-        """Take the allowed private addresses. Raises UsageError if a listed one is no host or network.
+        """Set the allowed private addresses. Raises UsageError if a listed one is not a host or network.
 
-        `setting` is the place, for messages, where the user can allow more.
+        `setting` names, for messages, the setting in which the user can allow more.
         """
         self._setting = setting
         self._all = private is True
@@ -94,7 +100,9 @@ class NetworkPolicy:
             self._hosts.add(named.strip().lower())
 
     async def of(self, host: str, port: int) -> list[str]:
-        """Return the addresses of the host that may be connected to. Raises AddressRefused if there are none."""
+        """Return the addresses of the host that may be connected to, at most 8. Raises HostRefused if there are
+        none.
+        """
         plain = host.strip("[]").lower().rstrip(".")
         try:
             resolved = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
@@ -122,7 +130,7 @@ class NetworkPolicy:
 
 
 def is_public(ip: IP) -> bool:
-    """Return whether this is a public unicast address."""
+    """Return whether this is a public unicast address, or embeds one."""
     ip = _embedded(ip)
     # The deprecated private networks of IPv6.
     is_own = ip in _SITE_LOCAL
@@ -130,7 +138,7 @@ def is_public(ip: IP) -> bool:
 
 
 def _embedded(ip: IP) -> IP:
-    """Return the IPv4 address embedded in an IPv6 address, else the address itself."""
+    """Return the IPv4 address embedded in an IPv6 address, otherwise the address itself."""
     if isinstance(ip, ipaddress.IPv4Address):
         return ip
     if ip in _TRANSLATED:
@@ -143,9 +151,9 @@ def _resolved(host: str, port: int) -> list[str]:
 
 
 async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
-    """Return the result of `work`, run in a daemon thread. When this is canceled, the thread is left to itself.
+    """Return the result of `work`, run in a daemon thread, because a resolver that hangs cannot be interrupted.
 
-    A resolver that hangs cannot be interrupted.
+    When the wait is canceled, the thread keeps running and its result is dropped.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[list[str]] = loop.create_future()
@@ -166,7 +174,7 @@ async def _in_thread(work: Callable[[], list[str]]) -> list[str]:
             outcome = (None, error)
         try:
             loop.call_soon_threadsafe(finish, *outcome)
-        except RuntimeError:  # nobody waits any more, and the loop is closed
+        except RuntimeError:  # the wait was canceled and the loop is closed
             return
 
     threading.Thread(target=run, daemon=True, name="resolver").start()
