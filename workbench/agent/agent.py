@@ -68,7 +68,7 @@ class Agent:
 
     @property
     def model(self) -> Model:
-        """The model that is asked; setting it replaces the one of the session."""
+        """The model in use; assigning to it replaces the session's model."""
         return self._active.current
 
     @model.setter

@@ -62,7 +62,7 @@ def find_loop(moves: Sequence[Move]) -> Loop | None:
 
 
 def action_move(tool: str, arguments: dict[str, Any], result: str, is_error: bool) -> Move:
-    """Return the move of one action; `result` is its text."""
+    """Return the move that an action counts as; `result` is the text of its result."""
     what = _hash(tool + json.dumps(_canonical(arguments), sort_keys=True, ensure_ascii=True))
     return Move("action", what, result_key(result), is_error, _label(tool, arguments))
 

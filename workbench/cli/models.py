@@ -84,7 +84,9 @@ def _named(profile: Profile) -> str:
 
 
 def _key_state(profile: Profile) -> str:
-    """Return the configured place of the key and whether it is there, never the key; empty if no place is set."""
+    """Return where the key is configured and, for a file or variable, whether it exists, never the key; empty if no
+    place is configured.
+    """
     if profile.api_key_file:
         there = "source" if Path(profile.api_key_file).expanduser().is_file() else "missing"
         return f"  (key: {profile.api_key_file} {there})"

@@ -49,9 +49,9 @@ def _state(where: Locations, source: Source) -> str:
 
 
 def _review(where: Locations, source: Source, approved: str | None) -> None:
-    """Show the changes if `approved` is None, else approve them if it is their hash.
+    """Show the changes if `approved` is None; else approve them if `approved` is the hash of the changes.
 
-    An empty `approved` stands for the hash of the changes shown last. Raises UsageError if the hash is another one.
+    An empty `approved` means the hash of the changes shown last. Raises UsageError if the hash does not match.
     """
     pinned = Pinned(source.document, where)
     new = pinned.waiting if source.is_remote else None

@@ -238,7 +238,9 @@ class Provider(Protocol):
 
     @property
     def prices(self) -> Mapping[str, Any] | None:
-        """Dollars per token, where known."""
+        """The price table's entry for the model: dollars per token, context window and abilities; None if it
+        has none.
+        """
 
     def exchange(self, request: ModelRequest, cancel: Cancel) -> Exchange:
         """Start a request."""

@@ -238,7 +238,7 @@ class ProviderModel:
 
     @cached_property
     def prices(self) -> dict[str, Any] | None:
-        """The price table's entry of this model; for a server of the user's own only what the profile sets."""
+        """The price table's entry for this model; for the user's own server, only the prices that the profile sets."""
         try:
             listed = None if self._base else _listed(self.name)
         except Fault:

@@ -52,7 +52,7 @@ def message_of(causes: Sequence[BaseException], plain: Container[str]) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float | None:
-    """Return the seconds after which the provider allows a retry."""
+    """Return how many seconds to wait before a retry; None if the headers do not say."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)

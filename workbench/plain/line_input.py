@@ -146,7 +146,9 @@ class LineAsker:
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:
-        """Return the next line typed alone: not too soon after something was shown, nor together with other lines."""
+        """Return the next line that the user typed alone; one typed too soon after output, or together with other
+        lines, is not accepted.
+        """
         while True:
             self._console.ask(prompt)
             line, is_alone = await self._next()

@@ -34,7 +34,7 @@ class NeverAsk:
         return self._task is not None
 
     def open(self) -> None:
-        """Start to ask; if the user confirms, the mode is set."""
+        """Start asking the user to confirm the mode that never asks; it is set once they confirm."""
         self._task = asyncio.create_task(self._ask())
         self._task.add_done_callback(self._ended)
 

@@ -54,7 +54,7 @@ class OutputChannel:
         self._patience = seconds
 
     def _write(self, data: bytes) -> None:
-        """Write in pieces, each when the reader has room, because a blocked write could not be given up.
+        """Write the data in pieces, each once the reader has room, because a blocked write cannot be cancelled.
 
         Raises TimeoutError if the reader takes nothing for too long.
         """

@@ -181,10 +181,10 @@ Verdict: TypeAlias = Literal["approved", "rejected", "edited"]
 
 
 class ActionProposed(EventBase):
-    """One tool call of a response. `error` says why it cannot become an action (it is then observed as that error).
+    """One tool call in a response. `error` says why it cannot become an action; that text is then its observation.
 
     `function` is the tool's name as the model wrote it, `batch` the number of calls in the response. `presentation` is
-    set by tools that are not built in; built-in ones need none.
+    set only for tools that are not built in.
     """
 
     action_id: str

@@ -41,7 +41,7 @@ class EngineState(LiveBase):
 
 
 class Notice(LiveBase):
-    """A line for the user about what the session works with, such as a server that cannot be used."""
+    """A line for the user about something that the session uses, such as a server that cannot be reached."""
 
     text: str
 

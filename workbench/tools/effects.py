@@ -1,12 +1,12 @@
 """The effects of a tool call, in terms that the risk analysis can rate.
 
-`ToolDefinition.assess` returns effects; `workbench.risk` rates each of them and takes the highest. A tool of a package
-that the user installed, or of a directory that they trust, may describe its calls with the same effects as a built-in
-one.
+`ToolDefinition.assess` returns effects; `workbench.risk` rates each of them and takes the highest. Tools from packages
+that the user installed, or from directories that they trust, describe their calls with the same effects as built-in
+ones.
 
-Trust: what such a tool says of itself can only raise the risk. A call is never rated lower than the same call would be
-if the tool said nothing: that it is harmless counts only as far as its `readOnlyHint` does, and a rating that fails or
-makes no sense is HIGH.
+Trust: what such a tool declares can only raise the risk. A call is never rated lower than if the tool had declared
+nothing. A claim to be harmless counts no more than the tool's `readOnlyHint`, and a rating that fails or makes no sense
+is HIGH.
 """
 
 from __future__ import annotations

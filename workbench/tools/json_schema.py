@@ -24,7 +24,7 @@ def is_object(node: Any) -> bool:
 
 
 def all_of(parts: Iterable[Any]) -> Node:
-    """Return one schema for values that are valid against all parts."""
+    """Merge all parts of an `allOf` into one schema; where two parts conflict, the later one wins."""
     return reduce(_both, (part for part in parts if isinstance(part, dict)), {})
 
 

@@ -73,7 +73,7 @@ def is_trusted(workspace: Path, trusted: Iterable[str]) -> bool:
 
 
 def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
-    """Return a line for the rules of a directory that is not trusted; empty if there are none or it is trusted."""
+    """Return a notice that the rules of an untrusted directory are ignored; empty if it has none or is trusted."""
     own = workspace / RULES
     if not own.is_file() or is_trusted(workspace, trusted):
         return []

@@ -131,7 +131,9 @@ def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
 
 
 def _answers(messages: Sequence[Message]) -> int:
-    """Return the number of responses, including those that a summary replaced: the ids of calls count them."""
+    """Return the number of responses. Those replaced by a summary count too: the number is in the IDs of
+    later calls.
+    """
     since = 0
     for message in reversed(messages):
         if message["role"] == "assistant":

@@ -107,7 +107,7 @@ def load_script(name: str) -> ModelScript:
 
 
 def read_script(text: str, title: str = "script") -> ModelScript:
-    """Parse a script from its TOML text. Raises ValueError that names the invalid turn."""
+    """Parse a script from its TOML text. Raises a ValueError that names the invalid turn."""
     data = tomllib.loads(text)
     _only(data, {"title", "turn"}, "the script")
     turns: list[ScriptedTurn] = []

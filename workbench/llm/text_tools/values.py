@@ -213,7 +213,7 @@ def read_calls(text: str) -> tuple[str, list[TextCall]]:
 
 
 def _first_call(text: str) -> re.Match[str] | None:
-    """Return the first call outside the model's thinking."""
+    """Return the first tool call that is not inside the model's thinking."""
     if "<think>" not in text:
         return _OPEN.search(text)
     thoughts = [match.span() for match in _THOUGHTS.finditer(text)]

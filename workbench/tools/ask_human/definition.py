@@ -33,7 +33,7 @@ class AskHumanAction(Action):
 
 
 class AskHumanObservation(Observation):
-    """The user's answer, in their words or those of the option they chose."""
+    """The user's answer: their own words, or the text of the option they chose."""
 
 
 class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):

@@ -272,7 +272,7 @@ class _NotAsked(Exception):
 
 
 class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
-    """Edits by draft in one session; tools that share its `state_dir` know what it wrote."""
+    """Edits files in one session from drafts; tools with the same `state_dir` know what it has written."""
 
     def __init__(
         self, complete: Completion, workspace: str, state_dir: Path | None = None, *, merges: bool = False

@@ -119,11 +119,11 @@ def file_line(path: str, code: int) -> bytes:
 def question_line(nonce: str, first: str) -> bytes:
     """Return the line that makes the prompt print the mark; `nonce` is a decimal number.
 
-    `first` is the nonce of the first question about the same command. The shell keeps the exit code that it reported
-    with it, so that a repeated question gets the same answer, whether bash has read the first one or not.
+    `first` is the nonce of the first question about the same command. The shell stores the exit code that it reported
+    under that nonce, so a repeated question gets the same answer, whether or not bash has read the first one.
 
-    Assignments only: no function, alias or command of the agent takes part, and no `PROMPT_COMMAND` runs behind it. One
-    to a read-only variable ends the line before the prompt is set.
+    The line consists of assignments only: it runs no function, alias or command of the agent's, and no `PROMPT_COMMAND`
+    follows it. If an assigned variable is read-only, the line ends before the prompt is set.
     """
     where = "${__ohw_folder-}\\037${PATH-}\\037:$SHELLOPTS:"
     mark = f"'\\e]133;D;{nonce};'$__ohw_kept';{where};{nonce}\\a\\e]133;A\\a'"

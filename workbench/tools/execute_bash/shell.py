@@ -93,7 +93,7 @@ class Shell:
         return self.terminal.guard.ended
 
     def run(self, command: str) -> None:
-        """Run the command in the shell; its output goes to `stream`."""
+        """Start the command in the shell and return at once; its output goes to `stream`."""
         self.terminal.restore_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
@@ -156,7 +156,7 @@ class Shell:
         return 2 if self.mark.abandoned and self.mark.code == 0 else self.mark.code
 
     def drain(self, seconds: float = 1.0) -> None:
-        """Read all available output; after the shell's end, until its terminal is empty."""
+        """Read the available output for at most `seconds`; return early once the terminal is empty."""
         until = time.monotonic() + seconds
         while self.pump(0.005 if self.running and self._prompt.is_asked else 0) and time.monotonic() < until:
             pass

@@ -102,7 +102,9 @@ class Shells:
         self._unswept: list[str] = []  # nonces of shells whose supervisor could not do its part
 
     def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
-        """Return a living shell, and lines to report if it is a new one. Raises ShellError."""
+        """Return a running shell, started if necessary, and the lines to report about a restart; `reset` forces a new
+        one. Raises ShellError.
+        """
         shell = self.current
         if shell is not None and reset:
             self.end_current(seconds=_RESET)

@@ -72,7 +72,7 @@ class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObser
         super().__init__(IPythonExecutor(directory, state_dir, python=python, hidden_env=hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the cell, and the workspace's interpreter if the call starts it."""
+        """Return the effect of running the cell; it names the workspace's interpreter if the call starts one."""
         starts = getattr(self.executor, "starts", None)
         program = starts(restart=bool(arguments.get("restart"))) if starts else ""
         return (RunsPython(str(arguments.get("code", "")), is_cell=True, starts=program),)

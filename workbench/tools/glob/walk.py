@@ -116,7 +116,9 @@ def _rule(line: str) -> _Rule | None:
 
 
 def walk(root: str, *, hidden: bool = False, is_over: Callable[[], object] = bool) -> Iterator[str]:
-    """Yield file paths relative to `root` (absolute, without links); stop once `is_over()`, called per directory."""
+    """Yield file paths relative to `root`, which is absolute and free of links; stop once `is_over()`, called before
+    each directory, returns true.
+    """
     above = levels_to(os.path.dirname(root)) if root != "/" else None  # noqa: PTH120
     open_directories: list[tuple[str, Level | None]] = [("", above)]
     while open_directories and not is_over():

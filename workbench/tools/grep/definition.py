@@ -100,7 +100,9 @@ class _Task:
         return self.include is not None and _is_hidden(self.include)
 
     def filter(self) -> Callable[[bytes], object]:
-        """Return a predicate for relative paths that fit `include`, of which ripgrep gets only the last part."""
+        """Return a predicate for relative paths that match `include`; ripgrep itself is given only the last
+        part of it.
+        """
         if self.include is None or not self.root.is_directory:
             return lambda path: True
         fits = re.compile(glob_regex(self.include), re.DOTALL).fullmatch

@@ -254,7 +254,9 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return dict(self._keys.values)
 
     def __call__(self, action: Action) -> OperationObservation:
-        """Return the server's response, or an error that says whether the call was made."""
+        """Call the server and return its response, or an error that says whether the call was made, as far as that is
+        known.
+        """
         arguments = action.model_dump(mode="json", by_alias=True, exclude_unset=True)
         try:
             request = request_of(self._operation, arguments, self.source.headers)

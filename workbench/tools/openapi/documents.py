@@ -179,7 +179,7 @@ class Pinned:
 
     @staticmethod
     def _keep(path: Path, content: bytes) -> None:
-        """Write the file; a failure is ignored, and there is no copy then."""
+        """Write the file; if that fails, ignore the error: no copy is kept."""
         try:
             private_directory(path.parent)
             replace_file(path, content)

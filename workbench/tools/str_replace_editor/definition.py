@@ -64,7 +64,7 @@ class StrReplaceEditorAction(Action):
 
 
 class StrReplaceEditorObservation(Observation):
-    """What the command did; the contents are the whole file before and after, where it was changed."""
+    """The result of a command; the contents are those of the whole file, and are set only if the command changed it."""
 
     command: Command | None = None
     path: str | None = None
@@ -79,7 +79,7 @@ class StrReplaceEditorObservation(Observation):
 
     @property
     def error(self) -> str | None:
-        """The reason of a refusal, or None."""
+        """The text of the refusal; None if the call succeeded."""
         return self.text if self.is_error else None
 
 

@@ -26,7 +26,9 @@ def shared_start(one: AnyStr, other: AnyStr) -> int:
 
 
 def _longest(same: Callable[[int, int], bool], most: int) -> int:
-    """Search by blocks, then by bisection: comparing slices is much faster than comparing characters."""
+    """Return the greatest length at which `same` still holds, found by blocks and then by bisection, because comparing
+    slices is much faster than comparing characters.
+    """
     low = 0
     while low + _BLOCK <= most and same(low, low + _BLOCK):
         low += _BLOCK

@@ -134,7 +134,9 @@ class Files:
     def _merged(
         self, path: Path, theirs: str, viewed_digest: str, edit: Callable[[str], Edited]
     ) -> tuple[Edited, Stale]:
-        """Return the edit of the viewed content merged with the current content. Raises EditorError."""
+        """Apply the edit to the content last viewed and merge the result with the current content. Raises
+        EditorError.
+        """
         changed = f"{path} has changed since it was last shown to you."
         base = self._last_viewed.text(path, viewed_digest) if self._last_viewed else None
         try:
