@@ -20,7 +20,7 @@ _SHORT = re.compile(r"gpt-4|\bo[134]\b")
 
 
 def described_for(model: str, tool: ToolDefinition) -> dict[str, Any]:
-    """Return the tool in OpenAI's function shape, adapted to the model of that name; a fresh copy."""
+    """Return a fresh copy of the tool's description in OpenAI's function format, adapted to the model of that name."""
     name = model.lower()
     described = tool.to_openai_tool(short=bool(_SHORT.search(name)))
     if "gemini" in name:
@@ -42,7 +42,7 @@ class ActiveModel:
 
 
 class Agent:
-    """A model with its tools and its system prompt, which is built once; keeps nothing of the conversation."""
+    """A model with its tools and its system prompt, which is built once; holds nothing of the conversation."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Agent:
         self._active.current = model
 
     def respond(self, messages: Sequence[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Ask the model for the next response. Raises ModelError; a cancelled call returns what arrived."""
+        """Ask the model for the next response. Raises ModelError; a canceled call returns the part that arrived."""
         if self._before_call is not None and self._before_call(
             lambda: cancel.is_set, lambda text: on_delta(Delta("status", text))
         ):
@@ -95,14 +95,16 @@ class Agent:
 
     @property
     def standing(self) -> tuple[int, int]:
-        """The size in characters of what every request contains: the instructions and the descriptions of the tools."""
+        """The sizes in characters of the instructions and of the tools' descriptions, which every request contains."""
         key = (self.model.name, self.plan, len(self._offered_names()))
         if key not in self._sizes:
             self._sizes[key] = (len(self._system()["content"]), len(json.dumps(self.offered(), ensure_ascii=False)))
         return self._sizes[key]
 
     def _offered_names(self) -> list[str]:
-        """Return the names of the tools that are offered now: found by `find_tools`, and in plan mode read-only."""
+        """Return the names of the offered tools: with `find_tools`, those in its offer; in plan mode only read-only
+        ones.
+        """
         names = self._offer.offered if self._offer else list(self.tools)
         return [name for name in names if not self.plan or self._may_plan(name)]
 

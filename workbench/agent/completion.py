@@ -1,4 +1,4 @@
-"""Queries of the session's model outside of the conversation, for tools that need one (such as `edit_file`)."""
+"""Calls of the session's model outside the conversation, for tools that need one (such as `edit_file`)."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ def _ignore(response: ModelResponse) -> None:
 
 
 class ModelCompletion:
-    """A `Completion` for the tools of a session: asks the model that the session uses at that moment."""
+    """A `Completion` for the tools of a session: calls the model that the session uses at the time."""
 
     def __init__(
         self, model: Callable[[], Model] | None = None, on_answer: Callable[[ModelResponse], None] = _ignore
     ) -> None:
-        """`on_answer` receives each response in the thread of the tool, incomplete ones too, because they are
-        charged."""
+        """`on_answer` receives each response in the tool's thread, incomplete ones too, because they are charged."""
         self._model = model
         self._on_answer = on_answer
         self._cancel = Cancel()
 
     def respond(self, request: ModelRequest, cancel: Cancel) -> ModelResponse:
-        """Return the answer to a whole request; raises CompletionError when the call fails or is interrupted."""
+        """Send a request and return the response; raises CompletionError if the call fails, breaks off or is
+        interrupted.
+        """
         response = self._ask(request, cancel, "")
         if response.incomplete:
             raise CompletionError("The model's answer broke off.")
         return response
 
     def __call__(self, prompt: str) -> Answer:
-        """Return the whole answer; raises CompletionError when the call fails, is interrupted, or is incomplete."""
+        """Send a prompt and return the answer; raises CompletionError if the call fails, is interrupted, or is
+        incomplete.
+        """
         self._cancel = Cancel()
         request = ModelRequest([{"role": "user", "content": prompt}])
         response = self._ask(request, self._cancel, " Nothing was changed.")

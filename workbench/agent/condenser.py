@@ -1,4 +1,4 @@
-"""The request for a summary of a part of the conversation, and the summary in the response; pure.
+"""The request for a summary of part of the conversation, and the summary in the response. Pure functions.
 
 The part is included as plain text in one message: a record to describe, not a conversation to continue.
 """

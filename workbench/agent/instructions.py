@@ -1,4 +1,6 @@
-"""A project's own instructions for agents: AGENTS.md or an alternative to it; part of the system prompt."""
+"""A project's own instructions for agents (AGENTS.md or an alternative to it), which become part of the
+system prompt.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from typing import Final
 from workbench.text import well_formed
 
 MAX_GUIDE: Final = 32_000
-"""Bytes of one file that are shown to the model."""
+"""The most bytes of one file that are shown to the model."""
 NAMES: Final = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""The first one in a directory is used; the later ones are those of other tools."""
+"""The first of these in a directory that is not empty is used; the later ones belong to other tools."""
 _MOST_DIRECTORIES, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
 _PASSED_BY: Final = frozenset({"node_modules", "venv", "target", "build", "dist", "vendor"})
 
 
 def project_notes(workspace: Path) -> str:
-    """Return the notes from the repository's root down to the workspace, and the paths of those in subdirectories."""
+    """Return the notes from the repository's root down to the workspace, and the paths of notes in subdirectories."""
     parts = [
         _rendered(note, workspace)
         for directory in _directories_down_to(workspace)
@@ -60,7 +62,9 @@ def notes_request(workspace: Path, focus: str = "") -> str:
 
 
 def _directories_down_to(workspace: Path) -> list[Path]:
-    """Return the directories from the root of the repository down; without one, the workspace alone."""
+    """Return the directories from the root of the repository down to the workspace; without a repository only the
+    workspace.
+    """
     above = [workspace, *workspace.parents]
     root = next((at for at, directory in enumerate(above) if (directory / ".git").exists()), 0)
     return above[root::-1]
@@ -75,7 +79,9 @@ def _note_of(directory: Path) -> tuple[Path, bytes] | None:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return one byte more than is shown, so that a cut is noticed; None if it is not a file of this directory."""
+    """Return the content, up to one byte more than is shown, so that a cut is noticed; None if it cannot be read or is
+    a link out of its directory.
+    """
     try:
         real = path.resolve()
         if not real.is_file() or not real.is_relative_to(path.parent.resolve()):  # never a secret behind a link

@@ -1,4 +1,4 @@
-"""The system prompt of the agent, built once a session."""
+"""The agent's system prompt, built once per session."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ When the task is done, call finish with a short message: what you changed, how i
 
 
 def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill] = ()) -> str:
-    """Return role, working directory, rules for the available tools, the skills, and the project's own notes."""
+    """Return the system prompt: role, working directory, rules for the available tools, skills, and the project's own
+    notes.
+    """
     parts = [_ROLE, _environment(workspace), _WORK, _CALLS, _RISK]
     kinds = {kind_of(name) for name in tools}
     parts += [_ASK] if "question" in kinds else []

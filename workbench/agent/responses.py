@@ -24,7 +24,7 @@ from workbench.tools.schema import Action
 from workbench.tools.tool import ToolDefinition
 
 MAX_ARGUMENTS = 2_000_000
-"""Limit of characters in one call; a larger file is better written in parts."""
+"""The most characters of arguments in one call; a larger file is better written in parts."""
 _MAX_DEPTH = 50
 
 
@@ -64,7 +64,7 @@ def _parse(text: str) -> Any:
         raise UnreadableArguments(_explain(text, error)) from error
     except RecursionError as error:
         raise UnreadableArguments(_TOO_DEEP) from error
-    # An integer with thousands of digits.
+    # An integer with more digits than Python converts.
     except ValueError as error:
         raise UnreadableArguments("the arguments hold a number that is too long.") from error
 
@@ -100,7 +100,9 @@ def _number(text: str) -> float:
 
 
 def _clean(value: Any, depth: int) -> Any:
-    """Return the value with every string well formed, so that it can be stored and sent."""
+    """Return the value with every string well formed, so that it can be stored and sent; raises UnreadableArguments if
+    it is nested too deep.
+    """
     if depth > _MAX_DEPTH:
         raise UnreadableArguments(_TOO_DEEP)
     if isinstance(value, str):
@@ -124,7 +126,7 @@ _NO_ID_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True)
 class ReadCall:
-    """One tool call of a response; `action` is None exactly when `error` says what is wrong with it."""
+    """One tool call in a response; `action` is None exactly when `error` says what is wrong with the call."""
 
     call_id: str
     tool: str
@@ -142,9 +144,9 @@ class ReadCall:
 def read_response(
     response: ModelResponse, tools: Mapping[str, ToolDefinition], used_ids: Container[str], refusal: str = ""
 ) -> tuple[ReadCall, ...]:
-    """Return every call of the response, in order, with ids that are unique in it and not among `used_ids`.
+    """Return every call in the response, in order, with IDs that are unique in it and not among `used_ids`.
 
-    With a `refusal` (the reason) none of them becomes an action.
+    If there is a `refusal`, it becomes the error of every call, and none becomes an action.
     """
     calls: list[ReadCall] = []
     taken: set[str] = set()
@@ -175,7 +177,7 @@ def _cut(response: ModelResponse, is_last: bool) -> str:
 
 
 def _unique(proposed: str, taken: set[str], used: Container[str]) -> str:
-    """Return an id that every provider accepts and that no other call has."""
+    """Return an ID that every provider accepts and that no other call has."""
     base = _NO_ID_SIGN.sub("_", proposed)[:56] or "call"
     name, count = base, 1
     while name in taken or name in used:
@@ -201,7 +203,7 @@ def _read(call: ToolCall, call_id: str, thought: str, tools: Mapping[str, ToolDe
 
 
 def _there(name: str, tools: Mapping[str, ToolDefinition]) -> str:
-    """Return a hint at the available tools; if there are many, those with a similar name."""
+    """Return a hint about the available tools: all of them or, if there are many, those with similar names."""
     if len(tools) <= _LISTED:
         return f"The tools are: {', '.join(sorted(tools))}."
     near = ", ".join(get_close_matches(name, tools, 5))

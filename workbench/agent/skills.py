@@ -1,6 +1,6 @@
 """Skills: directories with a SKILL.md that describes a kind of task. The prompt lists them; a body is read on demand.
 
-The format is that of agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
+The format is defined by agentskills.io: YAML between two lines `---` with `name` and `description`, then Markdown.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 from workbench.text import first_line, well_formed
 
 DIRECTORIES: Final = (".agents/skills", ".ohw/skills")
-"""Where a project keeps its skills."""
+"""A project's skill directories."""
 _MOST, _HEAD_BYTES, _LONGEST = 60, 16_000, 500
 
 
 @dataclass(frozen=True)
 class Skill:
-    """One skill; `path` is that of its SKILL.md."""
+    """One skill; `path` is the path of its SKILL.md."""
 
     name: str
     description: str
@@ -27,7 +27,9 @@ class Skill:
 
 
 def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
-    """Return the project's skills, then the user's own; of two with the same name the project's is used."""
+    """Return the project's skills, then the user's own, at most 60; of two skills with the same name the
+    first is used.
+    """
     skills: dict[str, Skill] = {}
     for directory in (*(workspace / name for name in DIRECTORIES), *personal):
         for path in _files(directory):
@@ -38,7 +40,7 @@ def skills_of(workspace: Path, personal: Sequence[Path] = ()) -> list[Skill]:
 
 
 def skills_prompt(skills: Iterable[Skill]) -> str:
-    """Return the section of the system prompt about skills; empty without any."""
+    """Return the section of the system prompt about skills; empty if there are none."""
     lines = [f"- {skill.name}: {skill.description} ({well_formed(str(skill.path))})" for skill in skills]
     if not lines:
         return ""

@@ -35,14 +35,14 @@ Kind: TypeAlias = Literal["action", "words", "condensed"]
 
 @dataclass(frozen=True)
 class Move:
-    """An action with its result, text without an action, or a condensation of the history; `what` is canonical."""
+    """An action with its result, a text without an action, or a condensation of the history; `what` is canonical."""
 
     kind: Kind
     what: str
     result: str = ""
     is_error: bool = False
     label: str = ""
-    """The move in a form for users."""
+    """A description of the move for users."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Loop:
 
 
 def find_loop(moves: Sequence[Move]) -> Loop | None:
-    """Return the pattern that these moves (oldest first) end in, if any."""
+    """Return the repeated pattern that the moves (oldest first) end in, or None."""
     for rule in (_repeating, _talking, _alternating, _condensing):
         if loop := rule(moves):
             return loop
@@ -73,14 +73,14 @@ def words_move(text: str) -> Move:
 
 
 def result_key(text: str) -> str:
-    """Return the part of a result that is compared, as a hash."""
+    """Return a hash of a result's text for comparison; times, durations, addresses and process IDs do not change it."""
     if len(text) > 2 * _LONGEST:
         text = text[:_LONGEST] + text[-_LONGEST:]
     return _hash("\n".join(line.rstrip() for line in _VOLATILE.sub("#", text).strip().splitlines()))
 
 
 def _canonical(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments without those that are empty."""
+    """Return the arguments with strings stripped, without empty, false and null ones; a 0 is kept."""
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in arguments.items()}
     return {name: value for name, value in trimmed.items() if value or (value == 0 and value is not False)}
 
@@ -139,7 +139,9 @@ _EXAMPLES: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False, "array
 
 
 def advice_on(name: str, arguments: dict[str, Any], tools: Mapping[str, ToolDefinition], is_readable: bool) -> str:
-    """Return the advice on a failed call of tool `name`; `is_readable`: its arguments were one JSON object."""
+    """Return the advice on a failed call of tool `name`; `is_readable` says whether its arguments were a
+    JSON object.
+    """
     tool = tools.get(name)
     if tool is None:
         return _line(_other_tool(name, tools))
@@ -166,7 +168,7 @@ def _other_tool(name: str, tools: Mapping[str, ToolDefinition]) -> str:
 
 
 def _differences(arguments: dict[str, Any], schema: dict[str, Any]) -> list[str]:
-    """Return how the arguments deviate from the top level of the schema."""
+    """Return descriptions of the arguments' deviations from the top level of the schema."""
     properties: dict[str, Any] = schema.get("properties", {})
     unknown = [name for name in arguments if name not in properties and name not in _EXTRAS]
     missing = [name for name in schema.get("required", ()) if name not in arguments]

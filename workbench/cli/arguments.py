@@ -44,13 +44,13 @@ _EPILOG = "commands:\n" + "\n".join(f"  ohw {name:<10}{text}" for name, text in 
 _EPILOG += "\n\nUse `ohw -- demo` to send the word itself. `ohw COMMAND --help` describes a command."
 _MCP = ("list", "add", "test", "login", "logout", "changes", "approve", "remove")
 _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "--header", "--type"])
-"""Options that take a value, without those of the settings."""
+"""Options that take a value, other than the settings' flags."""
 
 
 def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
     """Return the command, an empty string if there is none, and its parsed arguments.
 
-    Raises UsageError if they are invalid, and SystemExit after `--help`.
+    Raises UsageError if they are invalid, and SystemExit after `--help` or `--version`.
     """
     position = _command_at(words)
     command = words.pop(position) if position is not None else ""
@@ -58,9 +58,9 @@ def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
 
 
 def _command_at(words: Sequence[str]) -> int | None:
-    """Return the index of the command, None if there is none.
+    """Return the index of the command, or None if there is none.
 
-    The command is the first word that is neither an option nor its value, provided it is the name of a command.
+    The command is the first word that is neither an option nor an option's value, provided it is the name of a command.
     """
     skip, with_value = False, _WITH_VALUE.union(each.flag for each in _flags())
     for index, word in enumerate(words):

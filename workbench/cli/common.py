@@ -1,4 +1,6 @@
-"""Functions the commands share: they get settings, directory and session from the arguments, and print lines."""
+"""Functions that the commands share: they get the settings, directory and session from the arguments, and
+print lines.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def workspace_of(arguments: Namespace) -> Path:
 
 
 def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
-    """Return the session with the ID, or the last one of this directory or of all. Raises UsageError without one."""
+    """Return the session with the given ID, or the last one of this directory or, with `--last`, of any directory.
+
+    Raises UsageError if there is none.
+    """
     from workbench.session.storage.catalog import find_session, last_session
 
     if arguments.id and arguments.last:

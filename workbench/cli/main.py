@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse_closed_streams(words: list[str]) -> None:
-    """Replace closed streams with the null device. Raises UsageError if the user could not see the output then."""
+    """Replace closed streams with the null device. Raises UsageError if the user could then not see the output."""
     from workbench.plain.output import replace_closed_streams
 
     closed = replace_closed_streams()
@@ -51,7 +51,7 @@ def _refuse_closed_streams(words: list[str]) -> None:
 
 
 def _is_stdout_failing() -> bool:
-    """Return whether it was standard output that failed: a second flush of what is still in its buffer fails too."""
+    """Return whether standard output caused the failure: a second flush of what is still in its buffer fails too."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -86,12 +86,12 @@ def _complain(error: WorkbenchError) -> None:
         from workbench.text import visible
 
         line = visible(str(error), lines=False)
-    except (MemoryError, ImportError):  # no module can be loaded any more
+    except (MemoryError, ImportError):  # no further module can be loaded
         line = ascii(str(error))[1:-1]
     try:
         sys.stderr.write(f"ohw: {line}\n")
         sys.stderr.flush()
-    except OSError:  # else Python fails at exit, with a code of its own
+    except OSError:  # otherwise Python fails at exit, with its own exit code
         from workbench.plain.output import discard_output
 
         discard_output(sys.stderr.buffer)

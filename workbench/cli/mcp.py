@@ -1,4 +1,4 @@
-"""`ohw mcp` lists, adds, tests and removes MCP servers, signs in at them, and approves changed tools."""
+"""`ohw mcp` lists, adds, tests and removes MCP servers, signs in to them, and approves changed tools."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def models(arguments: Namespace) -> int:
 
 
 def _page(locations: Locations, settings: Settings) -> str:
-    """Return a list of the saved models, the names of keys that are set, and the local servers that respond."""
+    """Return a list of the saved models, the keys set in the environment, and the local servers that respond."""
     parts = [
         ("Saved models", list(_profiles(settings)), f"none; add tables [models.NAME] to {locations.settings_file}"),
         ("Keys in the environment", [_line(source) for source in sources_of_keys()], "none"),
@@ -49,7 +49,7 @@ def _page(locations: Locations, settings: Settings) -> str:
 def _try(settings: Settings, name: str | None, print_line: Callable[[str], None]) -> str:
     """Call the model `name`, or the current one if there is no name, and return one line about the result.
 
-    Raises WorkbenchError that says what to do.
+    Raises a WorkbenchError that says what to do.
     """
     name = name or settings.model
     if not name:
@@ -84,8 +84,9 @@ def _named(profile: Profile) -> str:
 
 
 def _key_state(profile: Profile) -> str:
-    """Return where the key is configured and, for a file or variable, whether it exists, never the key; empty if no
-    place is configured.
+    """Return where the key is configured and whether that file or variable exists, never the key itself.
+
+    A keyring is not looked into; the text is empty if no place is configured.
     """
     if profile.api_key_file:
         there = "source" if Path(profile.api_key_file).expanduser().is_file() else "missing"

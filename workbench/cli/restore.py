@@ -21,13 +21,15 @@ from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.text import counted, first_line, revealed
 
 _ID = 8
-"""How many characters of a version are shown."""
+"""How many characters of a version's ID are shown."""
 _NAMED = 3
 _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC"
 
 
 def restore(arguments: Namespace) -> int:
-    """List the backups or versions of a directory, restore a backup or paths of it, or restore paths of a version."""
+    """List the backups or versions of a directory, restore a backup or paths from it, or restore paths from
+    a version.
+    """
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
     repository = SnapshotRepository(locations, workspace, "restore")
     copies = SafetyCopies(repository)

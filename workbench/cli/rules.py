@@ -87,7 +87,7 @@ def _unknown_tools(book: RuleBook, where: Locations, settings: Settings, workspa
 
 
 def origin(rule: Rule, user_file: Path, own: Path) -> str:
-    """Return the file a rule comes from, and the directory it is limited to if there is one."""
+    """Return the origin of a rule: this session, or a file and the directory that the rule is limited to, if any."""
     if rule.source == "session":
         return "this session"
     file = own if rule.source == "folder" else user_file
@@ -95,7 +95,7 @@ def origin(rule: Rule, user_file: Path, own: Path) -> str:
 
 
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
-    """Yield lines about what would happen to each command and what decides that; no command is run."""
+    """Yield lines about what would happen to each command, and why; no command is run."""
     book = book_of(where, settings, workspace)
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111

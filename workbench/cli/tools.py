@@ -69,7 +69,7 @@ def _page(
 
 
 def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
-    """Return the tools of a state, `[None]` if they cannot be loaded.
+    """Return the tools of a state, or `[None]` if they cannot be loaded.
 
     Disabled tools are loaded only if they are built in, because no foreign code runs for these.
     """

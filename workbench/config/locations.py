@@ -1,4 +1,6 @@
-"""The locations of the user's files, by the XDG base directory specification, and how directories are kept private."""
+"""The locations of the user's files, according to the XDG base directory specification, and how directories are kept
+private.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,8 @@ def _runtime(env: Mapping[str, str]) -> Path:
 def private_directory(path: Path) -> Path:
     """Create a directory and its missing parents with mode 0700, and return its path.
 
-    An existing directory that others can access gets that mode too. Raises UsageError if it is a link or another
-    user's, or cannot be created.
+    An existing directory that others can access gets that mode too. Raises UsageError if it is a link, belongs to
+    another user, or cannot be created.
     """
     try:
         # `parents=True` would leave the mode of the parents to the umask.

@@ -18,7 +18,7 @@ MODE_NAMES: Final[Mapping[str, str]] = {
 """The name that the interface shows for each mode."""
 MODES: Final = tuple(MODE_NAMES)
 NEVER: Final = "never"
-"""The mode that no key selects, only its name, and that the user has to confirm."""
+"""The mode that never asks: it is selected only by its name, never by a key, and the user has to confirm it."""
 MODE_CYCLE: Final = ("plan", "ask", "medium", "high")
 """The modes that a key steps through, the strictest first."""
 NEVER_MEANS: Final = (

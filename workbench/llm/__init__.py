@@ -1,1 +1,1 @@
-"""Models: those of providers through litellm, a scripted one, and the errors of model calls."""
+"""Language models: providers' models through litellm, a scripted model, and the errors of model calls."""

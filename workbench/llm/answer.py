@@ -1,4 +1,6 @@
-"""One model call with its tries: the response is joined, masked, and adapted to what the model supports."""
+"""One model call: joins the streamed response and resends a rejected request in another form; masks keys in error
+texts.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def has_calls(messages: Sequence[Message]) -> bool:
 
 
 def in_words(messages: Sequence[Message]) -> list[Message]:
-    """Return the conversation with calls as text, and consecutive messages of one role merged."""
+    """Return the conversation with tool calls and results as text, and consecutive messages of the same role merged."""
     merged: list[Message] = []
     for message in _without_calls(messages):
         if merged and merged[-1]["role"] == message["role"] != "system":
@@ -68,7 +70,7 @@ _SHORTEST = 6
 
 
 def masked(text: str, api_key: str | None = None) -> str:
-    """Return the text without the given key, keys of the environment, and anything that looks like a key."""
+    """Return the text with the given key, secrets from the environment, and anything that looks like a key masked."""
     for secret in sorted({api_key or "", *_of_environment()}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, "…")
@@ -80,13 +82,13 @@ def _of_environment() -> Iterator[str]:
 
 
 _GEMINI = "vertex_ai_beta"
-"""litellm's name for the streams of Gemini's models, on Google AI Studio as on Vertex."""
+"""litellm's name for the streams of Gemini models, on both Google AI Studio and Vertex."""
 _LONGEST = 4_000_000
-"""Limit of characters of one JSON value over several lines; a longer one is no longer parsed."""
+"""The most characters of a JSON value that spans several lines; a longer one is no longer parsed."""
 
 
 class Ending:
-    """Watches one stream of litellm; `reason` is the provider's own finish reason, empty until one arrives."""
+    """Watches one litellm stream; `reason` is the provider's own finish reason, empty until one arrives."""
 
     def __init__(self, stream: Any) -> None:
         self.reason = ""
@@ -94,7 +96,7 @@ class Ending:
         """The stream to read the response from."""
         self._is_gemini = getattr(stream, "custom_llm_provider", "") == _GEMINI
         pieces = getattr(stream, "completion_stream", stream)
-        # A bare generator, as routes to text completions return.
+        # A bare generator, which litellm returns for text completions.
         if pieces is stream:
             self.stream = self._watched(stream)
         elif pieces is None:
@@ -133,7 +135,7 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _gemini_reason(answer: dict[str, Any] | None) -> str:
-    """Return the finish reason of the first candidate, or of a blocked request."""
+    """Return the finish reason of the first candidate, or SAFETY if the request was blocked."""
     feedback = (answer or {}).get("promptFeedback")
     if isinstance(feedback, dict) and feedback.get("blockReason"):
         return "SAFETY"
@@ -164,12 +166,12 @@ _NO_EYES = "[An image stood here. It was not sent, because this model cannot tak
 
 
 def takes_cache_marks(name: str, provider: str) -> bool:
-    """Return whether the model caches its input only on request; true of Anthropic's models at every host."""
+    """Return whether the model caches its input only on request: Claude on Anthropic, Bedrock and Vertex AI."""
     return provider in _MARKED_PROVIDERS and "claude" in name
 
 
 def with_cache_marks(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with cache marks after the instructions, after the last request and after this one."""
+    """Return the messages with cache marks at the ends of the instructions, of the previous request and of this one."""
     marked = list(messages)
     for index in {0, _end_of_last_request(messages), len(messages) - 1}:
         if 0 <= index < len(marked):
@@ -201,7 +203,7 @@ def without_pictures(messages: Sequence[Message]) -> list[Message]:
 
 
 def is_blind(listed: Mapping[str, Any] | None) -> bool:
-    """Return whether the price table lists a chat model without vision; an unknown model is assumed to have it."""
+    """Return whether the price table lists a chat model without vision; an unknown model is assumed to have vision."""
     return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_vision")
 
 
@@ -228,13 +230,13 @@ _UNSEEN = "the provider refused the images, so they are left out"
 
 
 class Provider(Protocol):
-    """The model behind a call."""
+    """The model that an `Answering` calls."""
 
     name: str
 
     @property
     def longest_silence(self) -> float:
-        """Seconds without any part of a response before the request is given up."""
+        """Seconds without any part of a response after which the request is abandoned."""
 
     @property
     def prices(self) -> Mapping[str, Any] | None:
@@ -246,14 +248,14 @@ class Provider(Protocol):
         """Start a request."""
 
     def fault(self, error: BaseException) -> Fault:
-        """Return what an error of an exchange means, with the key masked."""
+        """Classify an error of an exchange; the key is masked in its text."""
 
     def error(self, fault: Fault) -> ModelError:
         """Return the error for the user."""
 
 
 class Answering:
-    """One model call with its tries; the latency counts from the first."""
+    """One model call with its retries; the latency counts from the first try."""
 
     def __init__(
         self, model: Provider, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel
@@ -266,10 +268,10 @@ class Answering:
         self._first_token: float | None = None
 
     def run(self) -> ModelResponse:
-        """Make one try. Raises Fault if nothing of a response arrived.
+        """Make one try. Raises Fault if no part of a response arrived.
 
-        What the provider rejects is sent once more in another form: calls and results that it does not accept as pairs
-        become text, images are left out.
+        A rejected request is sent once more in another form: tool calls and results become text if the provider does
+        not accept them as pairs, and images are left out if it refuses them.
         """
         if has_pictures(self._request.messages) and is_blind(self._model.prices):
             self._change(without_pictures, f"{self._model.name} takes no images; they are not sent")
@@ -286,7 +288,7 @@ class Answering:
         return self._try()
 
     def _change(self, how: Callable[[Sequence[Message]], list[Message]], notice: str) -> None:
-        """Send other messages from now on, and notify the user."""
+        """Change the messages of this and later tries, and notify the user."""
         self._request = replace(self._request, messages=how(self._request.messages))
         self._on_delta(Delta("status", notice))
 
@@ -314,7 +316,9 @@ class Answering:
             self._on_delta(delta)
 
     def _cut(self, joiner: Joiner, error: BaseException) -> str:
-        """Return the part of a broken response that arrived. Raises Fault where there is none."""
+        """Report the error of a broken response and return its finish reason. Raises Fault if no part of the response
+        arrived.
+        """
         fault = self._model.fault(error)
         if not (joiner.text or joiner.reasoning):
             raise fault
@@ -322,10 +326,10 @@ class Answering:
         return "stalled" if fault.kind == "stalled" else "cut"
 
     def response(self, joiner: Joiner, cut: str) -> ModelResponse:
-        """Return the response so far; `cut` is the finish reason of an incomplete one, otherwise empty."""
+        """Return the response so far; `cut` is the finish reason of an incomplete response, otherwise empty."""
         name = self._model.name
         calls = () if cut else joiner.calls
-        # Looking up the prices before the response would wait for an import.
+        # Not looked up before the response, because that would wait for the import of litellm.
         prices = None if joiner.usage.input is None else self._model.prices
         return ModelResponse(
             id=well_formed(joiner.id),
@@ -344,5 +348,5 @@ class Answering:
 
 
 def _reason(reported: str, has_calls: bool) -> str:
-    """Return the finish reason; some servers send none, or `stop` although calls wait for results."""
+    """Return the finish reason; some servers send none, or `stop` although there are calls."""
     return "tool_calls" if has_calls and reported in ("", "stop") else reported or "stop"

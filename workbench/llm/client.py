@@ -1,8 +1,8 @@
 """Models of every provider through litellm, streaming, with native tool calls; opened by `router`.
 
 litellm takes seconds to import, so that happens inside a function and, as a rule, in a background thread. Requests to
-OpenAI-compatible servers carry messages and tools in `extra_body`: the parameter transform of the client library
-would otherwise cost time for every message of the history at every step; their streams are read here.
+OpenAI-compatible servers carry messages and tools in `extra_body`, because the client library's parameter transform
+would cost time for every message of the history at every step. Their streams are parsed by `sse`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PRICES = {
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a profile sets for a model: parameters, prices, context window."""
+    """A profile's settings for a model: parameters, prices and context window."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of each call, by litellm's names."""
@@ -48,7 +48,9 @@ class Tuning:
     """Entries that override the price table."""
 
     def of(self, request: ModelRequest) -> dict[str, Any]:
-        """Return the parameters of one call: a request overrides the profile, but not its limit of tokens."""
+        """Return the parameters of one call. The request overrides the profile, but of two token limits the lower one
+        applies.
+        """
         wished = dict(self.parameters)
         if request.max_tokens:
             wished["max_tokens"] = min(request.max_tokens, wished.get("max_tokens") or request.max_tokens)
@@ -57,7 +59,7 @@ class Tuning:
         return wished
 
     def over(self, listed: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """Return the price table's entry with the overrides, None if there is nothing."""
+        """Return the price table's entry with the overrides, or None if there is neither."""
         return {**(listed or {}), **self.overrides} if self.overrides or listed is not None else None
 
 
@@ -89,7 +91,7 @@ QUIET = {
     # Otherwise it reads .env files of the working directory.
     "LITELLM_MODE": "PRODUCTION",
 }
-"""Environment of the import: nothing is looked up, read or printed."""
+"""Environment variables for the import, so that it makes no requests, reads no .env file and prints nothing."""
 
 
 _ACCEPT_CLIENT = ("anthropic", "gemini")
@@ -97,13 +99,13 @@ _ACCEPT_CLIENT = ("anthropic", "gemini")
 
 
 def load_litellm() -> Any:
-    """Import litellm once and return it: no network access, no telemetry, no output."""
+    """Import litellm once and return it, without network access, telemetry or output."""
     with _import_lock:
         return _imported()
 
 
 def load_for(name: str) -> None:
-    """Import litellm and what it would import in the first call of this model."""
+    """Import litellm and the modules that the first call of this model would import."""
     # A call that comes sooner waits: two threads must not import the same modules at once.
     with _import_lock:
         _imported()
@@ -132,7 +134,9 @@ def _imported() -> Any:
 
 
 def _keep_to_one_host(litellm: Any) -> None:
-    """Keep every client that the library creates from following a redirect to another host, or reading without end."""
+    """Prevent every client that the library creates from following a redirect to another host and from reading an
+    endless body.
+    """
     from litellm.llms.custom_httpx.http_handler import HTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
 
@@ -152,10 +156,10 @@ def _keep_to_one_host(litellm: Any) -> None:
 
 
 def _leave_retries_to_us() -> None:
-    """No client of OpenAI's SDK tries again by itself.
+    """Turn off the retries of OpenAI's SDK.
 
-    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …), and the SDK
-    would then wait and retry unseen, where no cancel reaches it.
+    `drop_params` drops `max_retries` for providers that do not list it (NVIDIA, DeepInfra, SambaNova …). The SDK would
+    then wait and retry unseen, where no cancel reaches it.
     """
     from litellm.llms.openai.openai import OpenAIChatCompletion
 
@@ -202,7 +206,7 @@ class ProviderModel:
         self._connections = Connections()
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Call the model, with retries. Raises ModelError; a canceled call returns what arrived."""
+        """Call the model, with retries. Raises ModelError; a canceled call returns an incomplete response."""
         patience = self._patience
         call = Answering(self, request, on_delta, cancel)
         try:
@@ -221,7 +225,7 @@ class ProviderModel:
         return Exchange(lambda: self._stream(request), cancel, self._connections.shut)
 
     def fault(self, error: BaseException) -> Fault:
-        """Return what an error of an exchange means, with the key masked."""
+        """Classify an error of an exchange; the key is masked in its text."""
         if isinstance(error, Silence):
             return Fault("stalled")
         fault = error if isinstance(error, Fault) else fault_of(error)
@@ -233,7 +237,7 @@ class ProviderModel:
 
     @property
     def longest_silence(self) -> float:
-        """Seconds without any part of a response before the request is given up."""
+        """Seconds without any part of a response after which the request is abandoned."""
         return self._patience.silence
 
     @cached_property
@@ -248,7 +252,7 @@ class ProviderModel:
 
     @cached_property
     def _target(self) -> tuple[str, str]:
-        """litellm's names of model and provider; a bare name with a URL means a compatible server."""
+        """litellm's names for the model and the provider; a bare name with a URL means a compatible server."""
         litellm = load_litellm()
         try:
             return self.name, str(litellm.get_llm_provider(self.name, api_base=self._api_base)[1])
@@ -270,7 +274,7 @@ class ProviderModel:
 
     @property
     def _base(self) -> str | None:
-        """The base URL; OpenAI's variables apply to its models only."""
+        """The base URL; OpenAI's environment variables apply to its models only."""
         return self._api_base or (usual_openai_base() if self._target[1] == "openai" else None)
 
     def _stream(self, request: ModelRequest) -> Generator[Chunk | None]:
@@ -287,7 +291,7 @@ class ProviderModel:
             kind = response.headers.get("content-type", "")
             if "html" in kind:
                 raise Fault("alien")
-            # A server that does not stream.
+            # The server does not stream.
             if "json" in kind:
                 yield whole_answer(response.read())
             else:
@@ -369,7 +373,9 @@ class ProviderModel:
 
 
 def _finish_chunks(reason: str) -> Iterator[Chunk]:
-    """Yield the provider's own finish reason, which the library may have replaced by `stop` or `tool_calls`."""
+    """Yield a finish chunk if the provider stopped at a limit or a filter; the library may report `stop` or
+    `tool_calls` instead.
+    """
     from litellm.litellm_core_utils.core_helpers import map_finish_reason
 
     mapped = map_finish_reason(reason)
@@ -384,7 +390,7 @@ def _listed(name: str) -> dict[str, Any] | None:
 
 
 def _options_of(request: ModelRequest) -> dict[str, Any]:
-    """Return the fields of a request besides its messages, without defaults."""
+    """Return the fields of a request other than its messages, without those at their defaults."""
     stop = {"stop": list(request.stop)} if request.stop else {}
     if not request.tools:
         return stop
@@ -394,13 +400,13 @@ def _options_of(request: ModelRequest) -> dict[str, Any]:
 
 _NAME = "import-litellm"
 _LEAST_MEMORY = 1_000_000 * 1024
-"""Bytes of address space for litellm and the threads of a session; 700,000 kB were sometimes too few."""
+"""Bytes of address space that litellm and a session's threads need; 700,000 kB were sometimes not enough."""
 
 
 def import_early(model: str | None) -> threading.Thread | None:
-    """Begin the import unless the model is scripted or missing; a call that comes sooner waits for it.
+    """Start to import litellm in a thread, unless the model is scripted or missing; model calls wait for it.
 
-    Raises ModelError if the memory limit is too low for it: an import that runs out of memory may never return.
+    Raises ModelError if the memory limit is too low: an import that runs out of memory may never return.
     """
     if not model or model.startswith("scripted/"):
         return None
@@ -416,5 +422,7 @@ def import_early(model: str | None) -> threading.Thread | None:
 
 
 def is_importing() -> bool:
-    """Return whether the import still runs; Python's own exit could then wait forever for a lock that it holds."""
+    """Return whether the import is still running; Python's own exit could then wait forever for a lock that
+    it holds.
+    """
     return any(thread.name == _NAME for thread in threading.enumerate())

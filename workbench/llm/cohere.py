@@ -1,4 +1,4 @@
-"""Parsing of Cohere's chat streams, which litellm 1.106 mistakes for lines of bare JSON; used by `client`."""
+"""Parses Cohere's chat streams, which litellm 1.106 mistakes for lines of bare JSON; used by `client`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_streams() -> None:
 
 
 def chunk_of(line: str | bytes) -> dict[str, Any]:
-    """Return the content of a line of the stream as litellm's generic chunk; empty if the line has no data."""
+    """Convert a line of the stream to litellm's generic chunk; the chunk is empty if the line has no data."""
     text = line.decode() if isinstance(line, bytes) else line
     event = json.loads(text[5:]) if text.startswith("data:") and text[5:].strip() != "[DONE]" else {}
     chunk: dict[str, Any] = {

@@ -1,4 +1,6 @@
-"""Models the user can use now: API keys in the environment and local servers; and where a key may be sent."""
+"""Finds the models that the user can use now, by API keys in the environment and local servers; says where a key may be
+sent.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _HOSTS = {
 
 
 def takes_usual_key(base_url: str, provider: str) -> bool:
-    """Whether the provider's key from the environment may be sent to this URL."""
+    """Return whether the provider's key from the environment may be sent to this URL."""
     own = _HOSTS.get(provider)
     if own is None:
         return True
@@ -49,7 +51,7 @@ def takes_usual_key(base_url: str, provider: str) -> bool:
 
 
 def other_host(model: str, base_url: str | None) -> str:
-    """Return host and port of the model's server, empty where it is the provider's own."""
+    """Return the host and port of the model's server; empty if it is the provider's own."""
     provider, slash, _ = model.partition("/")
     if not base_url and (provider == "openai" or not slash):
         base_url = usual_openai_base()
@@ -63,7 +65,7 @@ def other_host(model: str, base_url: str | None) -> str:
 
 
 def usual_openai_base() -> str | None:
-    """Return the base URL that the environment sets for OpenAI."""
+    """Return the base URL that the environment sets for OpenAI, or None."""
     return os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
 
 
@@ -116,7 +118,7 @@ SERVERS = (
 
 @dataclass(frozen=True)
 class ModelSource:
-    """A source of models; `models` as `--model` takes them, the first one to suggest."""
+    """A source of models; `models` are values for `--model`, the suggested one first."""
 
     what: str
     models: tuple[str, ...]
@@ -124,12 +126,12 @@ class ModelSource:
 
     @property
     def is_named(self) -> bool:
-        """Whether it names a model; of some providers only the key is known."""
+        """Whether a model's name is known; of some providers only the key is."""
         return not self.models[0].endswith("/NAME")
 
     @property
     def options(self) -> str:
-        """The flags of `ohw` to use it."""
+        """The `ohw` flags that select the suggested model."""
         return f"--model {self.models[0]}" + (f" --api-base {self.api_base}" if self.api_base else "")
 
 
@@ -159,7 +161,7 @@ def sources_of_servers(servers: Sequence[LocalServer] = SERVERS, limit: float = 
 
 
 def _models_of(server: LocalServer, limit: float) -> list[str]:
-    """Return the names of its models; none where nothing, or another program, responds."""
+    """Return the names of the server's models; none if nothing, or another program, responds."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=limit)
     try:
         connection.request("GET", server.path, headers={"accept": "application/json"})
@@ -181,5 +183,5 @@ def _names_in(body: Any) -> list[str]:
 
 
 def _is_name(name: object) -> TypeGuard[str]:
-    """Whether it can be typed on a command line as it is."""
+    """Return whether the value is a short, printable name without spaces."""
     return isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME and name.isprintable() and " " not in name

@@ -1,4 +1,6 @@
-"""A provider's own sentence out of the body of an error: JSON, the repr of bytes or of a dictionary, or a web page."""
+"""Extracts a provider's own message from the body of an error: JSON, the repr of bytes or of a dictionary, or a web
+page.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ _TITLE: Final = re.compile(r"<(?P<tag>title|h1)\b[^>]*>(?P<text>[^<]+)</(?P=tag)
 _PAGE: Final = re.compile(r"\s*<(?:!doctype|html|head|\?xml)\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _KEYS: Final = ("error", "errors", "detail", "message", "msg", "error_message", "Message", "reason", "title")
-"""Keys under which providers put the sentence or what holds it, the likelier ones first."""
+"""Keys under which providers put the message or the object that holds it, the likelier ones first."""
 
 
 def sentence_in(body: object, depth: int = 0) -> str:
-    """Return the message of an error's body, with its code where that is a word; empty where there is none."""
+    """Return the message in an error's body, followed by its code if that is a string; empty if there is none."""
     if depth > _DEEPEST:
         return ""
     if isinstance(body, str):
@@ -35,7 +37,9 @@ def sentence_in(body: object, depth: int = 0) -> str:
 
 
 def sentence_in_text(text: str, depth: int = 0) -> str:
-    """Return the message of the first body that stands in a text; empty where none does."""
+    """Return the message of the first body in the text that has one, or else the text of a web page; empty if there is
+    neither.
+    """
     text = without_bytes(text[:_LONGEST])
     for body in _bodies(text):
         if sentence := sentence_in(body, depth + 1):
@@ -44,12 +48,12 @@ def sentence_in_text(text: str, depth: int = 0) -> str:
 
 
 def without_bytes(text: str) -> str:
-    """Return the text with what the repr of bytes stands for in its place."""
+    """Return the text with each repr of bytes replaced with the decoded bytes."""
     return _BYTES.sub(lambda match: _decoded(match.group()), text)
 
 
 def text_of_page(page: str) -> str:
-    """Return the title of a web page, else its words."""
+    """Return the title of a web page or, if it has none, its text without tags."""
     title = _TITLE.search(page)
     return " ".join((title["text"] if title else _TAG.sub(" ", page)).split())
 
@@ -63,7 +67,9 @@ def _decoded(literal: str) -> str:
 
 
 def _bodies(text: str) -> Iterator[object]:
-    """Yield what stands in a text as JSON or as the repr of a dictionary or list, from its first bracket on."""
+    """Yield the JSON value or the repr of a dictionary or list that begins at the first bracket; if neither parses, try
+    the brackets after it.
+    """
     start = re.search(r"[\[{]", text)
     if start is None:
         return

@@ -1,4 +1,4 @@
-"""Errors of model calls: what an exception of a provider means, in one line that says what to do."""
+"""Classifies the errors of model calls, and words each as one line that says what to do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status a server sent; libraries invent one for errors that never reached a server."""
+    """Return the HTTP status that a server sent, or None; libraries invent one for errors that never reached
+    a server.
+    """
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None) if response is not None else None
     if isinstance(status, int) and getattr(response, "headers", None):
@@ -36,7 +38,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def headers_of(error: BaseException) -> Mapping[str, Any]:
-    """Return the headers of the response, if there is one."""
+    """Return the headers of the response; empty if there is none."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     return headers if isinstance(headers, Mapping) else {}
 
@@ -146,7 +148,7 @@ _CONTEXT = re.compile(
     ),
     re.IGNORECASE,
 )
-"""Messages of providers about a request that exceeds the context window."""
+"""Provider messages about a request that exceeds the context window."""
 _FILTERED = re.compile(
     r"content.?filter|content management policy|content.?policy|responsible ?ai|data_?inspection|inappropriate content"
     r"|considered high risk|敏感内容",
@@ -181,7 +183,7 @@ def code_words(status: int | None) -> str:
 
 @dataclass
 class Fault(Exception):
-    """One failed call; `text` is the provider's own line without secrets, `retry_after` in seconds."""
+    """A failed call; `text` is the provider's own message without secrets, `retry_after` is in seconds."""
 
     kind: Kind
     status: int | None = None
@@ -199,7 +201,7 @@ class Fault(Exception):
 
 
 def fault_of(error: BaseException) -> Fault:
-    """Return what an exception of a provider's library means; its text is not masked yet."""
+    """Classify an exception from a provider's library; its text is not masked yet."""
     causes = list(chain(error))
     status = next((value for value in map(status_of, reversed(causes)) if value), None)
     text = message_of(causes, plain=_NAMED)
@@ -208,7 +210,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def fault_from_text(text: str, status: int | None) -> Fault:
-    """Return an error that a provider sent within a stream."""
+    """Classify an error that a provider sent within a stream."""
     kind = _kind([], status, text)
     return Fault("busy" if kind == "other" and status is None else kind, status, text)
 
@@ -295,7 +297,7 @@ def key_variable(model: str) -> str:
 
 
 def public_url(api_base: str | None) -> str:
-    """Return the URL without user name and password."""
+    """Return the URL without its user name, password, query and fragment; empty if there is none."""
     if not api_base:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""One HTTP exchange in a thread of its own, so that a cancel returns at once even if the library blocks."""
+"""Runs an HTTP exchange in its own thread, so that a cancel returns at once even if the library blocks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Chunk: TypeAlias = dict[str, Any]
 _CANCELLED = object()
 _END = object()
 MOST_BYTES = 100_000_000
-"""Limit of the bytes of one HTTP response; the longest answers of models take less than half of it."""
+"""The most bytes of one HTTP response; the longest model responses need less than half of it."""
 _MOST_WAITING = 1_000
-"""Chunks that are read ahead of whoever shows them."""
+"""The most chunks that are read ahead of the consumer."""
 
 
 class Silence(Exception):
@@ -28,7 +28,7 @@ class Silence(Exception):
 
 
 class Endless(Exception):
-    """A response goes on beyond every length that an answer has."""
+    """The body of a response is longer than MOST_BYTES."""
 
 
 class LeadsElsewhere(Exception):
@@ -36,7 +36,11 @@ class LeadsElsewhere(Exception):
 
 
 def stay_here(response: Any) -> None:
-    """Raise LeadsElsewhere before httpx follows a redirect to another scheme, host or port (a response hook)."""
+    """Raise LeadsElsewhere before httpx follows a redirect to another host, port or scheme; an upgrade to https is
+    allowed.
+
+    This is a response hook of httpx.
+    """
     if not response.has_redirect_location:
         return
     here, there = response.url, response.url.join(response.headers["location"])
@@ -46,7 +50,7 @@ def stay_here(response: Any) -> None:
 
 
 def limit_body(response: Any) -> None:
-    """Let the body of a response end with Endless after MOST_BYTES (a response hook of httpx)."""
+    """Make the body of a response raise Endless after MOST_BYTES; a response hook of httpx."""
     response.stream = _limited()(response.stream)
 
 
@@ -114,7 +118,7 @@ class Exchange:
             return
 
     def close(self) -> None:
-        """Close the connection if the call still runs."""
+        """Close the connection if the call is still running."""
         self._stopped.set()
         self._slots.release()
         if not self._ended.is_set():
@@ -143,14 +147,14 @@ class Exchange:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
-        """Hand the outcome to the waiting thread."""
+        """Hand the outcome to the waiting thread; no exception leaves this one."""
         if not self._ended.is_set():
             self._end(error)
         return True
 
 
 def has_content(chunk: Chunk) -> bool:
-    """Return whether a chunk brings any part of a response: text, reasoning, a tool call, a finish reason or usage."""
+    """Return whether a chunk holds any part of a response: text, reasoning, a tool call, a finish reason or usage."""
     choices = [choice for choice in chunk.get("choices") or () if isinstance(choice, dict)]
     deltas = [choice.get("delta") for choice in choices]
     parts = [part for delta in deltas if isinstance(delta, dict) for name, part in delta.items() if name != "role"]
@@ -168,7 +172,7 @@ class Connections:
         self._is_closed = False
 
     def client(self, timeout: Any) -> Any:
-        """Return a new client; a closed one for an abandoned call that comes too late."""
+        """Return a new client; for an abandoned call, after `close`, it is already closed."""
         import httpx
 
         hooks: dict[str, list[Callable[..., Any]]] = {"request": [self.watch], "response": [stay_here, limit_body]}
@@ -181,7 +185,7 @@ class Connections:
         return client
 
     def close(self) -> None:
-        """Close every connection for good, including one that is being opened."""
+        """Close every connection permanently, including one that is being opened."""
         with self._lock:
             self._is_closed, clients = True, self._clients[:]
         self.shut()
@@ -189,7 +193,7 @@ class Connections:
             client.close()
 
     def watch(self, request: Any) -> None:
-        """A request hook of httpx."""
+        """Trace the sockets of a request; a request hook of httpx."""
         request.extensions = {**request.extensions, "trace": self._traced}
 
     def _traced(self, event: str, info: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Opens the model for a name: a provider's through litellm, the scripted one, or none."""
+"""Opens the model of a given name: a provider's through litellm, a scripted one, or none."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ NO_MODEL_MESSAGE = (
 def open_model(
     name: str | None, *, api_base: str | None = None, api_key: str | None = None, calls: str = "auto"
 ) -> Model:
-    """Open a model by name, without a profile. Raises ModelError that says what to set."""
+    """Open a model by name, without a profile. Raises a ModelError that says what to set."""
     return open_profile(Profile(name or "", name or "", api_base, calls=calls), api_key)
 
 
 def open_profile(profile: Profile, api_key: str | None = None) -> Model:
-    """Open the model of a profile with a key. Raises ModelError that says what to set.
+    """Open the model of a profile with a key. Raises a ModelError that says what to set.
 
-    `calls` says how tools are called: `native`, as `text`, or `auto`: as text only where litellm's price table lists
-    the model without tool calling.
+    `calls` says how tools are called: `native`, as `text`, or `auto`, which is as text only if litellm's price table
+    lists the model without tool calling.
     """
     name = profile.model.strip()
     if not name:
@@ -58,5 +58,5 @@ def open_profile(profile: Profile, api_key: str | None = None) -> Model:
 
 
 def is_scripted(name: str | None) -> bool:
-    """Return whether the name is that of a scripted model."""
+    """Return whether the name belongs to a scripted model."""
     return bool(name and name.startswith(PREFIX))

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from workbench.errors import WorkbenchError
 
 Message: TypeAlias = dict[str, Any]
-"""A chat message in OpenAI's shape (role, content, tool_calls, tool_call_id)."""
+"""A chat message in OpenAI's format (role, content, tool_calls, tool_call_id)."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ModelUsage:
-    """Token counts; `None` where the provider reports none."""
+    """Token counts; `None` if the provider reports none."""
 
     input: int | None = None
     output: int | None = None
@@ -44,7 +44,7 @@ ToolChoice: TypeAlias = Literal["none", "auto", "required"]
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Everything one call needs; `tools` in OpenAI's function shape."""
+    """Everything one call needs; `tools` are in OpenAI's function format."""
 
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]] = ()
@@ -58,7 +58,7 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class ModelResponse:
-    """One response; times in seconds, `cost` in US dollars or `None` when the price is unknown."""
+    """One response; times in seconds, `cost` in US dollars, or `None` if the price is unknown."""
 
     id: str
     model: str
@@ -85,7 +85,7 @@ class Delta:
 
 
 class Cancel:
-    """A flag that another thread sets; callbacks (closing a socket) run at once, in that thread."""
+    """A flag that another thread sets; callbacks (to close a socket, for example) run at once, in that thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -98,7 +98,7 @@ class Cancel:
         return self._event.is_set()
 
     def set(self) -> None:
-        """Ask the running call to end."""
+        """Set the flag, so that the running call ends, and run the callbacks."""
         with self._lock:
             self._event.set()
             callbacks, self._callbacks = self._callbacks, []
@@ -119,7 +119,9 @@ class Cancel:
 
 
 class ModelError(WorkbenchError):
-    """A call failed for good; the message says what to do (set a key, start the server, choose another model)."""
+    """A call failed and is not retried; the message says what to do (set a key, start the server, choose another
+    model).
+    """
 
 
 class ContextOverflow(ModelError):
@@ -127,12 +129,12 @@ class ContextOverflow(ModelError):
 
 
 class Model(Protocol):
-    """A model behind litellm, or the scripted one."""
+    """The interface of all models: those behind litellm, the scripted one, and wrappers."""
 
     name: str
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Call the model. Raises ModelError; a cancelled call returns what came, marked `incomplete`."""
+        """Call the model. Raises ModelError; a canceled call returns the part that arrived, marked `incomplete`."""
 
     def close(self) -> None:
         """Close connections."""

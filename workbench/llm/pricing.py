@@ -12,7 +12,7 @@ from workbench.llm.model import ModelUsage
 
 
 def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None:
-    """Return the cost in US dollars, None when a price or a count is unknown."""
+    """Return the cost in US dollars, or None if a price or a count is unknown."""
     per_input, per_output = _price(prices, "input_cost_per_token"), _price(prices, "output_cost_per_token")
     if per_input is None or per_output is None or usage.input is None or usage.output is None:
         return None
@@ -25,7 +25,7 @@ def cost_of(usage: ModelUsage, prices: Mapping[str, Any] | None) -> float | None
 
 
 def window_of(prices: Mapping[str, Any] | None) -> int | None:
-    """Return the context window in tokens, None if the table has none."""
+    """Return the context window in tokens, or None if the table has none."""
     tokens = _price(prices, "max_input_tokens")
     return None if tokens is None else int(tokens)
 
@@ -39,5 +39,5 @@ def _price(prices: Mapping[str, Any] | None, name: str) -> float | None:
 
 
 def calls_no_tools(listed: Mapping[str, Any] | None) -> bool:
-    """Whether the table says that a chat model has no tool calling; an unknown model is assumed to have it."""
+    """Return whether the table lists a chat model without tool calling; an unknown model is assumed to have it."""
     return listed is not None and listed.get("mode") == "chat" and not listed.get("supports_function_calling")

@@ -1,4 +1,4 @@
-"""Retries model calls where that can help: rate limits, failing servers, broken connections."""
+"""Retries model calls if that can help: after rate limits, server failures and broken connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRIES = 5
 LONGEST = 30.0
 """Seconds after the first failure during which a call is retried before the error is reported."""
 LONGEST_WAIT = 120.0
-"""The limit where the provider names the wait, shown as a countdown; a longer wait is reported at once."""
+"""The limit instead of LONGEST if the provider names the wait; a longer wait is reported as an error at once."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Patience:
 
 
 class Cancelled(Exception):
-    """The user canceled the call while it waited for the next try."""
+    """The user canceled the call before a try or while it waited for one."""
 
 
 def with_retries(
@@ -45,7 +45,7 @@ def with_retries(
 ) -> T:
     """Call until it succeeds. Raises the last Fault, or Cancelled. Waits are shown as a countdown.
 
-    No try begins later than LONGEST seconds after the first failure, or LONGEST_WAIT where the provider asks for it.
+    No try begins later than LONGEST seconds after the first failure, or LONGEST_WAIT if the provider names the wait.
     """
     failed: float | None = None
     for attempt in range(1, tries + 1):
@@ -63,7 +63,7 @@ def with_retries(
 
 
 def wait_before(attempt: int, fault: Fault, first_wait: float) -> float:
-    """Return the wait in seconds: what the provider asks for, else exponential backoff with jitter."""
+    """Return the wait in seconds: the one that the provider asks for, or else exponential backoff with jitter."""
     if fault.retry_after is not None:
         return fault.retry_after
     return min(30.0, first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.7, 1.3)

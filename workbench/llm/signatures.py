@@ -11,12 +11,13 @@ from typing import Any
 from workbench.llm.model import Message
 
 BLOCKS = "thinking_blocks"
-"""The field of a message for its blocks; also set, but empty, where only calls are signed, so these are found
-quickly."""
+"""The field of a message for its thinking blocks; it is set, but empty, if only calls are signed, so that signed
+messages are found quickly.
+"""
 FIELDS = "provider_specific_fields"
 SIGNATURE = "thought_signature"
 _IN_ID = "__thought__"
-"""litellm appends a Gemini signature to the id of the call, after this separator."""
+"""litellm appends a Gemini signature to the ID of the call, after this separator."""
 
 
 class ThinkingBlocks:
@@ -45,12 +46,12 @@ class ThinkingBlocks:
 
     @property
     def whole(self) -> tuple[dict[str, Any], ...]:
-        """Return the blocks that can be sent back: providers reject one without a signature."""
+        """The blocks that can be sent back: providers reject a block without a signature."""
         return tuple(dict(block) for block in self._blocks if block.get("data") or block.get("signature"))
 
 
 def signature_of(piece: dict[str, Any]) -> str:
-    """Return the signature in a piece of a call, in any of the places providers put it."""
+    """Return the signature in a piece of a call, in any of the places where providers put it."""
     fields = piece.get(FIELDS)
     signature = fields.get(SIGNATURE) if isinstance(fields, dict) else None
     return signature if isinstance(signature, str) else str(piece.get("id") or "").partition(_IN_ID)[2]

@@ -20,9 +20,10 @@ class BrokenStream(Exception):
 
 
 def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a stream. Raises BrokenStream when it stops without the end mark.
+    """Yield the JSON objects of a stream.
 
-    Bytes that are no UTF-8 are replaced, comments (keep-alives) are dropped.
+    Invalid UTF-8 is replaced, and comments (keep-alives) are dropped. Raises BrokenStream if the stream ends without
+    the end mark or a finish reason, or holds anything but JSON objects.
     """
     finished = False
     for data in _events(pieces):
@@ -36,7 +37,9 @@ def read_chunks(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def checked(chunk: Any) -> dict[str, Any]:
-    """Return the chunk. Raises Fault for an error within the stream, BrokenStream for anything but a chunk."""
+    """Return the chunk. Raises Fault for an error within the stream, and BrokenStream if the provider failed or this is
+    no chunk.
+    """
     if not isinstance(chunk, dict):
         raise BrokenStream("the answer is no JSON object")
     error = chunk.get("error")
@@ -49,7 +52,9 @@ def checked(chunk: Any) -> dict[str, Any]:
 
 
 def whole_answer(data: bytes) -> dict[str, Any]:
-    """Return the response of a server that does not stream. Raises Fault for anything else."""
+    """Return the response of a server that does not stream. Raises Fault for anything else, and BrokenStream if the
+    provider failed.
+    """
     try:
         answer = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -60,7 +65,7 @@ def whole_answer(data: bytes) -> dict[str, Any]:
 
 
 def _status(code: object) -> int | None:
-    """Return the HTTP status an error names; other codes are the provider's own."""
+    """Return the HTTP status that an error names, or None; other codes are the provider's own."""
     number = int(code) if isinstance(code, str) and re.fullmatch(r"[45]\d\d", code) else code
     return number if isinstance(number, int) and 400 <= number < 600 else None
 

@@ -1,6 +1,6 @@
 """Joins the chunks of a streamed response; used by `client` for every provider.
 
-No chunk is trusted to have the right types: what does not fit is ignored.
+No chunk is trusted to have the right types: values of other types are ignored.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from workbench.llm.signatures import BLOCKS, ThinkingBlocks, bare_id, signature_
 from workbench.text import well_formed
 
 _MOST_CHARACTERS = 2_100_000
-"""Limit of characters stored of one call's arguments: a little more than the agent accepts."""
+"""The most characters stored of one call's arguments: a little more than the agent accepts."""
 _MOST_IN_ALL = 4_000_000
-"""Limit of characters of one response: several times the longest that models give."""
+"""The most characters of one response: several times the longest that models send."""
 _OF_A_CALL = 200
-"""What a call counts besides its arguments."""
+"""The size, in characters, that a call counts for besides its name and arguments."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class _Call:
     size: int = 0
 
     def add(self, text: str) -> int:
-        """Store the text unless there is too much already; return how much was stored."""
+        """Store the text unless there is already too much; return how much was stored."""
         if self.size > _MOST_CHARACTERS:
             return 0
         self.parts.append(text)
@@ -39,7 +39,7 @@ class _Call:
 
 
 class Joiner:
-    """Joins chunks in OpenAI's shape into one response."""
+    """Joins chunks in OpenAI's format into one response."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -73,12 +73,12 @@ class Joiner:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of a response has arrived."""
+        """Whether no part of a response has arrived."""
         return not (self._text or self._reasoning or self._calls or self.finish_reason)
 
     @property
     def is_too_long(self) -> bool:
-        """Whether more has arrived than any response holds, so that it has no end."""
+        """Whether more has arrived than any real response holds, so the stream may be endless."""
         return self._size > _MOST_IN_ALL
 
     def add(self, chunk: dict[str, Any]) -> list[Delta]:
@@ -122,7 +122,9 @@ class Joiner:
         self._size += call.add(json.dumps(arguments) if isinstance(arguments, dict) else _str(arguments))
 
     def _call_of(self, piece: dict[str, Any], is_named: bool) -> _Call:
-        """Return the call a chunk belongs to; servers that send index 0 or none for every call are told apart by id."""
+        """Return the call that a piece belongs to; servers that send index 0 or none for every call are told apart by
+        ID.
+        """
         index, call_id = piece.get("index"), bare_id(_str(piece.get("id")))
         if not isinstance(index, int):
             index = len(self._calls) if is_named else len(self._calls) - 1

@@ -25,7 +25,7 @@ _WORKSPACE = re.compile(r"^Working directory: (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Situation:
-    """The state of the conversation, as far as the conditions of turns refer to it."""
+    """The parts of the conversation's state that the conditions of turns refer to."""
 
     last: str = START
     """The turn played last."""
@@ -41,7 +41,7 @@ class Situation:
 
 
 def situation(messages: Sequence[Message], script: ModelScript) -> Situation:
-    """Derive from the messages where the script stands."""
+    """Derive the script's current situation from the messages."""
     at = _last_answer(messages, script)
     last = _turn_of(messages[at], script) if at >= 0 else START
     later = messages[at + 1 :]
@@ -63,7 +63,7 @@ def situation(messages: Sequence[Message], script: ModelScript) -> Situation:
 
 
 def next_turn(script: ModelScript, now: Situation) -> ScriptedTurn | None:
-    """Return the first turn whose conditions hold, or None when the script is over."""
+    """Return the first turn whose conditions hold, or None if the script is over."""
     for turn in script.turns:
         if (ANY in turn.after or now.last in turn.after) and _holds(turn.when, now):
             return turn
@@ -102,7 +102,7 @@ def is_refusal(result: str) -> bool:
 
 
 def note_of(result: str) -> str:
-    """Return the user's note on a rejected call, as far as the result contains it."""
+    """Return the user's note on a rejected call; empty if the result contains none."""
     match = _NOTE.search(result)
     return match.group(1).strip().strip('"“”') if match else ""
 
@@ -123,7 +123,7 @@ def _within(part: str, text: str) -> bool:
 
 
 def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
-    """Return the index of the last message that was a whole turn of the script; -1 if there is none."""
+    """Return the index of the last message that is a complete turn of the script; -1 if there is none."""
     for at in range(len(messages) - 1, -1, -1):
         if messages[at]["role"] == "assistant" and _turn_of(messages[at], script):
             return at
@@ -131,9 +131,7 @@ def _last_answer(messages: Sequence[Message], script: ModelScript) -> int:
 
 
 def _answers(messages: Sequence[Message]) -> int:
-    """Return the number of responses. Those replaced by a summary count too: the number is in the IDs of
-    later calls.
-    """
+    """Return the number of responses, including those replaced with a summary: the IDs of later calls count them."""
     since = 0
     for message in reversed(messages):
         if message["role"] == "assistant":
@@ -244,6 +242,6 @@ def _calls(turn: ScriptedTurn, now: Situation) -> tuple[ToolCall, ...]:
 
 
 def _estimate(turn: ScriptedTurn, now: Situation) -> ModelUsage:
-    """Return plausible numbers, so that the meters of a screen show something."""
+    """Return plausible numbers, so that the screen's meters show something."""
     size = len(turn.text) + len(turn.reasoning) + sum(len(str(call.arguments)) for call in turn.calls)
     return ModelUsage(input=1400 + 420 * now.answers, output=max(1, size // 4))

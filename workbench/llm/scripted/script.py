@@ -22,8 +22,8 @@ whose conditions hold is played. One turn has
     summary = "Run the tests"
     arguments = { command = "python3 -m unittest" }
 
-`{workspace}` (in texts and arguments), `{note}` and `{user}` (in texts) are filled in. Comparisons ignore case. When no
-turn fits, the model says that its script is over.
+`{workspace}`, `{note}` and `{user}` are filled in, in texts and arguments. Comparisons ignore case. When no turn fits,
+the model says that its script is over.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _tables(table: dict[str, Any], name: str, where: str) -> list[object]:
 
 
 def _only(table: object, allowed: Collection[str], where: str) -> dict[str, Any]:
-    """Return the value after checking that it is a table without other names than these."""
+    """Return the value after checking that it is a table with only the allowed names."""
     if not isinstance(table, dict):
         raise ValueError(f"{where} must be a table")
     for name in table:

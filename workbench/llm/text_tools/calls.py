@@ -1,7 +1,7 @@
 """Conversion of conversations with tool calls to plain text and back, for models without tool calling.
 
-Pure functions over lists of messages in OpenAI's shape (names and form follow OpenHands' function call converter);
-`text_tools.model` wraps a model with them. Input messages are never modified.
+Pure functions over lists of messages in OpenAI's format; `text_tools.model` wraps a model with them. Names and text
+format follow OpenHands' function call converter. Input messages are never modified.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _VALUES: Final = {"string": "text", "integer": 1, "number": 1.5, "boolean": True
 
 
 def result_text(name: str, text: str) -> str:
-    """Return the text of a message that contains a result."""
+    """Return a result as the text of a message."""
     return f"EXECUTION RESULT of [{name}]:\n{text}"
 
 
@@ -87,7 +87,7 @@ def instructions(tools: Sequence[Tool]) -> str:
 
 
 def convert_tools_to_description(tools: Iterable[Tool]) -> str:
-    """Return a description of each tool and its parameters, in the form that CodeAct models know."""
+    """Return a description of each tool and its parameters, in the format that CodeAct models know."""
     return "\n".join(_described(number, tool) for number, tool in enumerate(tools, 1))
 
 
@@ -161,21 +161,23 @@ __all__ = [
 ]
 
 Table: TypeAlias = Mapping[str, Mapping[str, ToolParameter]]
-"""Parameters by the name of their tool."""
+"""The parameters of each tool, by the tool's name."""
 _RESULT: Final = re.compile(r"EXECUTION RESULT of \[([^\]\n]*)\]:\n")
 _LOOKS_LIKE_ONE: Final = re.compile(r"\\*EXECUTION RESULT of \[")
 
 
 def convert_tool_call_to_string(tool_call: Mapping[str, Any], tools: Sequence[Tool] = ()) -> str:
-    """Return one call in OpenAI's shape as text. Raises FunctionCallConversionError for an invalid shape."""
+    """Convert a call in OpenAI's format to text. Raises FunctionCallConversionError if the call is malformed."""
     return _call_text(tool_call, _table(tools))
 
 
 def convert_fncall_messages_to_non_fncall_messages(
     messages: Sequence[Message], tools: Sequence[Tool], add_in_context_learning_example: bool = True
 ) -> list[Message]:
-    """Convert calls and results to text; the system message describes the tools, an example precedes the first
-    request."""
+    """Convert calls and results to text; raises FunctionCallConversionError if one is malformed.
+
+    The system message gets a description of the tools, and an example precedes the first user message.
+    """
     prepared, names = _prepared(as_json(tools)), _names_by_id(messages)
     table, added = prepared.table, prepared.instructions
     intro = prepared.example if add_in_context_learning_example else ""
@@ -198,7 +200,10 @@ def convert_fncall_messages_to_non_fncall_messages(
 
 
 def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Message]:
-    """Convert back; calls get ids `toolu_01` …. Raises either error of this module for unreadable calls."""
+    """Convert text back to calls and results; the calls get the IDs `toolu_01` and so on.
+
+    Raises FunctionCallConversionError for a malformed call, FunctionCallValidationError for one with invalid values.
+    """
     prepared, ids = _prepared(as_json(tools)), _numbered_ids()
     table, added = prepared.table, prepared.instructions
     open_calls: list[tuple[str, str]] = []
@@ -221,7 +226,10 @@ def convert_non_fncall_messages_to_fncall_messages(messages: Sequence[Message], 
 def convert_from_multiple_tool_calls_to_single_tool_call_messages(
     messages: Sequence[Message], ignore_final_tool_result: bool = False
 ) -> list[Message]:
-    """Split messages so that each has one call, followed by its result; text stays with the first call."""
+    """Split messages so that each has one call, followed by its result; the text stays with the first call.
+
+    Raises FunctionCallConversionError if a call has no result; `ignore_final_tool_result` permits that at the end.
+    """
     converted: list[Message] = []
     waiting: dict[str, Message] = {}
     for message in messages:
@@ -240,7 +248,7 @@ def convert_from_multiple_tool_calls_to_single_tool_call_messages(
 
 
 def checked_arguments(call: TextCall, table: Table) -> dict[str, Any]:
-    """Return the typed arguments of a call. Raises FunctionCallValidationError that says what is allowed."""
+    """Return the typed arguments of a call. Raises a FunctionCallValidationError that says what is allowed."""
     parameters = table.get(call.name)
     if parameters is None:
         raise FunctionCallValidationError(f"There is no function `{call.name}`; there are: {', '.join(table)}.")
@@ -320,7 +328,7 @@ def _with_calls(message: Message, table: Table, ids: Iterator[str]) -> Message:
 
 
 def _without_calls(message: Message) -> Message:
-    """Remove the calls, which `_assistant_text` writes into the last text, from content in parts."""
+    """Remove the calls from content in parts; `_assistant_text` writes them into the last text part."""
     return _with_text(message, lambda part: read_calls(part)[0], last=True)
 
 
@@ -348,7 +356,7 @@ def _user_text(message: Message, intro: str) -> Message:
 
 
 def _result(message: Message, open_calls: list[tuple[str, str]]) -> Message | None:
-    """Return the message as the result of an open call; None for a message of the user."""
+    """Return the message as the result of an open call, or None if it is the user's own."""
     match = _RESULT.match(_first_text(message)) if open_calls else None
     if match is None:
         return None

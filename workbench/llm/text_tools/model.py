@@ -1,5 +1,6 @@
-"""A wrapper that lets a model without tool calling use tools: calls travel as plain text and are hidden while
-streaming."""
+"""A wrapper that lets a model without tool calling use tools: calls are sent as plain text, and hidden while a response
+streams.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ _THOUGHT: Final = "</think>"
 
 
 class CallHider:
-    """Filters deltas on their way to the display; `end` emits text that was held back and turned out to be no tag."""
+    """Filters deltas on their way to the display: hides calls, and turns text inside `<think>` into reasoning.
+
+    Text that may be the beginning of a tag is held back; `end` emits it if it was none.
+    """
 
     def __init__(self, on_delta: Callable[[Delta], None]) -> None:
         self._on_delta = on_delta
@@ -31,7 +35,7 @@ class CallHider:
         self._inside: Literal["words", "thinking", "call"] = "words"
 
     def add(self, delta: Delta) -> None:
-        """Pass on what cannot be part of a tag."""
+        """Pass on a delta, except for calls and text that may be the beginning of a tag."""
         if delta.kind != "text":
             self._on_delta(delta)
             return
@@ -47,7 +51,7 @@ class CallHider:
             self._emit(len(self._held))
 
     def _step(self) -> bool:
-        """Emit what precedes the next tag; return whether there was one."""
+        """Emit the text before the next tag; return whether there was a tag."""
         tags = (_THOUGHT,) if self._inside == "thinking" else (*_CALLS, _THINK)
         positions = [(at, tag) for tag in tags if (at := self._held.find(tag)) >= 0]
         if not positions:
@@ -66,7 +70,7 @@ class CallHider:
 
 
 def _begun(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many characters at the end may be the beginning of a tag."""
+    """Return how many characters at the end of the text may be the beginning of a tag."""
     longest = max(map(len, tags)) - 1
     for length in range(min(longest, len(text)), 0, -1):
         if any(tag.startswith(text[-length:]) for tag in tags):
@@ -75,7 +79,7 @@ def _begun(text: str, tags: tuple[str, ...]) -> int:
 
 
 class TextCallModel:
-    """Wraps a model; `needs_text` is asked with each request whether this form is needed."""
+    """Wraps a model; `needs_text` is called with each request and returns whether its calls must be sent as text."""
 
     def __init__(self, model: Model, needs_text: Callable[[], bool] = lambda: True) -> None:
         self._model = model
@@ -84,11 +88,11 @@ class TextCallModel:
 
     @property
     def prices(self) -> Any:
-        """What is known of the model, where anything is."""
+        """The wrapped model's entry in the price table, or None."""
         return getattr(self._model, "prices", None)
 
     def respond(self, request: ModelRequest, on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Ask with tools and history as text; what comes back as text becomes tool calls."""
+        """Call the model with tools and history as text, and parse tool calls from its response. Raises ModelError."""
         if not self._needs_text():
             return self._model.respond(request, on_delta, cancel)
         messages = [_readable(message) for message in request.messages]
@@ -102,7 +106,7 @@ class TextCallModel:
         return _with_calls(response, tools)
 
     def close(self) -> None:
-        """Free what the model holds."""
+        """Close the wrapped model."""
         self._model.close()
 
 
@@ -113,7 +117,7 @@ def _as_text(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> li
 
 
 def _readable(message: Message) -> Message:
-    """Return the message with unreadable arguments (not a JSON object) as text in an object."""
+    """Return the message with arguments that are not a JSON object put into one as text."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -126,7 +130,7 @@ def _with_object(call: dict[str, Any]) -> dict[str, Any]:
         if isinstance(json.loads(function["arguments"] or "{}"), dict):
             return call
     except (ValueError, RecursionError):
-        pass  # the model reads below what it had written
+        pass  # the model gets the invalid text back, in an object
     return {**call, "function": {**function, "arguments": as_json({"arguments": function["arguments"]})}}
 
 
@@ -152,7 +156,7 @@ def _named(text: str) -> str:
 
 
 def _call(call: TextCall, parameters: dict[str, ToolParameter]) -> ToolCall:
-    """Return the call for the agent, which validates it; a truncated call gets arguments that are not JSON."""
+    """Return the call for the agent, which validates it; the arguments of a truncated call are not JSON."""
     if call.is_cut:
         return ToolCall("", call.name, "the call was cut off before its end")
     return ToolCall(

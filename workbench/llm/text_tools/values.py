@@ -1,11 +1,11 @@
-r"""The plain-text form of a tool call, written and parsed; `text_tools.calls` converts conversations with it.
+r"""Writes and parses the plain-text form of a tool call; `text_tools.calls` converts conversations with it.
 
     <function=NAME>
     <parameter=ONE>value</parameter>
     </function>
 
-The form is OpenHands' (CodeAct); one newline after an opening and before a closing tag belongs to the tag. Closing tags
-in a value, and opening ones in the text around a call, are escaped by a backslash (`<\/parameter`).
+The format comes from OpenHands (CodeAct). One newline after an opening tag and one before a closing tag belong to the
+tag. Closing tags in a value, and opening tags in the text around a call, are escaped with a backslash (`<\/parameter`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS: Final = {"true": True, "false": False, "none": None, "null": None}
 
 
 class FunctionCallConversionError(WorkbenchError):
-    """A message or a call does not have the required shape."""
+    """A message or a call is malformed."""
 
 
 class FunctionCallValidationError(WorkbenchError):
@@ -44,11 +44,11 @@ class ToolParameter:
 
     @property
     def type_name(self) -> str:
-        """The types as a tool description names them."""
+        """The JSON types as they appear in a tool description."""
         return "any" if self.kinds == _ALL else " or ".join(sorted(self.kinds - {"null"})) or "null"
 
     def read(self, text: str) -> Any:
-        """Return the value of the text. Raises FunctionCallValidationError."""
+        """Convert text to a value of the parameter's types. Raises FunctionCallValidationError."""
         value = text if self.kinds == _STRING else self._read_typed(text)
         if self.enum is None or _among(value, self.enum):
             return value
@@ -107,7 +107,7 @@ _encoder: Final = _make and _make(None, None, json.encoder.encode_basestring, No
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON with letters unescaped; the value came from JSON, so it has no cycles."""
+    """Return a value as JSON, without escaping non-ASCII characters; the value must not contain cycles."""
     return "".join(_encoder(value, 0)) if _encoder else json.JSONEncoder(ensure_ascii=False).encode(value)
 
 
@@ -116,7 +116,7 @@ def _among(value: Any, allowed: Iterable[Any]) -> bool:
 
 
 def parameters_of(tool: Schema) -> dict[str, ToolParameter]:
-    """Return the parameters of a tool in OpenAI's function shape, by name, in the order of its schema."""
+    """Return the parameters of a tool in OpenAI's function format, by name, in the order of its schema."""
     schema = tool["function"].get("parameters") or {}
     required = schema.get("required") or ()
     return {
@@ -187,7 +187,7 @@ def write_call(name: str, arguments: Mapping[str, Any], parameters: Mapping[str,
 
 
 def write_words(text: str) -> str:
-    """Return text beside calls, escaped so that nothing in it reads as a call."""
+    """Escape the text around calls, so that none of it parses as a call."""
     return _OPENER.sub(r"<\\\1", text) if "<" in text else text
 
 
@@ -197,7 +197,9 @@ def read_words(text: str) -> str:
 
 
 def read_calls(text: str) -> tuple[str, list[TextCall]]:
-    """Return the text of a message and its calls. Raises FunctionCallConversionError for a malformed call."""
+    """Return the text of a message without its calls, and the calls. Raises FunctionCallConversionError if one is
+    malformed.
+    """
     start = _first_call(text)
     if start is None:
         return read_words(text), []
