@@ -1,4 +1,6 @@
-"""The local ratings of one session's calls, each computed once and reused while all that it depends on is the same."""
+"""The local ratings of a session's tool calls, each computed once and reused while everything it depends on is
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ _MAX_ENTRIES: Final = 100
 
 
 class Assessments:
-    """Rates calls of tools; may be used by any thread.
+    """Rates tool calls; may be used by any thread.
 
-    A rating depends on the tool, its arguments, the directories, what the analysis reads of the running tool, and what
-    it found in the file system; it is reused only after each of those facts was found unchanged. Modes, rules and trust
-    are not part of it: they are applied to the rating each time.
+    A rating depends on the tool, its arguments, the directories, what the analysis reads from the running tool, and the
+    facts it found in the file system; it is reused only if each of those facts still holds. Modes, rules and trust are
+    not part of it: they are applied to the rating each time.
     """
 
     def __init__(self, state: State) -> None:
@@ -30,7 +32,7 @@ class Assessments:
         self._entries: dict[str, tuple[Assessment, Facts]] = {}
 
     def of(self, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
-        """Return the rating of a call as it is now."""
+        """Return the current rating of a call."""
         workspace = self._state.workspace
         directory = tool.working_dir() or workspace
         context = RatingContext(workspace, directory)

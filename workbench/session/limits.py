@@ -1,4 +1,4 @@
-"""The limits at which a run stops by itself: steps, tokens, dollars, repetition and unreadable responses."""
+"""The limits at which a run stops on its own: steps, tokens, dollars, repetition and unreadable responses."""
 
 from __future__ import annotations
 
@@ -27,41 +27,46 @@ from workbench.session.storage.rows import observed_text
 MAX_OBSERVE = 30_000
 """The most characters of one observation that are sent to the model."""
 CHARACTERS_PER_TOKEN = 4
-"""For estimates where the provider gives no count: characters per token."""
+"""Characters per token, for estimates when the provider reports no count."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a session's runs, from its settings."""
+    """The limits of a session's runs, taken from its settings."""
 
     max_steps: int = 100
-    """Calls of the model in one run."""
+    """The most model calls in one run."""
     max_observe: int = MAX_OBSERVE
     """The most characters of one observation that are sent to the model."""
     token_limit: int = 0
-    """Tokens of one run, in and out; 0 is no limit."""
+    """The most tokens in one run, input and output; 0 means no limit."""
     max_cost: float = 0.0
-    """US dollars of one run; 0 is no limit."""
+    """The most US dollars that one run may cost; 0 means no limit."""
     stop_loops: bool = True
     """Whether a run that repeats itself is paused."""
     condense_percent: int = 80
-    """The history is condensed if it takes more than this share of the model's window; 0 is never."""
+    """The history is condensed if it takes more than this share of the model's context window; 0 means never."""
     condense_events: int = 500
-    """The history is condensed if it has more messages (each response and each result is one); 0 is never."""
+    """The history is condensed if it has more messages than this (each response and each result is one); 0 means never.
+    """
     context_window: int = 0
-    """Tokens of the model's window; 0 means what is known of the model."""
+    """Tokens in the model's context window; 0 means the size known for the model."""
 
     above: Callable[[], str] | None = None
-    """Only of a sub-agent: returns the limit that its parent's run has reached, or empty; its spending counts there."""
+    """For a sub-agent only: returns the limit that its parent's run has reached, or "". Its spending counts toward that
+    run.
+    """
 
     def reached(self, state: State, tokens: TokenCount) -> RunEnded | None:
-        """Return the end of the run if it may not call the model again, else None; a message begins a new run."""
+        """Return the event that ends the run if a limit is reached, else None; the user's next message begins a new
+        run.
+        """
         over = self.above() if self.above else ""
         reason = f"its parent run {over}" if over else self.over(state, tokens)
         return RunEnded(reason="limit", detail=f"{reason}; send a message to continue") if reason else None
 
     def over(self, state: State, tokens: TokenCount) -> str:
-        """Return the limit that is reached, in words; empty if there is none."""
+        """Describe the limit that the run has reached; empty if there is none."""
         if self.remaining_steps(state) <= 0:
             return f"paused after {state.steps} calls of the model (max_steps)"
         if self.token_limit and tokens.spent >= self.token_limit:
@@ -74,7 +79,7 @@ class Limits:
         return ""
 
     def remaining_steps(self, state: State) -> int:
-        """Return how many calls of the model the run may still make."""
+        """Return how many more model calls the run may make."""
         return (state.max_steps or self.max_steps) - state.steps
 
 
@@ -82,7 +87,7 @@ USUAL_LIMITS = Limits()
 
 
 def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
-    """Return the limits in the settings; their context window counts only if no model has one of its own."""
+    """Return the limits in the settings; their context window is used only if no model profile sets its own."""
     return Limits(
         max_steps=settings.max_steps,
         max_observe=settings.max_observe,
@@ -96,22 +101,22 @@ def limits_of(settings: Settings, *, knows_windows: bool) -> Limits:
 
 
 def dollars(amount: float) -> str:
-    """Return an amount as people write it; small amounts with more digits."""
+    """Format an amount in US dollars: with two decimals, or four if an amount below 1 needs them."""
     return f"${amount:.2f}" if amount >= 1 or round(amount, 2) == round(amount, 4) else f"${amount:.4f}"
 
 
 class TokenCount:
-    """The tokens of the run, counted event by event; estimated from characters if the provider does not report them."""
+    """Counts the tokens and cost of a run, event by event; tokens that the provider does not report are estimated."""
 
     def __init__(self) -> None:
         self.spent = 0
         self.is_estimate = False
         self.cost = 0.0
-        """US dollars of the run, as far as prices are known."""
+        """US dollars spent in the run, as far as prices are known."""
         self.unpriced = ""
-        """A model of the run whose price is not known; empty if all are."""
+        """A model used in the run whose price is unknown; empty if all prices are known."""
         self.went_on_unpriced = False
-        """Whether the user sent a message after a pause because of an unknown price."""
+        """Whether a run ended at a limit with a price unknown: unknown prices do not end a run again."""
         self._characters = 0
         self._is_running = False
 
@@ -136,7 +141,7 @@ class TokenCount:
                 self.went_on_unpriced |= bool(self.unpriced) and event.reason == "limit"
 
     def _apply_beside(self, event: Event) -> None:
-        """Count what summaries, tools and sub-agents spend."""
+        """Add the tokens and cost of summaries, tools and sub-agents."""
         if isinstance(event, ModelResponded | HistoryCondensed | ModelAsked):
             self.spent += (event.usage.input or 0) + (event.usage.output or 0)
             self.cost += event.cost or 0.0
@@ -166,7 +171,7 @@ class BudgetExhausted(WorkbenchError):
 
 
 class Budget:
-    """What is left of one session's limits for its sub-agents, whose threads ask."""
+    """The part of a session's limits that remains for its sub-agents, which ask from their own threads."""
 
     def __init__(self, limits: Limits, state: State, tokens: TokenCount) -> None:
         self._limits = limits
@@ -174,21 +179,23 @@ class Budget:
         self._tokens = tokens
 
     def over(self) -> str:
-        """Return the limit that is reached, in words; empty if there is none."""
+        """Describe the limit that the run has reached; empty if there is none."""
         return self._limits.over(self._state, self._tokens)
 
     def of(self, usual: Limits, *, goes_on: bool = False) -> Limits:
-        """Return the limits of a sub-agent; they include those of the run, in which its spending counts.
+        """Return a sub-agent's limits, which include those of the run, because its spending counts there.
 
-        For a sub-agent that continues its work only those of the run count, since its own tokens were spent there
-        already.
+        A resumed sub-agent has only the limits of the run: its earlier tokens are already counted there.
         """
         has_own = self._limits.token_limit and not goes_on
         remaining = max(1, self._limits.token_limit - self._tokens.spent) if has_own else 0
         return replace(usual, token_limit=remaining, max_cost=0, above=self.over)
 
     def steps(self, requested: int) -> int:
-        """Return how often a sub-agent may call the model, at most as often as the run; raises BudgetExhausted."""
+        """Return how many model calls a sub-agent may make: `requested`, or fewer if the run has fewer left.
+
+        Raises BudgetExhausted if the run has reached a limit.
+        """
         over = self.over()
         if over:
             raise BudgetExhausted(f"nothing is left for it, the run {over}")
@@ -212,7 +219,7 @@ _AFTER_WORDS = (
 
 
 def before_call(state: State, limits: Limits, tokens: TokenCount, loops: LoopWatch) -> list[Event]:
-    """Return the events to record before the model is called again; if one is a RunEnded, it is not called."""
+    """Return the events to record before the next model call; with a RunEnded among them, the call is not made."""
     end = limits.reached(state, tokens)
     if end is not None:
         return [end]
@@ -235,7 +242,10 @@ def _stuck(loop: Loop) -> RunEnded:
 
 
 def after_words(state: State, answer: ModelResponded, choice: ToolChoice) -> list[Event]:
-    """Return how the run continues after a response without calls: usually it waits for the user."""
+    """Return the events after a response without tool calls: usually a RunEnded that waits for the user.
+
+    There are none if the user has sent a message in the meantime: the run continues with it.
+    """
     if answer.incomplete:
         return [RunEnded(reason="error", detail=_BROKEN)]
     if any(seq > (answer.seen or 0) for seq in state.unread):
@@ -252,7 +262,7 @@ def after_words(state: State, answer: ModelResponded, choice: ToolChoice) -> lis
 
 
 def _withheld(has_words: bool) -> RunEnded:
-    """Return the end of a run whose response the provider withheld, entirely or in part."""
+    """Return the end of a run because the provider withheld the response, entirely or in part."""
     if has_words:
         return RunEnded(reason="waiting", detail=_WITHHELD.format(" before it was complete"))
     return RunEnded(reason="error", detail=_WITHHELD.format(" before its first word"))

@@ -14,7 +14,7 @@ from workbench.session.state import State
 from workbench.session.storage.store import Store, StoreError
 
 STEPS: Final = frozenset({"action_assessed", "action_started"})
-"""Kinds of events that only the state follows: they neither send the model anything nor are counted."""
+"""Kinds of events that only the state applies: they add nothing to the model's messages and to no count."""
 
 Listener = Callable[[Event], None]
 
@@ -33,7 +33,7 @@ def _ignore(event: Event) -> None:
 class Log:
     """Commits events and keeps every reducer up to date with them.
 
-    A caller that reads the state and then commits must hold `lock` meanwhile.
+    A caller whose commit depends on the state must hold `lock` from reading the state until the commit.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Log:
     ) -> None:
         """Replay the events of the store into `state` (a new one by default) and the reducers.
 
-        `reducers` are not given STEPS, a third of a long log. `on_past` is called with each event of the past.
+        `reducers` do not get STEPS, which make up a third of a long log. `on_past` is called with each replayed event.
         """
         self.lock = threading.RLock()
         self.state = state or State()
@@ -64,19 +64,19 @@ class Log:
             on_past(event)
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` with each event from now on, after the present listeners."""
+        """Call `listener` with each event from now on, after the existing listeners."""
         self._listeners.append(listener)
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether something that happened could not be written yet."""
+        """Whether something has happened that could not be written yet."""
         return bool(self._unsaved)
 
     def commit(self, *events: Event, lasting: bool = True, happened: bool = False) -> None:
         """Write the events, then update state and reducers, then call the listeners.
 
-        Raises StoreError if they cannot be written. What has already `happened` (a response, a result) is then kept and
-        written before anything else.
+        Raises StoreError if they cannot be written. Events that report what has already `happened` (a response, a
+        result) are then kept and written before anything else. `lasting` is that of `Store.append`.
         """
         with self.lock:
             batch = (*self._unsaved, *(self._in_turn(event) for event in events))
@@ -98,7 +98,9 @@ class Log:
                     listener(event)
 
     def save(self) -> None:
-        """Try again to write what could not be written; raises StoreError, even if only the file has disappeared."""
+        """Retry the events that could not be written. Raises StoreError, also if the file was deleted, moved or
+        replaced.
+        """
         with self.lock:
             self._store.check_not_replaced()
             if self._unsaved:

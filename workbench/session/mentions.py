@@ -1,4 +1,4 @@
-"""What a message mentions (files, images, resources of MCP servers), read once so that the log holds what was sent."""
+"""Reads the files, images and MCP resources that a message mentions, once, so that the log holds what was sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.protocol.events import (
 from workbench.text import well_formed
 
 MOST_IMAGES = 10
-"""The most images of one message."""
+"""The most images in one message."""
 _MOST_TOGETHER = 16_000_000
 
 
@@ -32,7 +32,7 @@ class UnusableImage(WorkbenchError):
 
 
 def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
-    """Return the data URLs of those mentioned paths that are images, by path; raises UnusableImage.
+    """Return the data URLs of the mentioned images, by path. Raises UnusableImage.
 
     A path outside the workspace is read too: the user named the file, and only an image is sent.
     """
@@ -53,7 +53,7 @@ def read_images(workspace: str, mentions: Iterable[str]) -> dict[str, str]:
 
 
 def image_names_text(names: Iterable[str]) -> str:
-    """Return what to tell the model about the files its images came from, in their order."""
+    """Return the text that tells the model which files its images came from, in order; empty if there are none."""
     listed = ", ".join(names)
     return f"\n\n[Images with this message, in order: {listed}]" if listed else ""
 
@@ -74,11 +74,18 @@ def _read(workspace: str, path: str) -> bytes | None:
 
 MOST = 20
 LONGEST = 60_000
-"""The most characters of one file, and a quarter of those of all together; larger files are only named."""
+"""The most characters attached from one file; all files of a message together may have four times as many.
+
+A larger file is only named.
+"""
 
 
 def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ...]:
-    """Return the content of mentioned paths in the workspace: a file's text, a directory's names, `None` for others."""
+    """Return the content of the mentioned paths that exist in the workspace: the text of a file, the names in a
+    directory.
+
+    The text is None if a file is too large or not text. At most `MOST` paths are read.
+    """
     remaining = 4 * LONGEST
     files = []
     for path in list(dict.fromkeys(mentions))[:MOST]:
@@ -93,7 +100,7 @@ def read_mentions(workspace: str, mentions: Iterable[str]) -> tuple[FileText, ..
 
 
 def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
-    """Return the event that records a message; raises UnusableImage."""
+    """Return the event that records a message and what it mentions. Raises UnusableImage."""
     images = read_images(workspace, mentions)
     attached = read_mentions(workspace, [path for path in mentions if path not in images])
     return UserMessage(
@@ -106,7 +113,7 @@ def message(workspace: str, text: str, mentions: Sequence[str]) -> UserMessage:
 
 
 def attached_text(files: Sequence[FileText]) -> str:
-    """Return what to append to the user's message for the model about these files."""
+    """Return the text about these files that is appended to the user's message for the model."""
     return "".join(f"\n\n{part}" for part in _parts(files))
 
 
@@ -142,25 +149,29 @@ def _text(file: Path) -> str | None:
 
 _MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@(?:"([^"\n]+)"|([^\s"]+))""", re.MULTILINE)
 BEHIND: Final = ".,;:!?)]}>'"
-"""Characters that end a sentence, but not usually a path."""
+"""Characters that may end a sentence, but rarely a path."""
 
 
 def mentioned(text: str, directory: Path, is_resource: Callable[[str], bool] | None = None) -> tuple[str, ...]:
-    """Return what a text names with `@`, in order, each once: paths below the directory, and images anywhere.
+    """Return the names that a text mentions with `@`, in order and without duplicates: paths in the directory, and
+    images anywhere.
 
-    `is_resource` tells which other names are resources of servers.
+    `is_resource` tells whether another name is that of an MCP resource.
     """
     named = (path for match in _MENTION.finditer(text) for path in _existing(match, directory, is_resource))
     return tuple(dict.fromkeys(named))
 
 
 def mention_names(text: str) -> Iterator[str]:
-    """Yield what a text mentions, without the characters that end a sentence; nothing is looked up."""
+    """Yield the names that a text mentions, without punctuation that ends a sentence; whether they exist is not
+    checked.
+    """
     return (match[1] or match[2].rstrip(BEHIND) for match in _MENTION.finditer(text))
 
 
 def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
-    """Yield the path, without the full stop that ends a sentence if it exists only so; or the name of a resource."""
+    """Yield the mentioned path, without trailing punctuation if it exists only without it, or the name of a resource.
+    """
     for written in (match[1],) if match[1] else (match[2], match[2].rstrip(BEHIND)):
         if written and (is_within(directory, written) or _is_image(directory, written)):
             yield written.rstrip("/") or written
@@ -171,7 +182,9 @@ def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str]
 
 
 def _is_image(directory: Path, written: str) -> bool:
-    """Return whether the path is an image, which may be anywhere: of such a path only the image is sent."""
+    """Return whether the path is a file with the name of an image. It may be anywhere: nothing but an image is sent
+    from it.
+    """
     try:
         return is_named_so(written) and (directory / written).is_file()
     except (OSError, ValueError):
@@ -179,7 +192,7 @@ def _is_image(directory: Path, written: str) -> bool:
 
 
 def is_within(directory: Path, written: str) -> bool:
-    """Return whether the path exists below the directory, links followed."""
+    """Return whether the path exists in the directory after links are resolved."""
     try:
         file = (directory / written).resolve(strict=True)
         return file.is_relative_to(directory.resolve())
@@ -191,7 +204,7 @@ _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={
 
 
 def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the pictures of a tool's result."""
+    """Return the images in a tool's result, as parts of a message."""
     blocks = observation.get("content")
     pictures = [
         f"data:{block.get('mime_type', 'image/png')};base64,{block.get('data', '')}"
@@ -202,23 +215,25 @@ def pictures_of(observation: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def with_pictures(text: str, urls: Iterable[str]) -> Message:
-    """Return a message of the user with the pictures after its text."""
+    """Return a user message with the images after its text."""
     pictures = image_parts(urls)
     return {"role": "user", "content": [{"type": "text", "text": text}, *pictures] if pictures else text}
 
 
 def image_parts(urls: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the pictures that a provider takes; with any other it would refuse the whole request."""
+    """Return message parts for the images in formats that providers accept; another format would fail the whole
+    request.
+    """
     return [{"type": "image_url", "image_url": {"url": url}} for url in urls if _PICTURE.fullmatch(url)]
 
 
 MOST_RESOURCES = 10
-"""The most resources of one message."""
+"""The most resources in one message."""
 _NO_EYES = "the model takes no images"
 
 
 class Read(Protocol):
-    """A resource that was read, or why it could not be."""
+    """A resource that was read, or the reason why it could not be read."""
 
     @property
     def name(self) -> str:
@@ -234,21 +249,21 @@ class Read(Protocol):
 
     @property
     def error(self) -> str:
-        """Why it could not be read; empty if it was."""
+        """Why the resource could not be read; empty if it was."""
 
 
 class ResourceSource(Protocol):
     """A source of resources that messages mention."""
 
     def is_resource(self, name: str) -> bool:
-        """Return whether the name is that of a resource."""
+        """Return whether a resource has this name."""
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Read:
-        """Return the present content of a resource."""
+        """Return the current content of a resource."""
 
 
 class PendingResources:
-    """The mentions of messages that no call of the model has included yet, by the number of the message."""
+    """The mentions in messages that no model call has included yet, by the number of the message."""
 
     def __init__(self) -> None:
         self.mentions: dict[int, tuple[str, ...]] = {}
@@ -274,7 +289,10 @@ def read_all(
     *,
     sees: bool,
 ) -> list[ResourcesRead]:
-    """Read the pending resources one after the other; return no events if `cancel` is set meanwhile."""
+    """Read the pending resources one after another; return no events if `cancel` is set in the meantime.
+
+    `sees` says whether the model takes images.
+    """
     events = []
     for seq, names in pending.items():
         resources = []
@@ -293,14 +311,14 @@ def _resource_text(read: Read, sees: bool) -> ResourceText:
 
 
 def resources_message(event: ResourcesRead) -> Message:
-    """Return the message to the model with the resources that were read."""
+    """Return the message that gives the model the resources that were read."""
     return with_pictures(
         well_formed(describe_resources(event.resources)), [url for each in event.resources for url in each.images]
     )
 
 
 def describe_resources(resources: Iterable[ResourceText]) -> str:
-    """Return what to tell the model about these resources."""
+    """Return the text that gives the model these resources."""
     return "\n\n".join(_describe_resource(each) for each in resources)
 
 

@@ -1,4 +1,4 @@
-"""The models that a session may use, and the source of their keys: environment, file or the system's keyring."""
+"""The models that a session may use, and where their keys come from: environment, file or the system's keyring."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _from_secret_tool(service: str, user: str, name: str) -> str:
 class SessionModels:
     """The models that a session may use.
 
-    Environment variables that hold keys according to the settings are removed, so that no child process inherits them.
+    Environment variables that the settings name for keys are removed, so that no child process inherits them.
     """
 
     def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
@@ -101,25 +101,25 @@ class SessionModels:
                     MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
 
     def open(self, name: str | None) -> Model:
-        """Return the model of that name, to be closed by the caller; raises ModelError that says what to set."""
+        """Open the model of that name; the caller closes it. Raises ModelError, whose message says what to set."""
         profile = self.profile(name or "")
         key = self._key(profile)
         MASKER.add(f"key of {profile.name}", key)
         return open_profile(profile, key)
 
     def remember(self, name: str, api_base: str | None) -> None:
-        """Use this address for that model, because the session used it before or a flag sets it now."""
+        """Use this address for the model from now on: the session used it before, or a flag sets it."""
         self._api_bases[name] = api_base
 
     def host(self, name: str) -> str:
-        """Return the address of the model of that name if it is not its provider's own; else empty."""
+        """Return the host at which the model is called if it is not its provider's own; otherwise empty."""
         profile = self.profile(name)
         return other_host(profile.model, profile.api_base)
 
     def profile(self, name: str) -> Profile:
-        """Return everything about a model but its key.
+        """Return everything about a model except its key.
 
-        The settings' address is only for models of the same provider.
+        The address in the settings applies only to models of the same provider.
         """
         profile = self.settings.profile(name)
         if name in self._api_bases:
@@ -132,11 +132,13 @@ class SessionModels:
 
     @property
     def have_windows(self) -> bool:
-        """Whether a profile sets its own window: then each response reports it, and the settings do not override it."""
+        """Whether a profile sets its own context window: responses then report it, and the setting does not override
+        it.
+        """
         return any("context_window" in table for table in self.settings.models.values())
 
     def _is_meant(self, name: str) -> bool:
-        """Return whether the address and key in the settings, set beside a model there, are for this model too."""
+        """Return whether the address and key that the settings give for their model apply to this model too."""
         chosen = self.settings.model
         if not chosen or self.is_named(chosen) or name in self._api_bases:
             return True

@@ -25,19 +25,19 @@ def new_id(hint: str, now: datetime | None = None) -> str:
 
 
 def session_path(locations: Locations, session_id: str) -> Path:
-    """Return the file of a session; raises UsageError for an id that cannot be one of ours."""
+    """Return the path of a session's file. Raises UsageError if no session can have that id."""
     if not _ID.fullmatch(session_id):
         raise UsageError(f"{session_id!r} is not the id of a session; `ohw sessions` lists them")
     return locations.sessions / f"{session_id}{SUFFIX}"
 
 
 def state_directory(locations: Locations, session_id: str) -> Path:
-    """Return the directory in which tools of a session keep undo copies and full outputs; it outlives the process."""
+    """Return the directory in which a session's tools keep undo copies and full outputs; it outlives the process."""
     return locations.data / "state" / session_path(locations, session_id).stem
 
 
 def unsent_directory(locations: Locations, workspace: Path) -> Path:
-    """Return the directory in which screens of a workspace keep text typed before a session has its first message."""
+    """Return the directory for text typed in a workspace before its session has a first message."""
     return locations.data / "unsent" / hashlib.sha256(os.fsencode(workspace)).hexdigest()[:20]
 
 

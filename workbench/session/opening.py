@@ -1,4 +1,4 @@
-"""Opens sessions with all that they need: lock, file, model, tools, agent."""
+"""Opens sessions with everything they need: lock, file, model, tools and agent."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Listeners(TypedDict):
 
 @dataclass(frozen=True)
 class ParentSession:
-    """What a sub-agent's session gets from the session that it works for: models, budget, and what was refused."""
+    """What a sub-agent's session takes from its parent: models, budget and refusals."""
 
     id: str
     models: SessionModels
@@ -80,9 +80,9 @@ class OpenedSession:
     model_name: str
     """The model's name as litellm writes it."""
     notices: tuple[str, ...]
-    """What the user should know from the start, a line each."""
+    """Messages to show the user at the start, one line each."""
     delegates: Delegates
-    """The sub-agents that work for the session."""
+    """The session's sub-agents."""
     servers: SessionServers | None
     """The session's MCP servers, if any."""
     server_questions: ServerQuestions | None
@@ -96,7 +96,7 @@ class OpenedSession:
         return self._store.last_seq
 
     def events(self, after: int = 0) -> Iterator[Event]:
-        """Yield the events on disk after number `after`."""
+        """Yield the events on disk with numbers above `after`."""
         return self._store.events(after)
 
     @property
@@ -117,7 +117,9 @@ class OpenedSession:
             logger.exception("the end of the run could not be written")
 
     def close(self) -> None:
-        """Release everything: end children, close the file (deleting an empty session), unlock; may be called twice."""
+        """Release everything: end child processes, close the file (deleting an empty session), unlock; may be called
+        twice.
+        """
         try:
             self._resources.close()
         except OSError:  # the disk failed or is read-only; the caller must still be able to report earlier errors
@@ -133,7 +135,9 @@ def start_session(
     parent: ParentSession | None = None,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Start a session in `workspace`; raises UsageError, ModelError, StoreError or SessionInUse with one line."""
+    """Start a session in `workspace`. Raises UsageError, ModelError, StoreError or SessionInUse; the message is one
+    line.
+    """
     directory = checked_workspace(workspace)
     private_directory(locations.sessions)
     path = session_path(locations, session_id)
@@ -169,9 +173,9 @@ def open_session(
     parent: ParentSession | None = None,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Open a session from its file, and complete it after a stop; flags change its settings.
+    """Open a session from its file, and complete its log if it was stopped during a run; flags change its settings.
 
-    A sub-agent's session is opened by its `parent`. Raises UsageError, ModelError, StoreError or SessionInUse.
+    `parent` is given for the session of a sub-agent. Raises UsageError, ModelError, StoreError or SessionInUse.
     """
     path = session_path(locations, session_id)
     if not path.is_file():
@@ -203,12 +207,14 @@ def open_session(
 
 
 def _session_flags(settings: Settings) -> dict[str, Any]:
-    """Return the settings of a session that flags change, by name."""
+    """Return the session's settings that were given as flags, by name."""
     return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
 
 
 def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
-    """Remove what killed sessions left behind, unless a sub-agent is opened; return a notice about it."""
+    """Remove what killed sessions left behind, unless this one is a sub-agent's; return a notice if sessions were
+    deleted.
+    """
     removed = sweep(locations) if parent is None else []
     if not removed:
         return ()
@@ -217,7 +223,7 @@ def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...
 
 
 def _is_foreign(path: Path, settings: Settings) -> bool:
-    """Return whether the file may be somebody else's; raises UsageError unless the user agreed to open it."""
+    """Return whether the file may be somebody else's. Raises UsageError if so, unless the user agreed to open it."""
     reason = not_ours(path)
     if reason and not settings.accepts_foreign:
         raise UsageError(f"the session file {path.stem} {reason}; `ohw resume {path.stem}` asks whether to open it")
@@ -225,19 +231,19 @@ def _is_foreign(path: Path, settings: Settings) -> bool:
 
 
 def _stored_settings(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
-    """Return the settings of the session; one that is not the user's gets mode and model from `settings`."""
+    """Return the settings stored in a session; a foreign session gets its mode and model from `settings` instead."""
     if is_foreign:
         mode = Settings().mode if settings.mode == NEVER else settings.mode
         reset_permissions(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
     first, now = last_settings(store)
     if first.api_base and not is_foreign and not models.is_named(first.model):
         models.remember(first.model, first.api_base)
-    # What the tools keep beside a session goes by the name of its file, whatever the log says.
+    # The tools' directory is named after the session file, whatever id the log contains.
     return msgspec.structs.replace(now, id=store.path.stem, parent="" if is_foreign else now.parent)
 
 
 def checked_workspace(directory: Path) -> Path:
-    """Return the directory as an absolute path; raises UsageError if no session could work in it."""
+    """Return the resolved path of the directory. Raises UsageError if it does not exist or cannot be written."""
     path = directory.expanduser().absolute()
     if not path.exists():
         raise UsageError(f"the folder {path} does not exist; give another one with --workspace")
@@ -254,7 +260,7 @@ def checked_workspace(directory: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Request:
-    """Which session to open, and for whom."""
+    """The arguments for opening one session."""
 
     locations: Locations
     settings: Settings
@@ -266,9 +272,9 @@ class _Request:
 
 
 class _Builder:
-    """Creates the parts of one session in order, each with what it needs.
+    """Creates the parts of one session in order.
 
-    What others read of the session is created first, empty: its state, what its run has spent, and what was refused.
+    The parts that others read are created first, empty: the state, the token count and the refusals.
     """
 
     def __init__(
@@ -276,7 +282,7 @@ class _Builder:
     ) -> None:
         """Open the model and the tools; `goes_on` says that the session existed before.
 
-        Raises UsageError, ModelError.
+        Raises UsageError or ModelError.
         """
         self._resources = resources
         self._request = request
@@ -307,7 +313,7 @@ class _Builder:
         return partial(_start_child, self._request, self._workspace, parent, self._state)
 
     def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
-        """Create the session on its store; `notices` come before those of its parts."""
+        """Create the session on its store; `notices` come before those of the parts."""
         request, started, toolset = self._request, self._started, self.toolset
         trusted = is_trusted(self._workspace, request.settings.trusted)
         rules = RuleBook(
@@ -378,7 +384,7 @@ def _unreadable(store: Store) -> tuple[str, ...]:
 
 
 def _notices(host: str, toolset: Toolset, rules: RuleBook) -> tuple[str, ...]:
-    """Return notices about the model's address, tools that were left out, and faults in rule files."""
+    """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
     where = (f"the model is asked at {host}, which is not its provider's own address",) if host else ()
     return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
 
@@ -395,7 +401,7 @@ def _start_child(
     session_id: str,
     **listeners: Unpack[Listeners],
 ) -> OpenedSession:
-    """Open a sub-agent's session, new or that of `session_id`, with its parent's present model and mode."""
+    """Start a sub-agent's session, or open the one named by `session_id`, with the parent's current model and mode."""
     model, mode = state.model, state.mode
     if session_id:
         same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))

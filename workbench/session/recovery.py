@@ -19,9 +19,9 @@ _INTERRUPTED = "This call was not run: the user interrupted."
 def after_a_stop(state: State) -> list[Event]:
     """Return the events that complete an interrupted run after a kill; nothing is ever run a second time.
 
-    Open questions stay open, those of sub-agents too, whose calls continue. Actions that were started, or decided and
-    next in turn, are abandoned; actions between those and the first question count as not run. Without an open question
-    the run ends: a restart by itself neither runs an action nor calls the model.
+    Open questions stay open, including those of sub-agents, whose calls continue. Actions that were started, or decided
+    and next in turn, are abandoned; actions between those and the first question count as not run. Without an open
+    question the run ends: a restart alone neither runs an action nor calls the model.
     """
     batch = list(state.batch.values())
     unknown = [action for at, action in enumerate(batch) if action.started or (action.decided and not at)]
@@ -36,7 +36,7 @@ def after_a_stop(state: State) -> list[Event]:
 
 
 def after_an_interrupt(state: State, since: int | None = None, reason: str = "") -> list[Event]:
-    """Return the events that end the run at the user's wish, or for the `reason`; the rest of its batch gets results.
+    """Return the events that end the run at the user's request, or for `reason`; every open action gets a result.
 
     If the user has sent something after event `since` and there is no `reason`, the run continues with that instead.
     """
@@ -47,19 +47,19 @@ def after_an_interrupt(state: State, since: int | None = None, reason: str = "")
 
 
 def after_a_fault(state: State, detail: str) -> list[Event]:
-    """Return the events that end the run because something of ours failed; the session stays usable."""
+    """Return the events that end the run because of an internal error; the session stays usable."""
     return _ended(state, _started(state), _BEFORE, "error", detail)
 
 
 def after_an_import(state: State) -> list[Event]:
-    """Return the events that close what is open in a log from elsewhere, even questions and approved actions."""
+    """Return the events that close everything open in a log from elsewhere, even questions and approved actions."""
     own = [not_run(name, _ELSEWHERE) for name in state.own]
     detail = "the session came from elsewhere, and what was open in it was closed"
     return [*own, *_ended(state, _started(state), _ELSEWHERE, "interrupted", detail)]
 
 
 def after_a_repair(state: State) -> list[Event]:
-    """Return the events that close what is open in a log whose end was lost: any of its actions may have run."""
+    """Return the events that close everything open in a log whose end was lost: any of its actions may have run."""
     own = [ActionAbandoned(action_id=name, reason=_LOST) for name in state.own]
     closed = [_closed(action, _LOST) for action in state.batch.values()]
     detail = "the end of the session was lost, and what was open in it was closed"
@@ -90,7 +90,7 @@ def _closed(action: OpenAction, reason: str = _UNKNOWN) -> Event:
 
 
 def _sub_agent_status(at_work: RunningSubAgent | None) -> str:
-    """Return in words what is known of an action's sub-agent, whose own log is complete; empty if there is none."""
+    """Describe the sub-agent of an action and where its own, complete log is; empty if the action has none."""
     if at_work is None:
         return ""
     who = f"its sub-agent {at_work.agent}"

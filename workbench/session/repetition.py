@@ -1,4 +1,4 @@
-"""Finds repetition in the agent's behaviour, event by event: loops in its recent moves, and tools that fail alike."""
+"""Finds repetition in the agent's behavior, event by event: loops in recent moves, and tools that repeat a failure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plain_text(observation: dict[str, Any]) -> str:
 
 
 class Failures:
-    """The last failure of each tool since it last worked."""
+    """For each tool that has not succeeded since, its last failure."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}  # action id -> tool
@@ -56,7 +56,7 @@ class Failures:
     def advised(
         self, proposed: ActionProposed, result: ActionObserved, tools: Mapping[str, ToolDefinition]
     ) -> ActionObserved:
-        """Return the result, with a line of advice if the tool failed in the same way the last time."""
+        """Return the result, with a line of advice if the tool's previous call failed in the same way."""
         observation = result.observation
         if not observation.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(observation)):
             return result
@@ -72,13 +72,13 @@ class Failures:
 _MOST_NUDGES = 3
 _CONDENSED = Move("condensed", "condensed")
 _UNSEEN = 50
-"""When a log is replayed, only so many moves at its end are looked at: more than a pattern needs."""
+"""When a log is replayed, only this many moves at its end are examined, which is more than any pattern needs."""
 
 _Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
 
 
 class LoopWatch:
-    """The agent's moves since the user's last message; no event costs more in a longer session, most cost nothing."""
+    """The agent's moves since the user's last message; the cost of an event does not grow with the session."""
 
     def __init__(self) -> None:
         self._moves: deque[Move] = deque(maxlen=WINDOW)
@@ -89,14 +89,15 @@ class LoopWatch:
 
     @property
     def loop(self) -> Loop | None:
-        """The loop in which the agent is now; None if there is none."""
+        """The loop that the agent is in now, or None."""
         self._complete_batch()
         while self._steps:
             self._examine(self._steps.popleft())
         return find_loop(tuple(self._moves))
 
     def was_nudged(self, loop: Loop) -> bool:
-        """Return whether the agent was nudged about this loop before, or often enough in this run."""
+        """Return whether the agent was nudged about this loop before, or `_MOST_NUDGES` times since the user's message.
+        """
         return loop.key in self._nudged or len(self._nudged) >= _MOST_NUDGES
 
     def apply(self, event: Event) -> None:
@@ -118,7 +119,7 @@ class LoopWatch:
                 self._nudged += [loop.key] if loop else []
 
     def _complete_batch(self) -> None:
-        """Add the finished batch to the steps in the order of its calls, in whatever order the results came."""
+        """Add the finished batch to the steps in the order of its calls, regardless of the order of the results."""
         for action_id, proposed in self._batch.items():
             if action_id in self._results:
                 self._steps.append((proposed, self._results[action_id]))
@@ -143,7 +144,7 @@ class LoopWatch:
             self._moves.append(action_move(proposed.tool, proposed.arguments, text, is_error))
 
     def _join_to_last(self, text: str) -> None:
-        """Add later output of a command to the command's own move; drop thoughts in between."""
+        """Add later output of a command to the command's own move; if a thought came last, drop the thought instead."""
         last = self._moves.pop()
         if last.kind == "action":
             self._moves.append(replace(last, result=result_key(last.result + text)))

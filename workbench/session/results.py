@@ -1,4 +1,4 @@
-"""Builds the results of actions as the log holds them, and gives tools their earlier results when a log is replayed."""
+"""Builds the results of actions as the log stores them, and passes a replayed log's results back to its tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Recall:
-    """Gives the past results of a session to the tools that want them."""
+    """Passes the past results of a session to the tools that implement `recall`."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition]) -> None:
         self._recalls: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -30,7 +30,8 @@ class Recall:
         self._open: dict[str, str] = {}  # action id -> tool
 
     def apply(self, event: Event) -> None:
-        """Consume the next event of the past; a tool that fails on it is logged and continues without it."""
+        """Consume the next event of the past; if a tool fails on it, that is logged and the tool continues without it.
+        """
         match event:
             case ModelResponded():
                 self._open = {}
@@ -50,18 +51,21 @@ _CONTENT_FIELDS = ("old_content", "new_content")
 
 
 def not_run(action_id: str, text: str, *, is_error: bool = True, refused: bool = False) -> ActionObserved:
-    """Return the result of an action that did not run; `text` tells the model why, `refused` that its tool refused."""
+    """Return the result of an action that did not run.
+
+    `text` tells the model why; `refused` means that the tool itself refused just before it started.
+    """
     observation = Observation.from_text(text, is_error=is_error).model_dump(mode="json")
     return ActionObserved(action_id=action_id, observation=observation, ran=False, refused=refused)
 
 
 def none_run(actions: Iterable[OpenAction], text: str) -> list[ActionObserved]:
-    """Return a result for each action that will not run any more, with its own error or else the text."""
+    """Return a result for each action that will no longer run: its own error, or else `text`."""
     return [not_run(action.proposed.action_id, action.proposed.error or text) for action in actions]
 
 
 def rejected(action_id: str, note: str, beside: str = "") -> ActionObserved:
-    """Return the result of an action that the user refused; `beside` is what else the model is told."""
+    """Return the result of an action that the user rejected; `beside` is additional text for the model."""
     reason = (
         f"The user's note: {note.strip()}" if note.strip() else "The user gave no reason; ask, or choose another way."
     )
@@ -79,7 +83,7 @@ def observed(
 ) -> ActionObserved:
     """Return the result of an action that ran; the texts of changed files are kept only in `files_changed`.
 
-    `beside` is what else the model is told if the action succeeded.
+    `beside` is additional text for the model if the action succeeded.
     """
     changed = () if observation.is_error else tuple(file for file in files if file.before != file.after)
     payload = observation.model_dump(mode="json")
@@ -95,7 +99,7 @@ def observed(
 
 
 def with_text(result: ActionObserved, text: str) -> ActionObserved:
-    """Return the result with one more text for the model."""
+    """Return the result with an additional text for the model."""
     content = [*result.observation.get("content", ()), {"type": "text", "text": well_formed(f"[{text}]")}]
     return replace(result, observation={**result.observation, "content": content})
 

@@ -64,7 +64,7 @@ def _no_host(model: str) -> str:
 
 
 class MessageQueue:
-    """Adds the user's messages to the log, and withdraws them while no call of the model has included them."""
+    """Adds the user's messages to the log, and withdraws those that no model call has included yet."""
 
     def __init__(
         self,
@@ -73,14 +73,15 @@ class MessageQueue:
         check_images: Callable[[Sequence[str]], None],
         announce: Callable[[], None],
     ) -> None:
-        """`check_images` raises CommandError if the model takes none; `announce` reports the session's state."""
+        """`check_images` raises CommandError if the model does not take images; `announce` reports the session's state.
+        """
         self._log = log
         self._context = context
         self._check_images = check_images
         self._announce = announce
 
     def add(self, text: str, mentions: Sequence[str]) -> None:
-        """Add a message with the files it mentions; raises CommandError, UnusableImage."""
+        """Add a message with the files it mentions. Raises CommandError or UnusableImage."""
         if not text.strip():
             raise CommandError("there is no text to send")
         event = message(self._log.state.workspace, text, mentions)
@@ -90,7 +91,7 @@ class MessageQueue:
             self._announce()
 
     def withdraw(self, seq: int) -> None:
-        """Withdraw the message of event `seq`; raises CommandError if it was sent already, or started the run."""
+        """Withdraw the message of event `seq`. Raises CommandError if it was already sent, or started the run."""
         state, history = self._log.state, self._context.history
         with self._log.lock:
             self._log.save()
@@ -104,7 +105,7 @@ class MessageQueue:
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """What a session can be given besides its store, its agent and its tools."""
+    """The optional parts of a session, besides its store, its agent and its tools."""
 
     limits: Limits = USUAL_LIMITS
     rules: RuleBook = field(default_factory=RuleBook)
@@ -112,24 +113,24 @@ class SessionOptions:
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None
     host_of: Callable[[str], str] = _no_host
-    """Returns the address of a model if that is not its provider's own; else empty."""
+    """Returns the host at which a model is called if it is not its provider's own; otherwise empty."""
     resources: ResourceSource | None = None
     """The source of the resources that messages mention."""
     state_dir: Path | None = None
     """The directory for files that survive a restart."""
     repository: SnapshotRepository | None = None
-    """Where safety copies are kept, and snapshots if the session `takes_snapshots`."""
+    """The repository for safety copies, and for snapshots if the session `takes_snapshots`."""
     takes_snapshots: bool = True
     is_foreign: bool = False
     """Whether the log may be somebody else's: then only unprotected files of the workspace are reverted."""
     changes: Changes = native_changes
-    """How changes of files are noticed."""
+    """The source of file changes for the watcher."""
     state: State = field(default_factory=State)
-    """An empty state that other parts read too."""
+    """An empty state, which other parts read too."""
     tokens: TokenCount = field(default_factory=TokenCount)
-    """An empty count that other parts read too."""
+    """An empty count, which other parts read too."""
     refusals: Refusals | None = None
-    """What was refused, read from `state`."""
+    """The refused actions, read from `state`."""
 
 
 class SessionParts:
@@ -205,7 +206,7 @@ class SessionParts:
 
 
 class Session:
-    """One session. `step()` works until the user is needed. A command that raises StoreError was not accepted."""
+    """One session. `step()` does one unit of work. A command that raises StoreError was not accepted."""
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
@@ -222,7 +223,7 @@ class Session:
 
     @property
     def state(self) -> EngineState:
-        """The present state as front ends show it."""
+        """The current state as front ends show it."""
         state = self._log.state
         phase = "acting" if self.user_commands.is_waiting else self.phase
         return EngineState(
@@ -231,12 +232,12 @@ class Session:
 
     @property
     def unsaved(self) -> str:
-        """One line from the first failed write of the log to the next that succeeds; otherwise empty."""
+        """One line from the log's first failed write until the next successful one; otherwise empty."""
         return f"not saved: {self._log.fault}" if self._log.fault else ""
 
     @property
     def phase(self) -> Phase:
-        """What the session does now; "deciding" while the user is asked."""
+        """What the session is doing; "deciding" while the user is asked."""
         with self._lock:
             return self._log.state.phase
 
@@ -247,7 +248,7 @@ class Session:
 
     @property
     def question(self) -> OpenAction | None:
-        """The next action, if it waits for the user's decision or answer; others may wait too."""
+        """The next action if it waits for the user's decision or answer, else None; others may wait too."""
         with self._lock:
             return self._log.state.next_action if self.phase == "deciding" else None
 
@@ -269,9 +270,10 @@ class Session:
             self._log.commit(*self.user_commands.after_a_stop(), *after_a_stop(self._log.state))
 
     def send(self, text: str, mentions: Sequence[str] = ()) -> None:
-        """Send a message; while the agent works, it waits for the next call of the model.
+        """Send a message; while the agent works, it is queued for the next model call. `EXIT` interrupts the agent
+        instead.
 
-        It never decides a question.
+        A message never decides a question.
         """
         if text.strip() == EXIT:
             self.interrupt()
@@ -287,7 +289,10 @@ class Session:
         always: AlwaysRule | None = None,
         **fields: Unpack[DecisionFields],
     ) -> None:
-        """Apply the user's decision on the action shown with this fingerprint, and save a rule; raises CommandError."""
+        """Apply the user's decision on the action that was shown with this fingerprint; `always` saves a rule too.
+
+        Raises CommandError.
+        """
         with self._lock:
             self._log.save()
             decided = ActionDecided(
@@ -310,9 +315,9 @@ class Session:
             self._announce()
 
     def interrupt(self) -> None:
-        """Stop the agent, whatever it does; everything is kept. Does nothing if it is idle.
+        """Stop the agent or the user's running command; everything done so far is kept. Does nothing when idle.
 
-        What the user sends before the unit of work has ended is handled right after it.
+        A message that the user sends before the unit of work has ended is handled right after it.
         """
         with self._lock:
             if self.user_commands.interrupt() or self.phase == "idle":
@@ -326,21 +331,23 @@ class Session:
         cancel.set()
 
     def stop(self, reason: str) -> None:
-        """End the run before anything else starts, with this reason in the log; the unit that runs now is finished.
+        """End the run before anything else starts, with this reason in the log; the current unit of work is completed.
 
-        Takes no lock, so that a listener of events may call it.
+        Takes no lock, so a listener of events may call it.
         """
         self._stop_reason = reason
         self._stop_after = self._log.last_seq
 
     def compact(self, *, undo: bool = False) -> None:
-        """Condense the history now or before the next call, or undo the last condensing; raises CommandError."""
+        """Condense the history now or before the next model call, or undo the last condensing. Raises CommandError."""
         with self._lock:
             self._log.commit(condensing_request(self._parts.context.history, undo=undo))
             self._announce()
 
     def set(self, **fields: Unpack[SettingFields]) -> None:
-        """Change settings from now on; raises CommandError, ModelError. It never decides a waiting action."""
+        """Change settings from now on. Raises CommandError or ModelError. Actions that wait for a decision keep
+        waiting.
+        """
         change = settings_change(fields)
         if change is None:
             return
@@ -359,7 +366,8 @@ class Session:
             self._parts.options.on_live(notice)
 
     def step(self) -> bool:
-        """Do one unit of work (a call of the model, or an action); return whether more can be done without the user.
+        """Do one unit of work (a model call, an action or a user's command); return whether more can be done without
+        the user.
 
         If the log cannot be written, nothing is done: `unsaved` says why, and the next step tries again.
         """
@@ -392,7 +400,7 @@ class Session:
         self._questions.advance(cancel, after_a_run=has_run)
 
     def _abandon(self, reason: str) -> None:
-        """End the run; run nothing that waits, not even the user's own commands."""
+        """End the run without running anything queued, not even the user's own commands."""
         with self._lock:
             self._log.commit(*(not_run(name, f"Not run: {reason}.") for name in self._log.state.own))
         self.stop(reason)
@@ -435,7 +443,7 @@ class Session:
             self._parts.options.on_live(now)
 
     def close(self) -> None:
-        """End the session's threads; store and tools belong to whoever opened them."""
+        """End the session's threads; store and tools are closed by whoever opened them."""
         if self._workspace_descriptor >= 0:
             os.close(self._workspace_descriptor)
             self._workspace_descriptor = -1

@@ -1,4 +1,4 @@
-"""The state of a session, derived from its log one event at a time; tells the session what comes next."""
+"""The state of a session, derived from its log one event at a time; it determines what the session does next."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ Phase: TypeAlias = Literal["idle", "thinking", "deciding", "acting"]
 
 @dataclass
 class RunningSubAgent:
-    """The sub-agent that works for an action, as far as its steps are in this log."""
+    """The sub-agent that runs for an action, in the state that this log has reached; the sub-agent's own log may be
+    ahead.
+    """
 
     agent: str
     session: str
     questions: set[str] = field(default_factory=set)
     """Ids of its actions that wait for the user."""
     last_seq: int = 0
-    """The number, in the sub-agent's own log, of the last event that is in this one."""
+    """The number, in the sub-agent's own log, of the last event that this log has too."""
 
     def follow(self, event: Event) -> None:
-        """Consume the next of the sub-agent's events."""
+        """Apply the sub-agent's next event."""
         self.last_seq = max(self.last_seq, event.seq)
         match event:
             case ActionAssessed() if event.needs_decision or event.needs_answer:
@@ -57,7 +59,7 @@ class RunningSubAgent:
 
 @dataclass
 class OpenAction:
-    """An action without a result, and how far it has come."""
+    """An action without a result, and its progress."""
 
     proposed: ActionProposed
     assessed: ActionAssessed | None = None
@@ -69,7 +71,7 @@ class OpenAction:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the user has to decide or to answer."""
+        """Whether the action waits for the user's decision or answer."""
         return bool(self.assessed and (self.assessed.needs_decision or self.asks_user) and self.decided is None)
 
     @property
@@ -79,22 +81,24 @@ class OpenAction:
 
     @property
     def asks_user(self) -> bool:
-        """Whether it is a question to the user, to be resolved by their answer."""
+        """Whether the action is a question to the user, to be resolved by an answer."""
         return self.assessed is not None and self.assessed.needs_answer
 
     @property
     def stacked(self) -> tuple[str, ...]:
-        """Files that its question shows as an earlier action will leave them."""
+        """The files that the action's question shows as an earlier action will leave them."""
         return self.assessed.stacked if self.assessed is not None else ()
 
     @property
     def may_run(self) -> bool:
-        """Whether a decision to run it is on record."""
+        """Whether a decision to run the action is on record."""
         return self.decided is not None and self.decided.verdict != "rejected"
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments it runs with: the model's, or the user's edit of them, even while that is asked about again."""
+        """The arguments it runs with: the model's, or the user's edited ones, also while the user is asked about the
+        edit.
+        """
         latest = self.decided or self.assessed
         edited = latest.edited if latest else None
         return self.proposed.arguments if edited is None else edited
@@ -102,7 +106,7 @@ class OpenAction:
 
 @dataclass
 class State:
-    """The state of a session; `apply` costs the same however long the log is."""
+    """The state of a session. The cost of `apply` does not grow with the log."""
 
     session_id: str = ""
     workspace: str = ""
@@ -116,32 +120,32 @@ class State:
     turn: int = 0
     is_running: bool = False
     only_condenses: bool = False
-    """Whether the run is only to condense the history: the agent has no task."""
+    """Whether the run only condenses the history: the agent has no task."""
     ended: str = ""
     steps: int = 0
-    """Calls of the model in this run."""
+    """Model calls in this run."""
     nudged: set[str] = field(default_factory=set)
-    """Why the agent was nudged since it last called a tool or the user sent a message."""
+    """The reasons for which the agent was nudged since it last called a tool or the user sent a message."""
     unreadable_answers: int = 0
     """Consecutive responses without one readable call."""
     unread: list[int] = field(default_factory=list)
-    """Numbers of the user's messages that no response has seen."""
+    """The numbers of the user's messages that no response has seen."""
     call_ids: set[str] = field(default_factory=set)
     writers: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By path: who wrote a file last, as far as the log knows, and a hash of its content since."""
+    """By path: who wrote a file last, as far as the log knows, and a hash of the content written."""
     refused: list[OpenAction] = field(default_factory=list)
-    """What the user or a rule refused in this run."""
+    """The actions that the user or a rule refused in this run."""
     delegated: dict[str, OpenAction] = field(default_factory=dict)
-    """Actions of sub-agents without a result."""
+    """Actions of sub-agents that have no result yet."""
     batch: dict[str, OpenAction] = field(default_factory=dict)
-    """The actions without a result, in order."""
+    """The actions of the last response that have no result yet, in order."""
     own: dict[str, UserCommand] = field(default_factory=dict)
-    """Commands of the user without a result, in order."""
+    """The user's commands that have no result yet, in order."""
     own_started: set[str] = field(default_factory=set)
 
     @property
     def phase(self) -> Phase:
-        """What happens next; "deciding" if that is up to the user."""
+        """What happens next; "deciding" if the user decides that."""
         if not self.is_running:
             return "idle"
         action = self.next_action
@@ -151,12 +155,12 @@ class State:
 
     @property
     def queued(self) -> int:
-        """How many messages of the user wait for the agent's next step."""
+        """How many user messages are queued for the agent's next step."""
         return len(self.unread) if self.is_running else 0
 
     @property
     def sub_agents_asking(self) -> tuple[str, ...]:
-        """The sessions of sub-agents in which a question to the user is open; safe to read from any thread."""
+        """The sessions of sub-agents that have an open question to the user; safe to read from any thread."""
         calls = list(self.batch.values())
         return tuple(call.sub_agent.session for call in calls if call.sub_agent and call.waits_in_sub_agent)
 
@@ -166,12 +170,12 @@ class State:
         return [action for action in self.batch.values() if action.is_waiting] if self.is_running else []
 
     def question(self, action_id: str) -> OpenAction | None:
-        """Return the action of that id, if it waits for the user; else None."""
+        """Return the action with that id if it waits for the user, else None."""
         return next((action for action in self.waiting if action.proposed.action_id == action_id), None)
 
     @property
     def next_action(self) -> OpenAction | None:
-        """The first action without a result; None if there is none."""
+        """The first action without a result, or None."""
         return next(iter(self.batch.values()), None)
 
     def apply(self, event: Event) -> None:
@@ -258,7 +262,7 @@ class State:
             self.unreadable_answers = 0
 
     def _apply_beside(self, event: AgentNudged | DelegateStep) -> None:
-        """Apply a nudge or a step of a sub-agent; what was refused to the sub-agent is refused to its parent too."""
+        """Apply a nudge or a step of a sub-agent; anything refused to a sub-agent is refused to its parent too."""
         if isinstance(event, AgentNudged):
             self.nudged.add(event.reason)
             return

@@ -1,7 +1,7 @@
 """Sub-agents: each is a session with its own log, driven inside an action of its parent.
 
-Its steps are also in the parent's log, so that one front end shows both and answers for both. There, the ids of its
-actions are `session:action`, by which a decision is routed back to it.
+Its steps are also in the parent's log, so that one front end shows both and answers for both. In the parent's log, the
+ids of its actions are `session:action`, by which a decision is routed back to it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MAX_RESULT = 4_000
 
 
 def delegate_step(call: str, agent: str, session: str, event: Event) -> DelegateStep | None:
-    """Return the step for the parent's log, or None for what only the sub-agent's own log holds."""
+    """Return the step for the parent's log, or None for an event that only the sub-agent's own log holds."""
     part: ModelResponded | HistoryCondensed | ActionEvent
     match event:
         case ActionObserved():
@@ -108,12 +108,12 @@ class Starter(Protocol):
 
 
 class SubAgent:
-    """One sub-agent at work; it is driven in the thread of the call that it works for."""
+    """A running sub-agent, driven in the thread of the call that delegated to it."""
 
     def __init__(self, agent: str, call: CallContext | None, on_wait: Callable[[], None]) -> None:
         self.agent = agent
         self.before = call.sub_agent if call else None
-        """The sub-agent's state in the parent's log when the session was opened again; None for a new one."""
+        """The sub-agent's state in the parent's log if its session is opened again; None for a new one."""
         self.id = self.before.session if self.before else ""
         self.session: Session | None = None
         self.is_waiting = False
@@ -128,7 +128,7 @@ class SubAgent:
         self._end: RunEnded | None = None
 
     def begin(self, start: Starter, max_steps: int) -> bool:
-        """Open the sub-agent's session, unless it was stopped or left open before; return whether it is open."""
+        """Open the sub-agent's session, unless it was stopped or left before; return whether it is open."""
         if self._is_stopped or self._is_suspended:
             return False
         opened = self._opened = start(
@@ -204,13 +204,15 @@ class SubAgent:
             self._opened.close()
 
     def _on_event(self, event: Event) -> None:
-        """Handle an event of the session; events committed while it is opened again are left to `_catch_up`."""
+        """Record and report an event of the session; `_catch_up` does that for events committed while it is opened
+        again.
+        """
         if self.session is not None:
             self._remember(event)
             self._report(event)
 
     def _remember(self, event: Event) -> None:
-        """Note what the event contributes to the outcome."""
+        """Record what the event contributes to the outcome."""
         match event:
             case UserMessage():
                 self._end = None
@@ -258,7 +260,7 @@ class SubAgent:
 _NOT_STARTED = "The sub-agent was not started: the run was stopped."
 _NOT_OPEN_YET = "the sub-agent is only just being opened again; answer once more"
 _OPEN_TIMEOUT = 10.0
-"""Seconds that an answer waits until the sub-agent it is for is open."""
+"""Seconds that an answer waits for its sub-agent to be opened."""
 
 
 class Delegates:
@@ -281,7 +283,8 @@ class Delegates:
         self._listeners.append(listener)
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """Have a sub-agent do the task, or resume it; return when its run has ended."""
+        """Have a sub-agent do the task, or resume the call's own sub-agent; return the outcome when its run has ended.
+        """
         sub_agent = SubAgent(agent, CURRENT_CALL.get(), self._notify)
         with self._changed:
             self._working.append(sub_agent)
@@ -317,7 +320,7 @@ class Delegates:
             self._changed.notify_all()
 
     def _expected(self) -> set[str]:
-        """Return the sessions of sub-agents that will be resumed, because a question of theirs is open in the log."""
+        """Return the sessions of sub-agents that will be resumed, because the log has an open question of theirs."""
         return set(self._state.sub_agents_asking) - self._was_open
 
     def interrupt(self) -> None:
@@ -326,14 +329,14 @@ class Delegates:
             sub_agent.interrupt()
 
     def stop(self, reason: str) -> None:
-        """End the runs of all sub-agents, even of those about to begin, before anything else starts."""
+        """End the runs of all sub-agents, including those about to begin, before anything else starts."""
         self._stop_reason = reason
         for sub_agent in self._all():
             sub_agent.stop(reason)
 
     @property
     def waiting(self) -> list[SubAgent]:
-        """The sub-agents that wait for the user, if all do; else none."""
+        """All running sub-agents if every one of them waits for the user; otherwise none."""
         working = self._all()
         return working if all(each.is_waiting for each in working) else []
 
@@ -350,7 +353,8 @@ class Delegates:
     def command(self, action_id: str, apply: Callable[[Session, str], None]) -> bool:
         """Apply a command to the sub-agent whose action it names; return False if there is none. Raises CommandError.
 
-        An answer may come before the sub-agent of a resumed session is open again: it waits until then.
+        An answer may arrive before a resumed session has opened the sub-agent again; it waits `_OPEN_TIMEOUT` seconds
+        for that.
         """
         session_id, _, own_id = action_id.partition(":")
         with self._changed:

@@ -1,4 +1,4 @@
-"""Opens what the agent of a session works with besides its model: tools, MCP servers and skills."""
+"""Opens everything but the model that a session's agent works with: tools, MCP servers and skills."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ class SessionLocation:
 
 @dataclass(frozen=True)
 class ToolServices:
-    """What the tools of a session use of it."""
+    """The parts of a session that its tools use."""
 
     state: State
     model: Callable[[], Model]
-    """Returns the session's present model."""
+    """Returns the session's current model."""
     delegates: Delegates
     on_live: Callable[[LiveEvent], None]
     has_user: bool
-    """Whether a user can answer the questions of an MCP server."""
+    """Whether a user can answer questions from an MCP server."""
     is_child: bool
-    """Whether the session is a sub-agent's, which has no sub-agents."""
+    """Whether this is a sub-agent's session, which cannot have sub-agents."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +65,17 @@ class Toolset:
 
     selection: Selection
     tools: MutableMapping[str, ToolDefinition]
-    """All tools that may be called; those of MCP servers come and go between calls of the model."""
+    """All callable tools; those of MCP servers come and go between model calls."""
     servers: SessionServers | None
     server_questions: ServerQuestions | None
-    """The questions of the MCP servers."""
+    """The questions from the MCP servers."""
     skills: Sequence[Skill]
     state_dir: Path
     """The directory in which tools keep files that survive a restart."""
 
     @property
     def notices(self) -> Sequence[str]:
-        """What the user should know from the start."""
+        """Messages to show the user at the start."""
         return (*self.selection.notices, *(self.servers.notices if self.servers else ()))
 
     @property
@@ -85,7 +85,7 @@ class Toolset:
 
 
 def open_toolset(resources: ExitStack, location: SessionLocation, services: ToolServices) -> Toolset:
-    """Open tools and skills; raises UsageError for tools that do not fit the settings."""
+    """Open tools, MCP servers and skills. Raises UsageError for invalid tool settings."""
     locations, settings, workspace = location.locations, location.settings, location.workspace
     complete = ModelCompletion(services.model, on_answer=record_model_call)
     keep_out_of(workspace)

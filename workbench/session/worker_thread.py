@@ -48,12 +48,12 @@ class WorkerThread:
 
 
 def _do_nothing() -> None:
-    """Do nothing: the way to stop a call that ends by itself."""
+    """Do nothing; the default `stop`, for a call that ends without being asked to."""
 
 
 @dataclass(frozen=True, eq=False)
 class Job(Generic[T]):
-    """A call in a thread of its own; `stop` asks it to end and is called in the thread that waits for it."""
+    """A call in its own thread; `stop` asks it to end, and is called in the thread that waits for it."""
 
     worker: WorkerThread
     work: Callable[[], T]
@@ -61,7 +61,10 @@ class Job(Generic[T]):
 
 
 def run(job: Job[T], cancel: Cancel, grace: float) -> T:
-    """Return the result of one job, or raise its exception; raises CallAbandoned if it ignores `cancel`."""
+    """Return the result of one job, or raise its exception.
+
+    Raises CallAbandoned if it still runs `grace` seconds after `cancel` was set.
+    """
     (ended,) = (future for _, future in as_they_end((job,), cancel, grace))
     if ended is None:
         raise CallAbandoned
@@ -71,8 +74,8 @@ def run(job: Job[T], cancel: Cancel, grace: float) -> T:
 def as_they_end(jobs: Sequence[Job[T]], cancel: Cancel, grace: float) -> Iterator[tuple[Job[T], Future[T] | None]]:
     """Run the jobs at the same time and yield each as it ends; the calling thread waits.
 
-    After `cancel` is set, each is asked to stop; a job that ignores that for `grace` seconds is yielded without a
-    future and left behind with its thread.
+    After `cancel` is set, each job is asked to stop; a job that ignores that for `grace` seconds is abandoned with its
+    thread and yielded without a future.
     """
     ended: SimpleQueue[int | None] = SimpleQueue()
     cancel.on_set(lambda: ended.put(None))
