@@ -1,6 +1,4 @@
-"""The exception for errors that the user can act on, and functions that describe any other error in one line with
-advice.
-"""
+"""The exception for errors that the user can act on, and functions that describe any error in one line with advice."""
 
 from __future__ import annotations
 

@@ -111,9 +111,7 @@ _FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
-"""Scripts in wide use: in a word of one of them, only `_TWINS` count, because otherwise common words would be
-escaped.
-"""
+"""Scripts in wide use: in a word of one of them only `_TWINS` count; otherwise common words would be escaped."""
 _TWINS = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf"
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -256,8 +254,7 @@ def well_formed(text: str) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return the text; if it is longer than `limit` characters, only its head and tail with a note of how much is
-    omitted.
+    """Return the text; if it is longer than `limit` characters, only its head and tail with a note of the omission.
 
     The cuts are at line ends if possible. The result may be slightly longer than `limit`.
     """

@@ -1,3 +1,1 @@
-"""The difference of two texts: matching lines, hunks, changed words. Pure functions, used by the session and all diff
-views.
-"""
+"""The difference of two texts: matching lines, hunks, changed words. Pure functions for the session and diff views."""

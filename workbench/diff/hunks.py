@@ -27,9 +27,7 @@ class CommonEnds(NamedTuple):
 
 
 def common_ends(before: str, after: str) -> CommonEnds:
-    """Return the whole lines that two texts share at both ends; compares blocks, so a huge file with one change is
-    fast.
-    """
+    """Return the whole lines that two texts share at both ends; compares blocks, which is fast for a huge file."""
     size = min(len(before), len(after))
     same = _same_length(size, lambda at, end: before[at:end] == after[at:end])
     head = before.rfind("\n", 0, same) + 1

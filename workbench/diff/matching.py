@@ -32,8 +32,8 @@ class _Range(NamedTuple):
 
 
 def matching_blocks(old: Sequence[str], new: Sequence[str], head: int = 0, tail: int = 0) -> list[Block]:
-    """Return the blocks of equal lines in order, merged if adjacent; the first `head` and last `tail` lines are known
-    to match.
+    """Return the blocks of equal lines in order, merged if adjacent; the first `head` and last `tail` lines are
+    equal.
     """
     inner = _Range(head, len(old) - tail, head, len(new) - tail)
     within = _Matcher(old, new).blocks(inner, anchored=True)

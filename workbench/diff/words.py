@@ -45,8 +45,9 @@ def _span_between_common_ends(old: str, new: str) -> tuple[Spans, Spans]:
 
 
 def line_pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of an old line and the new line that replaced it, in order; matched by similarity, or by position in
-    blocks that are equally long or too large to compare.
+    """Return pairs of an old line and the new line that replaced it, in order.
+
+    They are matched by similarity, or by position if both blocks have the same length or are too large to compare.
     """
     if is_paired_by_order(len(old), len(new)):
         return [(index, index) for index in range(min(len(old), len(new)))]

@@ -1,3 +1,1 @@
-"""Files: atomic writes, access anchored to a root directory, edits of TOML files, text files, three-way merge, safe
-git.
-"""
+"""Files: atomic writes, access anchored to a root directory, edits of TOML, text files, three-way merge, safe git."""

@@ -1,5 +1,4 @@
-"""Files opened relative to an open root directory (openat), so a link that is swapped in concurrently cannot redirect
-them.
+"""Files opened relative to an open root directory (openat), so a link swapped in meanwhile cannot redirect them.
 
 Also two context variables through which the session tells tools about files: in a preview, the contents that earlier
 actions of the same response will write; while an action runs, the files that the user approved.
@@ -50,9 +49,7 @@ _APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_APPROVED", default=N
 
 @contextmanager
 def using_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within the block, restrict the running tool to these files, by real path: a writing tool may write, and a reading
-    tool read, no others.
-    """
+    """Within the block, let a writing tool write, and a reading tool read, no files but these, given by real path."""
     token = _APPROVED.set(frozenset(paths))
     try:
         yield
@@ -129,8 +126,8 @@ class Root:
         return True
 
     def hold(self) -> int:
-        """Return a descriptor of the directory, or -1 on failure; while it is open, no other directory gets the same
-        inode.
+        """Return a descriptor of the directory, or -1 on failure; no other directory gets the inode while it is
+        open.
         """
         try:
             return self._opened()
@@ -139,8 +136,7 @@ class Root:
 
     @contextmanager
     def entry(self, path: Path, *, make: bool = False) -> Iterator[AnchoredEntry]:
-        """Open the parent directory of a file and yield the file's entry; `make` creates missing directories below this
-        root.
+        """Open the parent directory of a file and yield the file's entry; `make` creates missing directories.
 
         Raises OSError if a directory is missing or a link, or if the path is not below this root.
         """
@@ -203,9 +199,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class AnchoredEntry:
-    """A name in an open directory; every method may raise OSError. `beside` names another entry of the same
-    directory.
-    """
+    """A name in an open directory; every method may raise OSError. `beside` names another entry of the directory."""
 
     root: Root
     path: Path

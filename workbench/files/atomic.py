@@ -27,8 +27,7 @@ _TURNS = 10
 
 
 def write_new(path: Path, raw: bytes, root: Root = SYSTEM, *, mode: int | None = None) -> None:
-    """Create the file and its parent directories. Raises OSError, and FileExistsError even if the file has only just
-    appeared.
+    """Create the file and its parent directories. Raises OSError, and FileExistsError if the file exists by then.
 
     Without `mode`, the file gets the permissions that the umask gives a new file.
     """
@@ -63,9 +62,7 @@ def replace(path: Path, raw: bytes, root: Root = SYSTEM, *, before: bytes | None
 
 
 def remove(path: Path, root: Root = SYSTEM, *, before: bytes | None = None) -> None:
-    """Delete the file or link. Raises OSError and leaves the file if its content is not `before` (None: not
-    compared).
-    """
+    """Delete the file or link. With `before`, raises OSError and leaves it if its content is anything else."""
     note_own_write(path, None)
     with root.entry(path) as entry:
         if before is None:
@@ -108,9 +105,7 @@ def _name() -> str:
 
 
 def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, before: bytes | None) -> bool:
-    """Replace the file by renaming a new one over it; return False, with nothing changed, if that is not permitted
-    here.
-    """
+    """Rename a new file over the old one; return False, with nothing changed, if that is not permitted here."""
     temporary = _name()
     try:
         _write_temporary(entry, temporary, raw, like=info)
@@ -131,8 +126,7 @@ def _replace_by_rename(entry: AnchoredEntry, raw: bytes, info: os.stat_result, b
 
 
 def _swap_in(entry: AnchoredEntry, temporary: str, raw: bytes, info: os.stat_result, before: bytes | None) -> None:
-    """Give the file's name to the new file. Raises OSError if the old file has changed; then the old one keeps its
-    name.
+    """Give the file's name to the new file. Raises OSError, restoring the name, if the old file has changed.
 
     If names can be exchanged atomically, the old file is compared after the exchange, when it can no longer be reached
     by its name. Otherwise it is compared just before the rename.

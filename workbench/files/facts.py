@@ -61,9 +61,7 @@ def _ask(question: Callable[[str], A], path: str) -> A:
 
 
 def real_path(path: str) -> str:
-    """Return the path with all links resolved, even if nothing exists there; the path itself if that cannot be
-    determined.
-    """
+    """Return the path with all links resolved, even if nothing exists there, or the path itself if that fails."""
     return _ask(_real_path, path)
 
 

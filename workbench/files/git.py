@@ -96,9 +96,7 @@ _USERS = ("core.autocrlf", "core.eol", "core.excludesfile", "safe.directory")
 
 @dataclass(frozen=True)
 class GitAnswer:
-    """The result of a git command; `code` is None if the command could not run at all or timed out (`error` says
-    why).
-    """
+    """The result of a git command; `code` is None if it could not run or timed out (`error` says why)."""
 
     code: int | None
     output: bytes = b""
@@ -222,9 +220,7 @@ def _listed(output: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_user(entries: Sequence[tuple[str, str, str]]) -> list[tuple[str, str]]:
-    """Return the user's and the system's settings that stay in force, in order, because a key may have several
-    values.
-    """
+    """Return the user's and the system's settings that stay in force, in order: a key may have several values."""
     return [(key, value) for scope, key, value in entries if key in _USERS and scope in ("system", "global")]
 
 

@@ -1,6 +1,4 @@
-"""The format and dimensions of images, read from the first bytes of a file; used by tools, the session and front
-ends.
-"""
+"""The format and dimensions of images, read from the first bytes of a file; for tools, the session and front ends."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _own_writes: dict[str, bytes] = {}
 
 
 def replace_file(path: Path, raw: bytes) -> None:
-    """Replace the content of a file atomically, keeping its mode and a link to it; a new file is private. Raises
+    """Replace the content of a file atomically. Its mode and a link to it stay; a new file is private. Raises
     OSError.
     """
     target = Path(os.path.realpath(path))
@@ -61,8 +61,7 @@ def note_own_write(path: Path, raw: bytes | None) -> None:
 
 
 def is_own_write(path: str, digest: bytes) -> bool:
-    """Whether this process itself wrote the content with this SHA-256 digest, or deleted the file if the digest is
-    empty.
+    """Whether this process itself wrote the content with this SHA-256 digest, or deleted the file (empty digest).
 
     A record is used once, and no child process can create one.
     """

@@ -30,9 +30,7 @@ def stat_key(info: os.stat_result) -> StatKey:
 
 
 def is_settled_directory(info: os.stat_result) -> bool:
-    """Return whether the entries stay the same for as long as the directory's stat does; directories cannot be
-    mapped.
-    """
+    """Return whether the entries stay the same as long as the directory's stat does; directories cannot be mapped."""
     return _age(info) >= _GRAIN_NS
 
 
@@ -52,9 +50,7 @@ def _is_in_memory(device: int) -> bool:
 
 
 def _mounted() -> dict[int, bool]:
-    """Return whether each mounted device is held in memory, see proc_pid_mountinfo(5); empty if mounts are not
-    listed.
-    """
+    """Return whether each mounted device is held in memory, see proc_pid_mountinfo(5); empty if none are listed."""
     devices: dict[int, bool] = {}
     with suppress(OSError, ValueError, IndexError):
         for line in Path(_MOUNTS).read_text(encoding="utf-8", errors="replace").splitlines():

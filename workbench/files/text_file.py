@@ -109,9 +109,7 @@ def _kind(mode: int) -> str:
 
 
 def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
-    """Return the encoding and the text. Raises EditorError if no known encoding reads and writes the bytes without
-    loss.
-    """
+    """Return the encoding and the text. Raises EditorError if no known encoding converts the bytes without loss."""
     for coding in _codings(raw):
         text = _decode(coding, raw)
         if text is not None:
@@ -122,9 +120,7 @@ def decoded(path: Path, raw: bytes) -> tuple[Coding, str]:
 
 
 def encoded(path: Path, text: str, coding: Coding = Coding()) -> bytes:
-    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or that could not be read
-    again.
-    """
+    """Return the bytes to write. Raises EditorError for a text that the file cannot hold or `decoded` cannot read."""
     raw = coding.encode(text)
     if len(raw) > MAX_BYTES:
         raise EditorError(f"{path} would become larger than {MAX_BYTES // 1_000_000} MB; write it in parts.")
@@ -176,9 +172,7 @@ class Merged:
 
 
 def merge(base: str, theirs: str, edited: str) -> Merged:
-    """Merge two changes of `base`: `theirs`, the text on disk, and `edited`. The result never contains conflict
-    markers.
-    """
+    """Merge two changes of `base`: `theirs` on disk and `edited`. The result never contains conflict markers."""
     if theirs in (base, edited):
         return Merged(edited)
     try:

@@ -51,9 +51,7 @@ def _unchanged(path: Path, error: Exception) -> UsageError:
 
 
 def _changed(before: str, changes: Mapping[KeyPath, Any]) -> str:
-    """Return the edited text after checking that it parses to the old values with the changes. Raises ValueError if
-    not.
-    """
+    """Return the edited text. Raises ValueError if it does not parse to the old values with the changes."""
     expected: dict[str, Any] = tomllib.loads(before)
     document = tomlkit.parse(before)
     for path, value in changes.items():

@@ -1,7 +1,7 @@
 """Servers of the Model Context Protocol: their settings, connections, pinned definitions and tools; used by `session`.
 
-For any Python program, `create_mcp_tools` returns tools that are ready to run. Each name is loaded on first use; the
-SDK of the protocol is imported by the first connection, in the thread that opens it.
+For other Python programs, `create_mcp_tools` returns tools that are ready to run. Each name is imported on first use;
+the protocol's SDK is imported by the first connection, in the thread that opens it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from its module, importing that on first use. Raises AttributeError for an unknown name."""
+    """Return a public name, importing its module on first use. Raises AttributeError for an unknown name."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

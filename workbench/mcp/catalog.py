@@ -1,8 +1,7 @@
 """Pinned tool definitions of MCP servers: a changed definition is not used until the user approves it.
 
-The files that start a server are pinned too. The hints a tool gives about itself (read-only, idempotent) are ignored
-until the user approves the tool. Each server has one small file in the data directory, shared by all engines and the
-MCP screen.
+The files that start a server are pinned too. A tool's hints about itself (read-only, idempotent) are ignored until the
+user approves the tool. Each server has one small file in the data directory, shared by all engines and the MCP screen.
 """
 
 from __future__ import annotations
@@ -37,29 +36,31 @@ class CatalogEntry:
     prompts: Sequence[Mapping[str, Any]] = ()
     resources: Sequence[Mapping[str, Any]] = ()
     faults: Sequence[str] = ()
-    """One line about each tool that is ignored or cut."""
+    """One line about each tool that is ignored or cut short."""
     failure: str = ""
     """Why the last start failed."""
     approved: Sequence[str] = ()
-    """Names of the tools the user has reviewed and approved; their hints are trusted."""
+    """Names of the tools that the user has reviewed and approved; their hints are trusted."""
     files: Mapping[str, str] = field(default_factory=dict)
     """The approved hashes of the files that start the server, by path."""
     files_now: Mapping[str, str] = field(default_factory=dict)
-    """The current hashes of these files if any differs, else empty. Until the user approves them, no start succeeds."""
+    """The current hashes of these files if any differs, otherwise empty. The server starts only once they are
+    approved.
+    """
 
     @property
     def usable(self) -> dict[str, Definition]:
-        """The pinned tools by name, without those that have changed since."""
+        """The pinned tools by name, except those that have changed since."""
         return {name: tool for name, tool in self.tools.items() if name not in self.waiting}
 
     @property
     def claiming(self) -> Sequence[str]:
-        """The names of usable tools that claim to be read-only or idempotent and are not approved yet."""
+        """The names of usable tools that claim to be read-only or idempotent and have not been approved yet."""
         return [name for name, tool in self.usable.items() if name not in self.approved and _claims(tool)]
 
     @property
     def changed_files(self) -> dict[str, str]:
-        """How each start file differs from the approved one, as words for the user, by path."""
+        """How each start file differs from the approved one, as text for the user, by path."""
         changes = {path: "has changed" if path in self.files else "is new" for path, held in self.files_now.items()}
         changes |= {
             path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now
@@ -68,12 +69,12 @@ class CatalogEntry:
 
     @property
     def waits(self) -> bool:
-        """Whether something is disabled until the user approves it."""
+        """Whether a tool or the server is disabled until the user approves a change."""
         return bool(self.waiting or self.files_now)
 
 
 class Catalog:
-    """The records of all servers, in files that several processes may use at once."""
+    """The records of all servers, in files that several processes can use at once."""
 
     def __init__(self, locations: Locations) -> None:
         self.locations = locations
@@ -82,26 +83,26 @@ class Catalog:
         self._read: dict[str, tuple[int, CatalogEntry]] = {}
 
     def path(self, server: ServerConfig) -> Path:
-        """Return the path of the record of a server."""
+        """Return the path of a server's record."""
         return self.directory / f"{server.key}.json"
 
     def review_path(self, server: ServerConfig) -> Path:
-        """Return the path of the file that holds the hash of the changes the user was shown last."""
+        """Return the path of the file that holds the hash of the changes last shown to the user."""
         return self.directory / f"{server.key}.shown"
 
     def log(self, server: ServerConfig) -> Path:
-        """Return the path of the log file of a server."""
+        """Return the path of a server's log file."""
         return self.logs / f"mcp-{server.name}-{server.key[:8]}.log"
 
     def version(self, server: ServerConfig) -> int:
-        """Return a number that differs after each change of the record, 0 if there is no record."""
+        """Return a number that differs after each change of the record; 0 if there is no record."""
         try:
             return self.path(server).stat().st_mtime_ns
         except OSError:
             return 0
 
     def entry(self, server: ServerConfig) -> CatalogEntry:
-        """Return the record of a server, an empty one if its file is missing or damaged."""
+        """Return a server's record, or an empty one if its file is missing or damaged."""
         version = self.version(server)
         cached = self._read.get(server.key)
         if cached is None or cached[0] != version:
@@ -109,7 +110,7 @@ class Catalog:
         return cached[1]
 
     def names(self, servers: Iterable[ServerConfig]) -> set[str]:
-        """Return every name that tools of these servers may have for the model, with and without the server's name."""
+        """Return every name that the model may know a tool of these servers by, with and without the server's name."""
         named = [(server.name, tool) for server in servers for tool in self.entry(server).tools]
         return {name_of(tool) for _, tool in named} | {name_of(f"{server}_{tool}") for server, tool in named}
 
@@ -120,7 +121,7 @@ class Catalog:
         prompts: Sequence[Any] = (),
         resources: Sequence[Any] = (),
     ) -> CatalogEntry:
-        """Record what the server lists now and return the record: the first list is pinned, later changes wait."""
+        """Record the server's current lists and return the record. The first tools are pinned; later changes wait."""
         tools, faults = checked(listed)
 
         def change(old: CatalogEntry) -> CatalogEntry:
@@ -135,7 +136,7 @@ class Catalog:
         self._change(server, lambda old: replace(old, failure=why))
 
     def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
-        """Pin the hashes of the start files the first time. Raises StartChanged if they differ later."""
+        """Pin the hashes of the start files at the first start. Raises StartChanged if they differ at a later one."""
 
         def change(old: CatalogEntry) -> CatalogEntry:
             if not old.files:
@@ -150,7 +151,7 @@ class Catalog:
     def approve(self, server: ServerConfig, reviewed: CatalogEntry) -> CatalogEntry:
         """Pin the changes in `reviewed`, trust the hints of its tools, and return the record.
 
-        Whatever changed again after `reviewed` was read stays unapproved.
+        Anything that has changed again since `reviewed` was read stays unapproved.
         """
 
         def change(old: CatalogEntry) -> CatalogEntry:
@@ -170,7 +171,7 @@ class Catalog:
         return self._change(server, change)
 
     def forget(self, server: ServerConfig) -> None:
-        """Delete the record of a server."""
+        """Delete a server's record."""
         self.path(server).unlink(missing_ok=True)
         self.review_path(server).unlink(missing_ok=True)
 
@@ -250,7 +251,7 @@ _NOTHING = "{} has no changes to approve"
 
 
 def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[str], None]) -> None:
-    """Print the changes that need approval, and record that the user was shown them."""
+    """Print the changes that need approval, and record that they were shown to the user."""
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
         print_line(_NOTHING.format(server.name))
@@ -265,9 +266,9 @@ def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[s
 
 
 def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
-    """Approve the current changes if their hash is `mark` or, without one, that of the changes shown last.
+    """Approve the current changes if their hash is `mark`, or, without `mark`, the hash of the changes last shown.
 
-    Raises UsageError if the hash is a different one, or if something changed during the approval.
+    Raises UsageError if it is a different hash, or if something changed during the approval.
     """
     entry = catalog.entry(server)
     if not (entry.waits or entry.claiming):
@@ -287,7 +288,7 @@ def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Calla
 
 
 def mark_of(entry: CatalogEntry) -> str:
-    """Return a short hash of the changes that need approval and of what they would replace."""
+    """Return a short hash of the changes that need approval and of the definitions they would replace."""
     changes: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
     changes |= {f"{name} ": entry.usable[name] for name in entry.claiming}
     changes["/"] = dict(entry.files_now)

@@ -1,4 +1,4 @@
-"""The client of one server: takes calls from any thread, with timeouts, over one connection per process."""
+"""The client of one server: accepts calls from any thread, with timeouts, over one connection per process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ Result = TypeVar("Result")
 
 
 class LoopThread:
-    """An event loop in a daemon thread, shared by users: the first `acquire` starts it, the last `release` ends it."""
+    """An event loop in a daemon thread, with counted users: the first `acquire` starts it, the last `release` ends
+    it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -85,7 +87,7 @@ _CHANGED = (
 
 
 class MCPClient:
-    """Calls one server. Users of `opened` share one instance per server; the last one to close it ends the server."""
+    """Calls one server. A process has one instance per server; when its last user closes it, the server ends."""
 
     _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
@@ -99,7 +101,7 @@ class MCPClient:
 
     @classmethod
     def opened(cls, server: ServerConfig, catalog: Catalog) -> MCPClient:
-        """Return the one client this process has for a server; the first call starts the server."""
+        """Return this process's client for a server and count one more user; the first request starts the server."""
         key = (server.key, str(catalog.directory))
         with cls._lock:
             client = cls._open.get(key)
@@ -111,7 +113,7 @@ class MCPClient:
         return client
 
     def connect(self) -> Future[None]:
-        """Start the server if needed and read its lists. The returned future raises ServerFailed if that fails."""
+        """Start the server if necessary and read its lists. The returned future raises ServerFailed if that fails."""
         return self._submit(_nothing)
 
     def call_tool(
@@ -121,10 +123,10 @@ class MCPClient:
         on_progress: Progress | None = None,
         handler: RequestHandler | None = None,
     ) -> Future[t.CallToolResult]:
-        """Call a tool and return a future of its result.
+        """Call a tool and return a future for its result.
 
         The future raises ServerFailed, ServerGone, CallTimedOut or CallRefused; a call is refused if `definition` is
-        not the approved one. `handler` answers requests of the server during the call.
+        not the approved one. `handler` answers the server's requests during the call.
         """
         name = definition["name"]
 
@@ -139,7 +141,7 @@ class MCPClient:
         return self._submit(call)
 
     def read_resource(self, uri: str) -> Future[t.ReadResourceResult]:
-        """Read a resource and return a future of it, which raises CallTimedOut after the server's `call_seconds`."""
+        """Read a resource and return a future for its content; it raises CallTimedOut after `call_seconds`."""
 
         async def read(client: Client) -> t.ReadResourceResult:
             async with asyncio.timeout(self.server.call_seconds):
@@ -148,7 +150,7 @@ class MCPClient:
         return self._submit(read)
 
     def get_prompt(self, name: str, arguments: dict[str, str]) -> Future[t.GetPromptResult]:
-        """Get a prompt and return a future of its messages."""
+        """Get a prompt and return a future for its messages."""
         return self._submit(lambda client: client.get_prompt(name, arguments))
 
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
@@ -164,7 +166,7 @@ class MCPClient:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a request of the server waits for the user; the call it belongs to does not time out meanwhile."""
+        """Whether a request from the server waits for the user; until it is answered, its call does not time out."""
         return self._requests.is_asking
 
     @property
@@ -175,7 +177,7 @@ class MCPClient:
     def start_close(self) -> Callable[[], None]:
         """Remove a user and return a function that waits for the server to end.
 
-        The last user ends the server and its child processes; for any other the returned function does nothing.
+        The last user ends the server and its child processes; for any other user, the returned function does nothing.
         """
         with self._lock:
             self._users -= 1

@@ -1,7 +1,7 @@
-"""Reads the configured MCP servers: `[mcpServers]` of the settings and `.mcp.json` of a trusted project.
+"""Reads the configured MCP servers: `[mcpServers]` in the settings, and `.mcp.json` of a trusted project.
 
-Also builds the environment of a server: the variables programs need to run, without keys, and those its configuration
-sets.
+Also builds a server's environment: the variables that programs need to run, without keys, and those that its
+configuration sets.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """The configuration of one server as written; variables are expanded when it is started."""
+    """The configuration of one server as written; variables are expanded when the server is started."""
 
     name: str
     kind: Kind
@@ -57,28 +57,28 @@ class ServerConfig:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str = ""
-    """The working directory; without one, the server runs in a new, empty directory, and so loads no workspace code."""
+    """The working directory. Without one, the server runs in a new, empty directory and loads no workspace code."""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     oauth: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """`clientId`, `clientSecret` and `callbackPort`, for servers that need a registered client."""
     uses_oauth: bool = True
-    """Whether requests carry the user's stored sign-in; if not, they carry only `headers`."""
+    """Whether requests carry the user's stored sign-in; if False, they carry only `headers`."""
     is_on: bool = True
     start_seconds: float = START_SECONDS
     call_seconds: float = CALL_SECONDS
     ask_seconds: float = ASK_SECONDS
-    """How long a request of the server waits for the user's answer."""
+    """How long a request from the server waits for the user's answer."""
     first_wait_seconds: float = FIRST_WAIT_SECONDS
-    """How long the first model call waits for the tools of a server that was never connected before."""
+    """How long the first model call waits for the tools of a server that has never been connected before."""
     sampling: bool = True
-    """Whether the server may request model output; the user approves each request."""
+    """Whether the server may request model responses; the user approves each request."""
     elicitation: bool = True
     """Whether the server may ask the user questions."""
 
     @property
     def key(self) -> str:
-        """The hash that identifies the server's record: with another command, URL or directory it is another server."""
+        """The hash that identifies the server's record: a different command, URL or directory is a different server."""
         identity = {
             name: value
             for name, value in asdict(self).items()
@@ -94,7 +94,7 @@ class ServerConfig:
 
 @dataclass(frozen=True)
 class ServerConfigs:
-    """The valid servers, including disabled ones, and one line about each invalid one."""
+    """The valid servers, including disabled ones, and one line about each problem."""
 
     servers: tuple[ServerConfig, ...] = ()
     problems: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class ServerConfigs:
 def find_servers(
     table: Mapping[str, Any], settings_file: Path, workspace: Path, trusted: Iterable[str]
 ) -> ServerConfigs:
-    """Return the user's servers and those of a trusted project. Of two with the same name, the user's is returned."""
+    """Return the user's servers and those of a trusted project. If both define a name, the user's is returned."""
     own = _read(table, str(settings_file), str(workspace), runs_there=False)
     file = workspace / SERVERS
     if not file.is_file():
@@ -123,7 +123,7 @@ def find_servers(
 
 
 def read_file(file: Path) -> dict[str, Any]:
-    """Return the servers of a `.mcp.json` by name, not checked yet. Raises UsageError if the file cannot be read."""
+    """Return the servers in a `.mcp.json` by name, not validated yet. Raises UsageError if the file cannot be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -145,10 +145,10 @@ def _read(table: Mapping[str, Any], source: str, directory: str, *, runs_there: 
 
 
 def read_server(name: str, value: Any, source: str, directory: str, *, runs_there: bool = False) -> ServerConfig:
-    """Return the configuration of one server. Raises UsageError if it is invalid, with the reason.
+    """Return the configuration of one server. Raises UsageError with the reason if it is invalid.
 
-    A `cwd` in `value` is relative to `directory`. A server without a `cwd` runs in `directory` only with `runs_there`,
-    which is for projects the user trusts.
+    A `cwd` in `value` is relative to `directory`. Without a `cwd`, a server runs in `directory` if `runs_there` is
+    true, which is for projects that the user trusts.
     """
     if not _NAME.fullmatch(name):
         raise UsageError("its name must be letters, digits, `-`, `_` and `.`, at most 41")
@@ -246,12 +246,12 @@ _PASSED = re.compile(
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"://[^/\s@]+@")
-"""Matches a URL that contains a login, such as that of a package index. Only proxy variables are passed on with one."""
+"""Matches a URL that contains a login, such as a package index's. Only proxy variables are passed on with one."""
 _PROXY = re.compile(r"_PROXY$", re.IGNORECASE)
 
 
 def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a server. Raises UsageError if its configuration names a variable that is not set."""
+    """Return a server's environment. Raises UsageError if its configuration refers to a variable that is not set."""
     passed = {
         name: value
         for name, value in child_environment(env).items()
@@ -268,7 +268,7 @@ def server_environment(server: ServerConfig, env: Mapping[str, str]) -> dict[str
 
 
 def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the values to mask, by name: headers, and every value whose name is like that of a key."""
+    """Return the values to mask, by name: headers, the client secret, and all values that are named like a key."""
     secrets: dict[str, str] = {}
     for name, value in server.headers.items():
         if name.lower() not in ("accept", "content-type", "user-agent"):
@@ -286,7 +286,7 @@ def secrets_of(server: ServerConfig, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def mask_secrets(server: ServerConfig) -> None:
-    """Mask the secrets of a server from now on. An unset variable is skipped: the start of the server reports it."""
+    """Mask a server's secrets from now on. Unset variables are skipped, because starting the server reports them."""
     for name, value in secrets_of(server, os.environ).items():
         MASKER.add(name, value)
 
@@ -307,7 +307,7 @@ def _in_arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _in_query(url: str) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each query parameter, as written and decoded; the decoded one's name ends in a space."""
+    """Yield the name and value of each query parameter, as written and decoded; the latter's name ends with a space."""
     for part in url.partition("#")[0].partition("?")[2].split("&"):
         name, _, value = part.partition("=")
         yield name, value

@@ -1,7 +1,7 @@
-"""One connection to one server, which a task of its own opens, holds and closes; used by `client`.
+"""One connection to one server, which a dedicated task opens, holds and closes; used by `client`.
 
-All of this module runs in the event loop of `client`. A server that has ended is started again by the next call: first
-at once, then after a pause. If it keeps failing, it is not started for a while.
+Everything in this module runs in the event loop of `client`. A server that has ended is restarted by the next call:
+first at once, then after a pause. If it keeps failing, it is not started for a minute.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _PAUSES = (0.0, 0.2, 1.0)
-"""Seconds to wait before each start after failures in a row; then no start is tried for REST_SECONDS."""
+"""Seconds to wait before each start, by consecutive failures; after the last, none is tried for REST_SECONDS."""
 REST_SECONDS = 60.0
 _TIMED_OUT, _CLOSED, _BAD_VERSION = -32001, -32000, -32022
 
 
 class _Resting(ServerFailed):
-    """The server was not started: it failed too often in the last minute."""
+    """The server was not started, because it failed too often within a minute."""
 
 
 class ConnectionListener(Protocol):
-    """An object a connection reports its events to, in its event loop."""
+    """Receives a connection's events, in its event loop."""
 
     async def connected(self, client: Client) -> None:
-        """Handle that the connection is open. An exception raised by this method fails the start."""
+        """Called when the connection is open; an exception raised here fails the start."""
 
     async def changed(self, client: Client) -> None:
-        """Handle that the server reported a change of its lists."""
+        """Called when the server reported a change of its lists."""
 
     @property
     def locations(self) -> Locations:
@@ -65,11 +65,11 @@ class ConnectionListener(Protocol):
         """Check the hashes of the files that start the server. Raises StartChanged if they are not approved."""
 
     async def asked(self, kind: str, params: Any) -> Any:
-        """Return the answer to a request of the server; `kind` is `elicitation`, `sampling` or `roots`."""
+        """Return the answer to a request from the server; `kind` is `elicitation`, `sampling` or `roots`."""
 
 
 class Connection:
-    """The connection to one server. Every call goes through `run`, and the first one starts the server."""
+    """The connection to one server. Every call goes through `run`; the first one starts the server."""
 
     def __init__(self, server: ServerConfig, listener: ConnectionListener) -> None:
         self.server = server
@@ -79,7 +79,7 @@ class Connection:
         self._ready: asyncio.Future[Client] | None = None
         self._leave = asyncio.Event()
         self._broken = self._leave
-        """The `_leave` of the last connection counted as failed: one that breaks several calls is counted once."""
+        """The `_leave` of the last connection counted as failed, so one that breaks several calls counts once."""
         self._why_gone = ""
         self._kind: type[ServerGone | SignInNeeded] = ServerGone
         self._failures = 0
@@ -92,7 +92,7 @@ class Connection:
         return self._ready is not None and self._ready.done() and not self._leave.is_set()
 
     async def run(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Return the result of `work`, called with the open client.
+        """Call `work` with the open client and return its result.
 
         Raises ServerFailed, ServerGone, CallTimedOut or CallRefused.
         """
@@ -106,7 +106,7 @@ class Connection:
         return answer
 
     def _fault(self, error: BaseException, leave: asyncio.Event) -> BaseException:
-        """Return the error to raise for `error`, and close the connection if the error broke it."""
+        """Return the error to raise for `error`; if `error` broke the connection, close it."""
         cause = cause_of(error)
         task = asyncio.current_task()
         if isinstance(cause, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -128,7 +128,7 @@ class Connection:
         return ServerGone(with_stderr(f"the MCP server {name} is gone: {why}", self.tail.lines))
 
     async def opened(self) -> Client:
-        """Return the client, opening the connection if needed. Raises ServerFailed if that fails."""
+        """Return the client, opening the connection if necessary. Raises ServerFailed if that fails."""
         if self._owner is not None and self._leave.is_set():
             await asyncio.wait([self._owner])
         if self._owner is None or self._owner.done():
@@ -140,7 +140,7 @@ class Connection:
         return await asyncio.shield(self._ready)
 
     async def _own(self, ready: asyncio.Future[Client], leave: asyncio.Event) -> None:
-        """Open, hold and close the connection: the SDK requires one task to enter and leave its contexts."""
+        """Open, hold and close the connection: the SDK requires that one task enters and leaves its contexts."""
         try:
             await self._pause()
             self._why_gone, self._kind = "", ServerGone
@@ -190,7 +190,7 @@ class Connection:
         await asyncio.sleep(_PAUSES[self._failures])
 
     def _failed(self, error: BaseException, ready: asyncio.Future[Client]) -> None:
-        """Record why the start failed or the connection ended; if callers still wait for the start, fail `ready`."""
+        """Record why the start failed or the connection ended; fail `ready` if callers still wait for the start."""
         why = "it was closed" if isinstance(cause_of(error), asyncio.CancelledError) else words_of(error, "it")
         if self._why_gone and not isinstance(cause_of(error), ServerFailed):
             why = self._why_gone if self.server.kind != "stdio" else f"{self._why_gone} before it responded"
@@ -202,12 +202,12 @@ class Connection:
                 self._failed_at, self._why_failed = time.monotonic(), why
             message = with_stderr(f"the MCP server {self.server.name} cannot be used: {why}", self.tail.lines)
             ready.set_exception(kind(message))
-            # Mark the exception as retrieved, because there may be no caller that waits for it.
+            # Mark the exception as retrieved, because no caller may be waiting for it.
             ready.exception()
         self._listener.log_line(f"· {why}")
 
     def _broke(self, leave: asyncio.Event) -> None:
-        """Count a connection that broke in a call: a server that always ends in calls is not restarted forever."""
+        """Count a connection that broke during a call, so a server that ends in every call is not restarted forever."""
         if self._broken is leave:
             return
         self._broken = leave

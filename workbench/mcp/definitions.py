@@ -1,4 +1,4 @@
-"""Checks the tool definitions of servers, limits their size, and hashes them for pinning."""
+"""Validates the tool definitions of servers, limits their size, and hashes them for pinning."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Definition: TypeAlias = dict[str, Any]
-"""A tool as a server lists it: name, description, inputSchema, annotations."""
+"""A tool as listed by a server: name, description, inputSchema, annotations."""
 MOST_TOOLS = 256
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 4_000
 _LARGEST = 100_000
-"""The most characters of one schema."""
+"""The maximum length of one schema, in characters."""
 
 
 def digest(definition: Definition) -> str:
@@ -24,13 +24,13 @@ def digest(definition: Definition) -> str:
 
 
 def name_of(name: str) -> str:
-    """Return the name changed so that every provider accepts its characters and length."""
+    """Return the name, changed if necessary to the characters and length that every provider accepts."""
     name = _OTHER.sub("_", name)[:_LONGEST_NAME]
     return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"[:_LONGEST_NAME]
 
 
 def checked(listed: Sequence[Definition]) -> tuple[dict[str, Definition], list[str]]:
-    """Return the usable tools of a list by name, and one line about each that is ignored or cut."""
+    """Return the usable tools of a list by name, and one line about each tool that is ignored or cut short."""
     usable: dict[str, Definition] = {}
     faults = []
     for definition in listed[:MOST_TOOLS]:
@@ -61,7 +61,7 @@ def _cut(name: str, definition: Definition) -> tuple[Definition | None, str]:
 
 
 def _schema_fault(schema: Any) -> str:
-    """Return why no argument model can be built from a schema, an empty string if one can."""
+    """Return why no argument model can be built from a schema, or an empty string if one can."""
     from jsonschema import Draft202012Validator, SchemaError
 
     from workbench.mcp.tool import MCPToolAction

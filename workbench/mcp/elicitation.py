@@ -1,6 +1,6 @@
 """Elicitation: a server asks the user to fill in a form, field by field, or to open a URL.
 
-Each field is a question of its own, with options to choose from. If the answer does not match the field's schema, the
+Each field is a separate question, with options to choose from. If the answer does not match the field's schema, the
 question is asked again.
 """
 
@@ -47,12 +47,12 @@ class WrongAnswer(ValueError):
 
 
 class OddForm(WorkbenchError):
-    """The form cannot be shown as questions."""
+    """The form cannot be presented as questions."""
 
 
 @dataclass(frozen=True)
 class FormField:
-    """One field of a form. `choices` are pairs of value and label; `kind` is a JSON schema type."""
+    """One field of a form. `choices` are pairs of a value and its label; `kind` is a JSON schema type."""
 
     name: str
     label: str
@@ -64,7 +64,7 @@ class FormField:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The answers to offer to the user, the default one first."""
+        """The answers to offer the user, with the default first."""
         default = self.schema.get("default")
         if self.kind == "boolean":
             return ("Yes", "No") if default is not False else ("No", "Yes")
@@ -77,7 +77,7 @@ class FormField:
         return tuple(dict.fromkeys([*default_labels, *labels]))
 
     def describe(self, *, listed: bool) -> str:
-        """Return the description of the field for the user; with `listed` it also lists the choices."""
+        """Return the field's description for the user; if `listed` is true, it includes the choices."""
         facts = [text.format(self.schema[name]) for name, text in _LIMITS.items() if name in self.schema]
         kind = {"integer": "a whole number", "number": "a number", "boolean": "yes or no"}.get(self.kind, "")
         lines = [self.words, ", ".join(part for part in (kind, *facts) if part)]
@@ -88,7 +88,7 @@ class FormField:
         return "\n".join(_masked(line, 2_000) for line in lines if line)
 
     def show(self, value: Any) -> str:
-        """Return a value as text to show to the user before it is sent."""
+        """Return a value as text, shown to the user before it is sent."""
         if isinstance(value, bool):
             return "yes" if value else "no"
         called = dict(self.choices)
@@ -96,12 +96,12 @@ class FormField:
         return ", ".join(called.get(each, str(each)) for each in values)
 
     def value(self, answer: str) -> Any:
-        """Return the answer converted to the type of the schema. Raises WrongAnswer if it does not match the schema."""
+        """Return the answer, converted to the schema's type. Raises WrongAnswer if it does not match the schema."""
         value = self._read(answer.strip())
         from jsonschema import Draft202012Validator, FormatChecker, SchemaError
 
         try:
-            # The server checks the pattern itself: a hostile one could keep our matcher busy forever.
+            # Only the server checks the pattern: matching a hostile one here could take forever.
             schema = {name: part for name, part in self.schema.items() if name != "pattern"}
             errors = Draft202012Validator(schema, format_checker=FormatChecker()).iter_errors(value)
             first = next(iter(errors), None)
@@ -145,7 +145,7 @@ class FormField:
 
 
 def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
-    """Return the fields of a form. Raises OddForm if the form cannot be shown as questions."""
+    """Return the fields of a form. Raises OddForm if the form cannot be presented as questions."""
     properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or len(properties) > _MOST_FIELDS:
         raise OddForm(f"the MCP server {server} asked with a form that cannot be shown: refused")
@@ -154,7 +154,7 @@ def fields_of(server: str, schema: Any) -> tuple[FormField, ...]:
 
 
 def asks_secret(message: str, fields: Sequence[FormField]) -> str:
-    """Return the field label or the words of `message` that ask for a secret, an empty string if none do."""
+    """Return the label of the field, or the words in `message`, that ask for a secret; empty if there are none."""
     for each in fields:
         parts = (each.name, each.label, each.words)
         if each.schema.get("format") == "password" or holds_secret(each.name) or any(map(_SECRET.search, parts)):
@@ -205,7 +205,7 @@ class NoForm(WorkbenchError):
 
 
 class _NotAnswered(Exception):
-    """The user did not answer; `action` is sent to the server instead."""
+    """The user did not answer; the server gets `action` instead."""
 
     def __init__(self, action: Literal["decline", "cancel"]) -> None:
         super().__init__(action)
@@ -213,7 +213,7 @@ class _NotAnswered(Exception):
 
 
 def elicit(server: str, params: Any, handler: RequestHandler, seconds: float) -> t.ElicitResult:
-    """Return the user's answer to a request of the server. Raises WorkbenchError if the user cannot be asked."""
+    """Return the user's answer to a server's request. Raises WorkbenchError if the user cannot be asked."""
     from mcp import types as t
 
     asking = _Asking(server, MASKER.masked(cut_middle(well_formed(params.message), _LONGEST)), handler, seconds)
@@ -236,7 +236,7 @@ class _Asking:
         self._seconds = seconds
 
     def open_url(self, url: str) -> None:
-        """Ask the user to open the URL; the program does not open it. Raises NoForm if it is not that of a web page."""
+        """Ask the user to open the URL; the program never opens it. Raises NoForm if it is not a web page's URL."""
         host = urlsplit(url).hostname if url.startswith(("http://", "https://")) else None
         if not host or len(url) > _LONGEST:
             raise NoForm(f"the MCP server {self._server} asked to open an address that is not a web page: refused")
@@ -272,7 +272,7 @@ class _Asking:
         return answers
 
     def _field(self, field: FormField, position: str) -> tuple[bool, Any]:
-        """Return whether the user answered the field, and the value, None if not."""
+        """Return whether the user answered the field, and the value (None if not)."""
         wrong = ""
         own = field.options[: _MOST_OPTIONS - 2] if len(field.options) <= _MOST_OPTIONS - 2 else ()
         options = (*own, *(() if field.required else (LEAVE_OUT,)), NOTHING)
@@ -289,7 +289,7 @@ class _Asking:
                 wrong = f"That does not fit: {error}\n"
 
     def _is_whole(self, fields: tuple[FormField, ...], answers: dict[str, Any]) -> bool:
-        """Show the user all answers and return whether to send them."""
+        """Show the user all answers; return whether to send them."""
         lines = [f"{field.label}: {field.show(answers[field.name])}" for field in fields if field.name in answers]
         summary = "\n".join(lines) or "(nothing is filled in)"
         answer = self._asked(f"Send this to the MCP server {self._server}?\n{summary}", (_SEND, _AGAIN, NOTHING))

@@ -17,7 +17,7 @@ class StartChanged(ServerFailed):
 
 
 class ServerGone(WorkbenchError):
-    """The server ended or its connection broke during a call: the outcome of the call is unknown."""
+    """The server ended or its connection broke during a call, so the outcome of the call is unknown."""
 
 
 class SignInNeeded(ServerFailed):
@@ -25,7 +25,7 @@ class SignInNeeded(ServerFailed):
 
 
 class SessionLost(ServerGone):
-    """The server lost the session before it read the call, so the call may be sent again."""
+    """The server lost the session before it read the call, so the call can be sent again."""
 
 
 class CallTimedOut(WorkbenchError):
@@ -33,11 +33,11 @@ class CallTimedOut(WorkbenchError):
 
 
 class CallRefused(WorkbenchError):
-    """The server responded with an error or an invalid response."""
+    """The call was refused before it was sent, or the server responded with an error or an invalid response."""
 
 
 def cause_of(error: BaseException) -> BaseException:
-    """Return the error, of an exception group its first member that is not a cancellation, if there is one."""
+    """Return the error, or the first member of an exception group, if possible one that is not a cancellation."""
     while isinstance(error, BaseExceptionGroup):
         causes = [each for each in error.exceptions if type(each).__name__ != "CancelledError"]
         error = (causes or list(error.exceptions))[0]
@@ -45,7 +45,7 @@ def cause_of(error: BaseException) -> BaseException:
 
 
 def words_of(error: BaseException, server: str = "the server") -> str:
-    """Return one line that describes the error; `server` is the subject of its sentence if it needs one."""
+    """Return a one-line description of the error; `server` is its subject if it needs one."""
     error = cause_of(error)
     if isinstance(error, WorkbenchError):
         return str(error)
@@ -64,7 +64,7 @@ def words_of(error: BaseException, server: str = "the server") -> str:
 
 
 def http_words(code: int, reason: str) -> str:
-    """Return one line that describes an HTTP error status."""
+    """Return a one-line description of an HTTP error status."""
     status = f"HTTP {code} {reason}".rstrip()
     if code in (401, 403):
         return f"{status}: a sign-in is required, or the key in the headers is wrong"
@@ -72,6 +72,6 @@ def http_words(code: int, reason: str) -> str:
 
 
 def with_stderr(why: str, lines: Sequence[str]) -> str:
-    """Return the reason followed by the last three lines the server wrote to stderr."""
+    """Return the reason, followed by the last three of the server's lines on stderr."""
     tail = [first_line(line, 160) for line in list(lines)[-3:]]
     return f"{why}; it wrote: {' / '.join(tail)}" if tail else why

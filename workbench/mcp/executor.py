@@ -1,4 +1,4 @@
-"""Runs the calls of MCP tools, and converts results, prompts and resources of servers to the project's own types."""
+"""Runs the calls of MCP tools, and converts results, prompts and resources to the workbench's own types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
-    """Return the content of a result, within the size limits; structured content is added if no text repeats it."""
+    """Return the content of a result, within the size limits; structured content is added unless a text repeats it."""
     content = [_block(block) for block in blocks]
     if structured is not None and not _says(content, structured):
         content.append(TextContent(text=json.dumps(structured, ensure_ascii=False, indent=1)))
@@ -38,7 +38,7 @@ def content_of(blocks: Sequence[Any], structured: Any = None) -> list[Content]:
 
 
 def _few_images(content: Sequence[Content]) -> list[Content]:
-    """Return the content with only the first images, and one line about omitted ones."""
+    """Return the content with only the first images, and a line that counts the omitted ones."""
     images = [block for block in content if isinstance(block, ImageContent)]
     if len(images) <= _MOST_IMAGES:
         return list(content)
@@ -61,7 +61,7 @@ def _cut(content: Sequence[Content]) -> list[Content]:
 
 
 def _says(content: Sequence[Content], structured: Any) -> bool:
-    """Return whether the text repeats the structured content, as the protocol asks of servers."""
+    """Return whether a text repeats the structured content, as the protocol recommends to servers."""
     strings = [block.text for block in content if isinstance(block, TextContent)]
     for text in strings:
         if text.lstrip()[:1] in ("{", "["):
@@ -96,7 +96,10 @@ def contents_of(contents: Sequence[Any]) -> list[Content]:
 
 
 def resource_content(resource: Any) -> Content:
-    """Return the text or image of a resource, or a description if it is neither."""
+    """Return the resource's text below its URI, or its image.
+
+    Anything else, including an image that is damaged or too large, becomes a one-line description.
+    """
     text = getattr(resource, "text", None)
     if text is not None:
         return TextContent(text=f"[the resource {resource.uri}]\n{text}")
@@ -121,12 +124,12 @@ def _size(data: str) -> str:
 
 
 LONGEST_PROMPT = 60_000
-"""The most characters of one prompt; the middle of a longer one is omitted."""
+"""The maximum length of one prompt, in characters; the middle of a longer one is omitted."""
 _IMAGE = "[an image, omitted]"
 
 
 def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments: Mapping[str, str]) -> str:
-    """Return the text of a prompt, starting its server if needed. Raises WorkbenchError if that fails."""
+    """Return the text of a prompt, starting its server if necessary. Raises WorkbenchError if that fails."""
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
         raise ServerFailed(f"there is no enabled MCP server {server}")
@@ -142,7 +145,7 @@ def prompt_text(clients: Sequence[MCPClient], server: str, name: str, arguments:
 
 
 def _prompt_of(result: t.GetPromptResult) -> str:
-    """Return the text of a single message as it is, or of several messages with a heading that names each role."""
+    """Return the text of a single message unchanged, or of several messages with a heading that names each role."""
     messages = [(message.role, _text(message)) for message in result.messages]
     if len(messages) == 1:
         return messages[0][1]
@@ -157,14 +160,14 @@ def _text(message: t.PromptMessage) -> str:
 
 T = TypeVar("T")
 LONGEST_RESOURCE = 60_000
-"""The most characters of one resource; the middle of a longer one is omitted."""
+"""The maximum length of one resource, in characters; the middle of a longer one is omitted."""
 _MOST_RESOURCE_IMAGES = 4
 _TURN = 0.05
 
 
 @dataclass(frozen=True)
 class Resource:
-    """The content of a resource, with images as data URLs; without content, `error` says why."""
+    """The content of a resource, with images as data URLs; if there is no content, `error` says why."""
 
     name: str
     text: str = ""
@@ -173,7 +176,7 @@ class Resource:
 
 
 def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callable[[], bool]) -> Resource:
-    """Return the resource `server:uri` or `server:name`, starting its server if needed."""
+    """Return the resource `server:uri` or `server:name`, starting its server if necessary; errors are in `error`."""
     server, _, rest = name.partition(":")
     client = next((each for each in clients if each.server.name == server), None)
     if client is None:
@@ -219,7 +222,7 @@ _SLACK = 30.0
 
 
 def _nobody(server: str) -> RequestHandler | None:
-    """Return None: for a tool outside a session, nobody can answer requests of its server."""
+    """Return None: for a tool outside a session, nobody can answer the server's requests."""
     return None
 
 
@@ -237,9 +240,9 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
     ) -> None:
         """Set up the calls of the tool in `definition`.
 
-        `notice` gets lines about problems only the user can fix, from any thread. `asker_of` is called in the thread of
-        a call and returns the handler of the server's requests during it. With `is_approved` the tool's hints are
-        trusted.
+        `notice` receives lines about problems that only the user can fix, from any thread. `asker_of` is called in the
+        thread of a call and returns the handler of the server's requests during that call. If `is_approved` is true,
+        the tool's hints are trusted.
         """
         hints = annotations_of(definition.get("annotations") or {}, is_approved=is_approved)
         self._client = client
@@ -252,7 +255,10 @@ class MCPToolExecutor(ToolExecutor[MCPToolAction, MCPToolObservation]):
         self._running: set[Future[Any]] = set()
 
     def __call__(self, action: MCPToolAction) -> MCPToolObservation:
-        """Call the tool and return its observation; a failure is an observation with `is_error`."""
+        """Call the tool and return its observation; a failure is an observation with `is_error`.
+
+        If the connection breaks, the call is repeated once, but only if it may be repeated or the server never read it.
+        """
         arguments = action.to_mcp_arguments()
         try:
             try:

@@ -1,4 +1,4 @@
-"""Records what a server reports: its lists in the catalog and its log lines in a file."""
+"""Records a server's reports: its lists in the catalog, and its log lines in a file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Listener:
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:
-        """Read the lists again after the server reported a change; if they come too late, the record stays as it is."""
+        """Read the lists again after the server reported a change; the record stays if they do not arrive in time."""
         seconds = self._server.call_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -114,7 +114,7 @@ def _plain(model: Any) -> dict[str, Any]:
 
 
 def write_log(path: Path, line: str) -> None:
-    """Append a line to a log with secrets masked; of a log that grew too long, only the end is kept."""
+    """Append a line to a log with secrets masked; a log that is too long is cut to its last part first."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
     text = f"{stamp} {MASKER.masked(first_line(line, 600))}\n"
     try:

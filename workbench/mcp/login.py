@@ -1,4 +1,4 @@
-"""OAuth sign-in at MCP servers: the flow, and the loopback listener that receives the browser's redirect."""
+"""OAuth sign-in to MCP servers: the flow, and the loopback listener that receives the browser's redirect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAGE = (
 
 @dataclass(frozen=True)
 class RedirectAnswer:
-    """The parameters of the browser's redirect: a code, or an error."""
+    """The parameters of the browser's redirect: a code or an error."""
 
     code: str = ""
     state: str = ""
@@ -43,7 +43,7 @@ class Loopback:
     """Listens on a port of this machine for one redirect; any other request gets a 404."""
 
     def __init__(self, port: int = 0) -> None:
-        """Bind the port, any free one if it is 0. Raises OSError if it is in use."""
+        """Bind the port, or any free one if it is 0. Raises OSError if the port is in use."""
         self._socket = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}{PATH}"
         """The redirect URL."""
@@ -101,7 +101,7 @@ PrintLine = Callable[[str], None]
 
 
 def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, opens_browser: bool = False) -> None:
-    """Sign the user in and store the tokens. Raises UsageError or ServerFailed if there is no sign-in."""
+    """Sign the user in and store the tokens. Raises UsageError or ServerFailed if that fails."""
     if server.kind == "stdio":
         raise UsageError(f"{server.name} runs on this machine; only servers with a URL have a sign-in")
     try:
@@ -112,7 +112,7 @@ def login(store: TokenStore, server: ServerConfig, print_line: PrintLine, *, ope
 
 
 def _sdk_errors() -> tuple[type[Exception], ...]:
-    """Return the exception types raised if the server sends something wrong or cannot be reached."""
+    """Return the exception types that are raised if the server sends something invalid or cannot be reached."""
     from mcp.client.auth import OAuthFlowError
 
     return OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError
@@ -142,7 +142,7 @@ class _Memory:
         return None
 
     async def set_tokens(self, tokens: Any) -> None:
-        """Do nothing: at the end the tokens are read from the provider's context."""
+        """Do nothing: the tokens are read from the provider's context at the end."""
 
     async def get_client_info(self) -> Any:
         return self.client
@@ -192,7 +192,7 @@ class _Attempt:
     def _listener(self) -> tuple[Loopback, bool]:
         """Return the listener, and whether its URL is the stored redirect URL.
 
-        It listens on the port of the last sign-in if that is free: the server may accept only that redirect URL.
+        It uses the port of the last sign-in if that is free, because the server may accept only that redirect URL.
         """
         port = self._server.oauth.get("callbackPort") or (urlsplit(self._stored.redirect).port if self._stored else 0)
         try:
@@ -204,7 +204,7 @@ class _Attempt:
         return loopback, self._stored is not None and loopback.url == self._stored.redirect
 
     def _client(self, redirect: str, is_same: bool) -> Any:
-        """Return the configured or stored client registration, None if there is none yet."""
+        """Return the configured or stored client registration, or None if there is none yet."""
         from mcp.shared.auth import OAuthClientInformationFull
 
         client: dict[str, Any] = {}
@@ -222,7 +222,7 @@ class _Attempt:
         return OAuthClientInformationFull.model_validate({**client, "redirect_uris": [redirect]})
 
     async def _show_url(self, url: str) -> None:
-        """Print the URL to sign in at, and open it in a browser if that was requested."""
+        """Print the sign-in URL, and open it in a browser if requested. Raises UsageError if it is not secure."""
         metadata = self._provider.context.oauth_metadata
         for each in (url, str(metadata.token_endpoint) if metadata else self._url):
             _check_secret(each)
@@ -232,7 +232,7 @@ class _Attempt:
         self._print_line(f"Waiting up to {PATIENCE / 60:g} minutes (ctrl+c cancels) …")
 
     async def _asked(self) -> tuple[int, str]:
-        """Send a first request and return status and reason; the provider signs in if the server requires it."""
+        """Send a first request and return the status and reason; the provider signs in if the server requires it."""
         method, hello = ("GET", None) if self._server.kind == "sse" else ("POST", _hello())
         accept = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
         headers = {"Accept": accept, **_version()}

@@ -1,4 +1,4 @@
-"""Resources and prompts of servers that the user can mention, as `server:resource` and `server:prompt`.
+"""The servers' resources and prompts that the user can mention, as `server:resource` and `server:prompt`.
 
 They are read from the catalog; no server is started.
 """
@@ -33,7 +33,7 @@ class PromptArgument:
 
 @dataclass(frozen=True)
 class ServerPrompt:
-    """A prompt of a server."""
+    """A prompt that a server offers."""
 
     server: str
     name: str
@@ -43,7 +43,7 @@ class ServerPrompt:
 
 @dataclass(frozen=True)
 class MentionTargets:
-    """The servers' resources (as a short description) and prompts, by the names the user types."""
+    """The servers' resources (with a short description) and prompts, by the names that the user types."""
 
     servers: frozenset[str] = frozenset()
     resources: Mapping[str, str] = field(default_factory=dict)

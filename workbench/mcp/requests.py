@@ -1,7 +1,8 @@
 """Answers the requests (sampling, elicitation) that a server sends during a call.
 
-A request belongs to a call: while it waits for the user, that call does not time out, and the request ends with the
-call. If no call is running, or if the server's configuration disables the request, it is refused with the reason.
+A request belongs to a call: while the request waits for the user, the call does not time out, and when the call ends,
+so does the request. If no call is running, or if the server's configuration disables the request, it is refused with
+the reason.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class SamplePart:
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """The messages and options that a server asks to send to the model."""
+    """The messages and options that a server wants sent to the model."""
 
     parts: tuple[SamplePart, ...]
     system: str = ""
@@ -54,7 +55,7 @@ class SampleRequest:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The request as fields for the user's approval, with one field for each message, named after its role."""
+        """The request as fields for the user's approval; each message is a field named after its role."""
         is_one = len(self.parts) == 1
         messages = {part.role if is_one else f"{n}. {part.role}": part.text for n, part in enumerate(self.parts, 1)}
         more = {"stop": list(self.stop), "temperature": self.temperature}
@@ -116,13 +117,13 @@ def _part(server: str, message: Any) -> SamplePart:
 
 
 def _masked(text: str) -> str:
-    """Return the text with secrets masked. This is done before the approval: the user sees exactly what is sent."""
+    """Return the text with secrets masked. It is masked before the approval, so the user sees what is sent."""
     return MASKER.masked(well_formed(text))
 
 
 T = TypeVar("T")
 _MOST_REQUESTS = 40
-"""The most requests of a server during one call."""
+"""The maximum number of requests from a server during one call."""
 
 
 class NotAllowed(WorkbenchError):
@@ -130,16 +131,16 @@ class NotAllowed(WorkbenchError):
 
 
 class RequestHandler(Protocol):
-    """Answers the requests of a server during one call. `ask` and `sample` run in a thread and may take long."""
+    """Answers a server's requests during one call. `ask` and `sample` run in a thread and may take long."""
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
-        """Return the user's answer, None if there is none. Raises WorkbenchError if nobody can be asked."""
+        """Return the user's answer, or None if there is none. Raises WorkbenchError if nobody can be asked."""
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
         """Return the model's response after the user approved the request. Raises WorkbenchError if there is none."""
 
     def refused(self, why: str) -> None:
-        """Report that a request of the server was refused, and why."""
+        """Report that a request from the server was refused, and why."""
 
     def withdraw(self) -> None:
         """Withdraw the open requests, because their answers are no longer needed."""
@@ -154,7 +155,7 @@ class _Call:
 
 
 class Requests:
-    """The running calls of one server and its requests. Everything but `is_asking` must be used in the event loop."""
+    """The running calls of one server and its requests. Use it in the event loop, except `is_asking`."""
 
     def __init__(self, server: ServerConfig) -> None:
         self._server = server
@@ -167,7 +168,7 @@ class Requests:
 
     @asynccontextmanager
     async def during(self, handler: RequestHandler | None) -> AsyncIterator[None]:
-        """Enclose one call. Raises TimeoutError after `call_seconds`; time in which a request waits does not count."""
+        """Enclose one call. Raises TimeoutError after `call_seconds`, not counting time in which a request waits."""
         async with asyncio.timeout(self._server.call_seconds) as limit:
             call = _Call(handler, limit)
             self._calls.append(call)
@@ -179,7 +180,7 @@ class Requests:
                     handler.withdraw()
 
     async def answer(self, kind: str, params: Any) -> Any:
-        """Return the answer to a request of the server. Raises WorkbenchError if it is refused or not answered."""
+        """Return the answer to a request from the server. Raises WorkbenchError if it is refused or fails."""
         call = next((each for each in reversed(self._calls) if each.handler is not None), None)
         if call is None or call.handler is None:
             raise NotAllowed(f"{self._what(kind)}, but no call is running that it could be for: refused")
@@ -215,7 +216,7 @@ class Requests:
 
 
 class _Pause:
-    """Suspends the time limit of a call while a request waits for the user."""
+    """Suspends a call's time limit while a request waits for the user; afterwards the limit starts again."""
 
     def __init__(self, call: _Call, seconds: float) -> None:
         self._call = call
@@ -228,13 +229,13 @@ class _Pause:
     def __exit__(self, *error: object) -> None:
         self._call.asking -= 1
         if not self._call.asking:
-            # The call may have ended in the meantime.
+            # The call may have ended before its request did.
             with suppress(RuntimeError):
                 self._call.limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 async def _in_thread(work: Callable[[], T], stop: Callable[[], None]) -> T:
-    """Return the result of `work`, run in a thread of its own. If this is canceled, call `stop` to end `work`."""
+    """Return the result of `work`, run in a new thread. If the wait is canceled, call `stop` to end `work`."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -245,9 +246,9 @@ async def _in_thread(work: Callable[[], T], stop: Callable[[], None]) -> T:
     def run() -> None:
         try:
             result: tuple[Callable[..., None], object] = (done.set_result, work())
-        except BaseException as error:  # noqa: BLE001 - handed to the task that waits
+        except BaseException as error:  # noqa: BLE001 - passed to the waiting task
             result = (done.set_exception, error)
-        # The loop may be closed by now.
+        # The loop may have been closed before `work` returned.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(finish, *result)
 

@@ -1,4 +1,4 @@
-"""Connects to servers with the SDK of the protocol, over pipes and HTTP, with limits on what a server sends."""
+"""Connects to servers with the protocol's SDK, over pipes and HTTP, with limits on the size of a server's messages."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 def plain(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers, changed to request uncompressed bodies, so that the limit counts the bytes kept in memory."""
+    """Return the headers, changed to request uncompressed bodies, so the limit counts the bytes held in memory."""
     plain_headers = {name: value for name, value in headers.items() if name.lower() != "accept-encoding"}
     return {**plain_headers, "Accept-Encoding": "identity"}
 
 
 def counting(gone: Callable[[str], None]) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a response hook that stops reading a body over the size limit and calls `gone` with the reason."""
+    """Return a response hook that stops reading a body at the size limit and calls `gone` with the reason."""
 
     async def count(response: httpx2.Response) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
@@ -52,7 +52,7 @@ def counting(gone: Callable[[str], None]) -> Callable[[httpx2.Response], Awaitab
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """A response body of at most `limit` bytes; in an event stream, each event may have that many."""
+    """A response body of at most `limit` bytes; in an event stream, the limit applies to each event."""
 
     def __init__(
         self, stream: httpx2.AsyncByteStream, gone: Callable[[str], None], limit: int, *, events: bool
@@ -100,10 +100,10 @@ _CHANGES = (t.ToolListChangedNotification, t.PromptListChangedNotification, t.Re
 
 
 class Gone(Protocol):
-    """Called when the server is gone or refuses every request."""
+    """Called when the server has ended or refuses every request."""
 
     def __call__(self, why: str, kind: type[ServerGone | SignInNeeded] = ServerGone) -> None:
-        """Report why the server is gone, and the type of error to raise in calls."""
+        """Report why the server is gone, and which type of error its calls raise."""
 
 
 async def entered(
@@ -115,7 +115,7 @@ async def entered(
     *,
     mode: Literal["legacy", "auto"],
 ) -> Client:
-    """Return a connected client, closed with `stack`; raises the SDK's errors and those of the check of its files."""
+    """Return a connected client, which `stack` closes. Raises the SDK's errors and those of `_check_start`."""
     client: Client
     if server.kind == "stdio":
         await asyncio.to_thread(_check_start, server, heard)
@@ -139,8 +139,8 @@ async def entered(
         sampling_callback=sampled if server.sampling else None,
     )
     await stack.enter_async_context(client)
-    # Some servers send requests the client did not announce: these handlers tell the server and the user the reason of
-    # the refusal.
+    # Some servers send requests that the client did not announce: these handlers tell the server and the user why such
+    # a request is refused.
     own = {"_elicitation_callback": elicited, "_sampling_callback": sampled, "_list_roots_callback": listed}
     for name, callback in own.items():
         setattr(client.session, name, callback)
@@ -154,7 +154,7 @@ def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
 
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
-    """Return the command, working directory (empty if none is configured) and environment of a local server."""
+    """Return a local server's command, working directory (empty if none is configured) and environment."""
     argv = [expanded(word, os.environ) for word in (server.command, *server.args)]
     theirs = server_environment(server, os.environ)
     _check_program(argv[0], theirs)
@@ -162,7 +162,7 @@ def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:
 
 
 def _answering(heard: ConnectionListener, kind: str) -> Any:
-    """Return a handler of one kind of request, which turns a refusal into an error response with the reason."""
+    """Return the handler for one kind of request; it turns a refusal into an error response with the reason."""
 
     async def answer(context: ClientRequestContext, params: Any = None) -> Any:
         try:
@@ -205,7 +205,7 @@ def _transport(
 async def _apart(
     argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
 ) -> AsyncIterator[Any]:
-    """Start the server in a new, empty directory: `python -m` and `npx` load code from their directory or above."""
+    """Start the server in a new, empty directory: `python -m` and `npx` load code from theirs or its parents."""
     above = private_directory(locations.data / "mcp" / "running")
     with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as directory:
         async with stdio_transport(argv, directory, env, tail, gone) as streams:
@@ -224,7 +224,7 @@ def _silence(server: ServerConfig) -> float:
 
 
 def _sign_in(server: ServerConfig, gone: Gone, locations: Locations) -> Signed | None:
-    """Return authentication with the user's stored sign-in, None if there is none or the configuration excludes it."""
+    """Return authentication with the stored sign-in, or None if there is none or the configuration excludes it."""
     if not server.uses_oauth or any(name.lower() == "authorization" for name in server.headers):
         return None
     store = TokenStore(locations, server)
@@ -240,13 +240,13 @@ def _http_client(
     auth: httpx2.Auth | None = None,
     *hooks: Any,
 ) -> httpx2.AsyncClient:
-    """Return an HTTP client that stops reading a body at the size limit; `hooks` get each response first."""
+    """Return an HTTP client that stops reading a body at the size limit; `hooks` receive each response first."""
     event_hooks = {"response": [*hooks, counting(gone)]}
     return httpx2.AsyncClient(headers=plain(headers or {}), timeout=timeout, event_hooks=event_hooks, auth=auth)
 
 
 def _refusals(server: ServerConfig, gone: Gone, auth: object | None) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a response hook that reports a required sign-in; with `auth` it does nothing, as `Signed` handles that."""
+    """Return a response hook that reports a required sign-in; `auth` handles that itself, if given."""
 
     async def check(response: httpx2.Response) -> None:
         if response.status_code == 401 and auth is None:
@@ -262,7 +262,7 @@ def _streamable(
     refusals = _refusals(server, gone, auth)
 
     async def check(response: httpx2.Response) -> None:
-        """Report an HTTP error with its status, which the SDK leaves out."""
+        """Report an HTTP error with its status, which the SDK omits."""
         code = response.status_code
         if response.request.method != "POST":
             return

@@ -1,10 +1,10 @@
-"""Local servers: the hashes of the files that decide what a server runs, and the pipes to talk to it.
+"""Local servers: hashes of the files that decide what a server runs, and the pipes used to talk to it.
 
-Hashed are the program itself (its content if the user can write it, else its path), a script or directory that a word
-of the command names, a module after `-m`, words inside `sh -c`, the files that `npx` prefers in its directory, and
-below that directory what an approval of the same command would be bound to: tasks, settings and imports. A
-package that a launcher downloads from a registry has no file beforehand, but it is part of the command, and a changed
-command is another server.
+The hashes cover the program itself (its content if the user can write to it, otherwise only its path), scripts that a
+word of the command names (also inside `sh -c`), the entry files of a directory it names, a module after `-m`, the files
+that `npx` prefers to a download, and whatever an approval of the same command would be bound to: tasks, settings and
+imports. A package that a launcher downloads has no file beforehand; it is part of the command, and a different command
+is a different server.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _INSIDE = re.compile(r"\s|[;&|]")
 def started_files(
     argv: Sequence[str], directory: str, env: Mapping[str, str], set_names: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return what identifies each file that decides what the server runs, by path; at most MOST_FILES files.
+    """Return the hash, or other identity, of each file that decides what the server runs, by path; at most MOST_FILES.
 
-    `directory` is the configured working directory, or empty if there is none; `set_names` are the variables of `env`
+    `directory` is the configured working directory, or empty if there is none; `set_names` are the variables in `env`
     that the configuration sets.
     """
     program = _program(argv[0], directory, env)
@@ -109,7 +109,7 @@ def _is_directory(directory: str, word: str) -> bool:
 
 
 def _is_code(path: Path, *, is_run: bool) -> bool:
-    """Return whether the path is a file that may be run; other files may change without an approval."""
+    """Return whether the path is a file that may be executed; all other files may change without an approval."""
     try:
         if not path.is_file():
             return False
@@ -122,7 +122,7 @@ def _is_code(path: Path, *, is_run: bool) -> bool:
 
 
 def _inside(directory: Path, *, with_parts: bool) -> Iterator[str]:
-    """Yield the files that let a directory be run as a program."""
+    """Yield the files that a program may run if it is given the directory; nothing unless `with_parts`."""
     if with_parts:
         yield from (os.path.realpath(directory / name) for name in _IN_A_DIRECTORY if (directory / name).is_file())
 
@@ -142,7 +142,7 @@ def _modules(words: Sequence[str], bases: Sequence[str]) -> Iterator[str]:
 
 
 def _preferred(words: Sequence[str], directory: Path) -> Iterator[str]:
-    """Yield the files in the directory or a parent that a package launcher prefers to a download."""
+    """Yield the files, in the directory or a parent, that a package launcher prefers to a download."""
     names = {re.sub(r"(?<=.)@.*", "", word) for word in words if not word.startswith("-")}
     for base in (directory, *directory.parents):
         files = [base / ".npmrc", *(base / "node_modules" / ".bin" / Path(name).name for name in names if name)]
@@ -158,16 +158,16 @@ def _digest(path: str) -> str:
 
 
 LINE_LIMIT = 16 * 1024 * 1024
-"""The most bytes of one message; a longer one is dropped and ends the connection."""
+"""The maximum size of one message in bytes; a longer one is dropped and ends the connection."""
 _CHUNK = 256 * 1024
 _LINE_CHARACTERS = 500
-# Longer than the supervisor needs before it gives up.
+# Longer than the supervisor takes before it stops trying.
 _END_SECONDS = 8.0
 _DRAIN_SECONDS = 0.5
 
 
 class TooLong(WorkbenchError):
-    """A message larger than LINE_LIMIT."""
+    """A message is larger than LINE_LIMIT."""
 
 
 class LineReader:
@@ -194,7 +194,7 @@ class LineReader:
 
 
 class StderrTail:
-    """Keeps the last lines a server wrote to stderr, and calls `on_line` with each line."""
+    """Keeps the last 100 lines that a server wrote to stderr, and calls `on_line` with each line."""
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
@@ -223,7 +223,7 @@ async def stdio_transport(
 ) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server and yield the streams to read from and write to; at exit, end it and all its child processes.
 
-    `on_end` gets the reason if the server closes its output or sends too much.
+    `on_end` receives the reason if the server closes its output or sends too much.
     """
     process = await start_beside(
         [*small_python("workbench.processes.server_supervisor"), *argv],
@@ -254,7 +254,7 @@ async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) 
         # `process.wait` would also wait for pipes that a child of the server holds open.
         await asyncio.sleep(0.01)
     if process.returncode is None:
-        # This is the supervisor, and the server dies with it.
+        # The process is the supervisor, and the server dies with it.
         process.kill()
     # A child process that survives may hold the pipe open.
     await asyncio.wait([stderr], timeout=_DRAIN_SECONDS)
@@ -305,7 +305,7 @@ class _Pipes:
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
-                        # Ignore output between messages that is no message.
+                        # Ignore other output between the messages.
                         continue
                     await into.send(SessionMessage(message))
         except TooLong as error:

@@ -1,6 +1,6 @@
-"""Stores the sign-ins at MCP servers, in the keyring of the system or in private files; used by `sdk` and `login`.
+"""Stores the sign-ins to MCP servers, in the system's keyring or in private files; used by `sdk` and `login`.
 
-For a sign-in in the keyring, a file says that it is there, so that the user is not asked to unlock the keyring in vain.
+A file marks a sign-in that is in the keyring, so the user is not asked to unlock the keyring if there is none.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 _SERVICE = "ohw-mcp"
 _EARLY = 30.0
-"""How many seconds before its end a token counts as expired, so that it does not expire on its way to the server."""
+"""How many seconds before its end a token counts as expired, so it does not expire on its way to the server."""
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """A sign-in: the tokens, and what is needed to renew them."""
+    """A sign-in: the tokens, and the data needed to renew them."""
 
     access: str
     refresh: str = ""
@@ -51,12 +51,12 @@ class SignIn:
     client_auth: str = "none"
     """How the client authenticates to renew a token: `none`, `client_secret_post` or `client_secret_basic`."""
     redirect: str = ""
-    """The redirect URL the client was registered with."""
+    """The redirect URL with which the client was registered."""
     issuer: str = ""
 
     @property
     def is_over(self) -> bool:
-        """Whether the access token has expired or is about to."""
+        """Whether the access token has expired or is about to expire."""
         return self.until is not None and time.time() > self.until - _EARLY
 
     def masked(self, server: str) -> SignIn:
@@ -67,7 +67,7 @@ class SignIn:
 
 
 def _url_of(server: ServerConfig) -> str:
-    """Return the URL of a server; if one of its variables is not set, return it as written."""
+    """Return a server's URL, or the URL as written if one of its variables is not set."""
     try:
         return expanded(server.url, os.environ)
     except UsageError:
@@ -75,7 +75,7 @@ def _url_of(server: ServerConfig) -> str:
 
 
 class TokenStore:
-    """The stored sign-in of one server, shared by all processes of the user."""
+    """The stored sign-in of one server, shared by all of the user's processes."""
 
     def __init__(self, locations: Locations, server: ServerConfig) -> None:
         self._server = server
@@ -87,11 +87,11 @@ class TokenStore:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a stored sign-in; this does not open the keyring."""
+        """Whether there is a stored sign-in; does not open the keyring."""
         return self._path.is_file()
 
     def read(self) -> SignIn | None:
-        """Return the sign-in, None if there is none or it cannot be read."""
+        """Return the sign-in, or None if there is none or it cannot be read."""
         try:
             data = json.loads(self._path.read_text(encoding="utf-8"))
             if data.get("place") == "keyring":
@@ -101,7 +101,7 @@ class TokenStore:
             return None
 
     def write(self, sign_in: SignIn) -> str:
-        """Store the sign-in and return a description of the place. Raises UsageError if that fails."""
+        """Store the sign-in and return a description of where it is. Raises UsageError if that fails."""
         sign_in.masked(self._server.name)
         private_directory(self._directory)
         data = asdict(sign_in)
@@ -121,7 +121,7 @@ class TokenStore:
 
     @contextmanager
     def renewing(self) -> Iterator[None]:
-        """Hold a lock while a token is renewed, because a refresh token used twice may revoke the sign-in.
+        """Hold a lock while a token is renewed, because using a refresh token twice may revoke the sign-in.
 
         Blocks until the lock is free.
         """
@@ -141,7 +141,7 @@ class TokenStore:
             raise ValueError("the keyring is locked") from error
 
     def _to_keyring(self, secret: str | None) -> bool:
-        """Store the secret in the keyring, or delete it if it is None; return whether that worked."""
+        """Store the secret in the keyring, or delete the stored one if it is None; return whether that succeeded."""
         try:
             keyring = importlib.import_module("keyring")
         except ImportError:
@@ -160,7 +160,7 @@ _SECONDS = 30.0
 
 
 class Signed(httpx2.Auth):
-    """Authenticates the requests of one connection, and calls `gone` with the reason if that fails."""
+    """Authenticates the requests of one connection; if that fails, calls `gone` with the reason."""
 
     def __init__(self, name: str, store: TokenStore, gone: Gone) -> None:
         self._name = name
@@ -169,7 +169,7 @@ class Signed(httpx2.Auth):
         self._one_at_a_time = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Send the request with the token; if the server rejects it, send the request again with a new one."""
+        """Send the request with the token; if the server rejects it, send the request again with a renewed token."""
         token = await self._token()
         request.headers["Authorization"] = f"Bearer {token}"
         response = yield request
@@ -193,7 +193,7 @@ class Signed(httpx2.Auth):
             return await self._renewed(sign_in.access)
 
     async def _renewed(self, old: str) -> str:
-        """Renew the token `old`, unless another process just did, and return the new one."""
+        """Renew the token `old`, unless another process has just done so; return the new token."""
         with ExitStack() as held:
             await asyncio.to_thread(held.enter_context, self._store.renewing())
             sign_in = await asyncio.to_thread(self._store.read)

@@ -22,19 +22,19 @@ class MCPToolAction(Action):
     """The arguments of a call, with fields from the server's schema."""
 
     def to_mcp_arguments(self) -> dict[str, Any]:
-        """Return the arguments that were set, under the names of the server's schema."""
+        """Return the arguments that were set, under their names in the server's schema."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 class MCPToolObservation(Observation):
-    """The server's result."""
+    """The server's result of a call."""
 
     server: str = ""
     tool: str = ""
 
 
 class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
-    """A tool of a server under the name that models use; the model of its arguments is built on first use."""
+    """A server's tool under the name that models use; the model of its arguments is built on first use."""
 
     is_remote = True
 
@@ -47,7 +47,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         *,
         is_approved: bool = False,
     ) -> None:
-        """Define the tool; with `is_approved` its hints (read-only, idempotent) are trusted."""
+        """Define the tool; if `is_approved` is true, its hints (read-only, idempotent) are trusted."""
         self.is_approved = is_approved
         self._action_type: type[MCPToolAction] | None = None
         self.definition = definition
@@ -80,7 +80,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
         return self._schema
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return one effect: a call of the server, with the tool's hints and description."""
+        """Return one effect: a call to the server, with the tool's hints and description."""
         name = self.definition["name"]
         call = CallsServer(
             name,
@@ -95,7 +95,7 @@ class MCPToolDefinition(ToolDefinition[MCPToolAction, MCPToolObservation]):
 
 
 def annotations_of(hints: Mapping[str, Any], *, is_approved: bool) -> ToolAnnotations:
-    """Return the valid hints of a server; those that lower the risk of a call are included only if `is_approved`."""
+    """Return a server's valid hints; hints that lower the risk of a call are included only if `is_approved`."""
     valid = {name: value for name, value in hints.items() if name in ToolAnnotations.model_fields and value is not None}
     if not is_approved:
         valid = {name: value for name, value in valid.items() if name not in _MAKE_HARMLESS or value is not True}

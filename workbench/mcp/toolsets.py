@@ -1,4 +1,4 @@
-"""Sets of MCP tools: for a session, for `ohw tools`, and for any Python program."""
+"""Sets of MCP tools: for a session, for `ohw tools`, and for other Python programs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def named(
 ) -> Iterator[tuple[str, MCPClient, Definition]]:
     """Yield the name, client and definition of each tool.
 
-    A name that is already used gets the server's name as a prefix; if that is used too, the tool is omitted. The names
-    of built-in tools count as used even if the tools are disabled: rating, rules and screens know them.
+    If a name is already in use, the server's name is prefixed to it; if that is in use too, the tool is omitted. The
+    names of built-in tools count as in use even if the tools are disabled, because rating, rules and screens know them.
     """
     tools = list(offered)
     count = Counter(name_of(tool["name"]) for _, tool in tools)
@@ -60,7 +60,7 @@ def create_mcp_tools(
 
     Each server may take `timeout` seconds to start. Calls of a tool whose definition changes later are refused.
     `folder` is the working directory of servers without a `cwd`. The caller closes the tools or uses them in `with`
-    blocks; closing the last tool of a server ends it. Raises UsageError if the configuration is invalid and
+    blocks; closing the last tool of a server ends the server. Raises UsageError if the configuration is invalid, and
     ServerFailed if a server cannot be used; in both cases no server is left running.
     """
     servers = config.get("mcpServers", config)
@@ -93,7 +93,7 @@ def _tools_of(leases: Sequence[_Lease]) -> list[MCPToolDefinition]:
 
 
 class _Lease:
-    """A server that runs until its last tool is closed, with a temporary directory for its records."""
+    """A server that runs until its last tool is closed, and a temporary directory for its records."""
 
     def __init__(self, server: ServerConfig) -> None:
         mask_secrets(server)
@@ -109,12 +109,12 @@ class _Lease:
         return list(self.client.catalog.entry(self.client.server).usable.values())
 
     def acquire(self) -> None:
-        """Count one more open tool of the server."""
+        """Count one more open tool."""
         with self._lock:
             self._users += 1
 
     def release(self) -> None:
-        """Count one open tool less; after the last one, end the server."""
+        """Count one open tool fewer; after the last one, end the server."""
         with self._lock:
             self._users -= 1
             is_last = not self._users
@@ -122,7 +122,7 @@ class _Lease:
             self.end()
 
     def end_if_unused(self) -> None:
-        """End the server if it has no open tool."""
+        """End the server if no tool is open."""
         if not self._users:
             self.end()
 
@@ -141,7 +141,7 @@ class _LeasedExecutor(MCPToolExecutor):
         self._lease: _Lease | None = lease
 
     def close(self) -> None:
-        """Release the server; further calls do nothing."""
+        """Release the server; closing again does nothing."""
         lease, self._lease = self._lease, None
         if lease is not None:
             lease.release()
@@ -153,8 +153,9 @@ _TURN = 0.05
 class SessionServers:
     """Puts the usable tools of a session's servers into `tools` and keeps them up to date.
 
-    The first call of a server starts it. A new server is started in the background to list its tools; the first model
-    call waits for the list, at most `first_wait_seconds`. A list that comes later is used from then on.
+    The first call of a server's tool starts the server. A new server is started in the background to list its tools;
+    the first model call waits at most `first_wait_seconds` for the list. If the list arrives later, it is used from
+    then on.
     """
 
     def __init__(
@@ -169,8 +170,8 @@ class SessionServers:
     ) -> None:
         """Add the known tools, and start new servers in the background.
 
-        `table` is `[tools]` of the settings; `notice` gets lines for the user, from any thread. `asker_of` is called in
-        the thread of a tool call and returns the handler of the server's requests during it.
+        `table` is `[tools]` in the settings; `notice` receives lines for the user, from any thread. `asker_of` is
+        called in the thread of a tool call and returns the handler of the server's requests during that call.
         """
         self._catalog = catalog
         self._tools = tools
@@ -194,7 +195,7 @@ class SessionServers:
         return set(self._tools) - self._reserved
 
     def _begin(self) -> None:
-        """Connect to new servers in parallel, and collect the notices about all of them."""
+        """Connect to new servers in parallel, and collect the notices about all servers."""
         for client in self._clients:
             entry = self._catalog.entry(client.server)
             self.notices += [f"the MCP server {client.server.name}: {line}" for line in _notices_of(entry)]
@@ -206,7 +207,7 @@ class SessionServers:
                 client.connect().add_done_callback(partial(self._connected, client, reported))
 
     def _connected(self, client: MCPClient, reported: Future[None], done: Future[None]) -> None:
-        """Report the error if a server cannot be used, then finish `reported`: no run ends before the report."""
+        """Report the error if a server cannot be used, then finish `reported`, so no run ends before the report."""
         try:
             error = None if done.cancelled() or self._is_closed else done.exception()
             if isinstance(error, WorkbenchError):
@@ -220,7 +221,7 @@ class SessionServers:
             reported.set_result(None)
 
     def before_call(self, is_cancelled: Callable[[], bool], notice: Callable[[str], None]) -> bool:
-        """Wait for new servers to list their tools, and return whether the tools have changed."""
+        """Wait for new servers to list their tools; return whether the tools have changed."""
         if self._coming:
             notice("asking new MCP servers for their tools")
         while self._coming and not is_cancelled():
@@ -230,7 +231,7 @@ class SessionServers:
         return self.refresh()
 
     def refresh(self) -> bool:
-        """Update the tools from the catalog, and return whether they have changed."""
+        """Update the tools from the catalog; return whether they have changed."""
         versions = {client.server.key: self._catalog.version(client.server) for client in self._clients}
         if versions == self._versions:
             return False
@@ -269,7 +270,7 @@ class SessionServers:
         return not only_reading or self._tool(name, client, tool).is_read_only
 
     def is_resource(self, name: str) -> bool:
-        """Return whether a mention names a resource of one of these servers."""
+        """Return whether a mention starts with the name of one of these servers, as their resources do."""
         return any(name.startswith(f"{client.server.name}:") for client in self._clients)
 
     def read(self, name: str, is_cancelled: Callable[[], bool]) -> Resource:
@@ -281,7 +282,7 @@ class SessionServers:
         return prompt_text(self._clients, server, name, arguments)
 
     def close(self) -> None:
-        """End, in parallel, the servers that have no other user. All are waited for before an error is raised."""
+        """End, in parallel, the servers that have no other user. Waits for all of them before it raises an error."""
         self._is_closed = True
         with ExitStack() as endings:
             for client in self._clients:
@@ -293,7 +294,7 @@ def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
 
 
 def _notices_of(entry: CatalogEntry) -> list[str]:
-    """Return lines about what the user should know about a server when the session starts."""
+    """Return the notices about a server for the start of a session."""
     lines = [*entry.faults[:3]]
     if entry.waiting:
         names = ", ".join(entry.waiting)
@@ -304,7 +305,7 @@ def _notices_of(entry: CatalogEntry) -> list[str]:
 
 
 class ListedServers:
-    """The servers of a workspace with their tools, for `ohw tools`. Only `ask` starts them."""
+    """The servers of a workspace with their tools, for `ohw tools`. Only `ask` starts the servers."""
 
     def __init__(self, where: Locations, settings: Settings, workspace: Path) -> None:
         self._configs = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
@@ -314,7 +315,7 @@ class ListedServers:
         self.notices = [*self._configs.problems]
 
     def ask(self) -> None:
-        """Start all enabled servers in parallel and read their lists; add a notice for each that fails."""
+        """Start all enabled servers in parallel and read their lists; add a notice for each server that fails."""
         for client in self._clients:
             mask_secrets(client.server)
         for starting in [client.connect() for client in self._clients]:
@@ -329,7 +330,7 @@ class ListedServers:
         return replace(settings, tools={name: value for name, value in self._table.items() if name not in names})
 
     def states(self) -> Sequence[ToolState]:
-        """Return the state of each server tool, and of each server that is disabled, not listed yet or changed."""
+        """Return the state of each server tool, and of each server that is disabled, not listed yet, or changed."""
         return [*self._tools(), *self._without_tools()]
 
     def _tools(self) -> list[ToolState]:

@@ -28,16 +28,12 @@ def _prctl(option: int, value: int) -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of descendants whose parent ends, even if they have left the group (`setsid`, double
-    fork).
-    """
+    """Make this process the parent of descendants whose parent ends, wherever they moved (`setsid`, double fork)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with(parent: int) -> None:
-    """Kill this child process when its parent ends, and exit at once if that has already happened; restore the default
-    signal handlers.
-    """
+    """Kill this child process when its parent ends, or at once if it has ended; restore the default signal handlers."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -58,9 +54,7 @@ def mark_descendants() -> None:
 
 
 def mark_level(pid: int = 0) -> int:
-    """Return the mark level of a process (0: this process), which can only decrease. Raises OSError if it cannot be
-    read.
-    """
+    """Return the mark level of a process (0: this one), which can only decrease. Raises OSError."""
     hard = resource.prlimit(pid, _MARK)[1]
     return _TOP if hard == resource.RLIM_INFINITY else hard
 
@@ -88,9 +82,7 @@ def _lower(limit: int, value: int) -> None:
 
 
 def start_child(become: Callable[[int], None]) -> int:
-    """Fork and return the child's pid; the child runs `become` with this process's pid, and exits with 127 if that
-    returns.
-    """
+    """Fork and return the child's pid; the child calls `become` with this process's pid, then exits with 127."""
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:

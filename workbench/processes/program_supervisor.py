@@ -1,5 +1,4 @@
-"""Supervisor of a program that runs for a tool: a process between engine and program that kills all the program
-started.
+"""Supervisor of a program that runs for a tool: a process in between that kills everything the program started.
 
 Its arguments are CHANNEL (the descriptor of a socket), PASSED (comma-separated descriptors for the program alone),
 MEMORY (a limit in bytes, 0 for none) and the program's command line. On Linux it is a child subreaper. It writes `P

@@ -1,5 +1,4 @@
-"""A supervised program that answers requests over a socket, one JSON line each; used for notebook cells and the
-browser.
+"""A supervised program that answers requests over a socket, one JSON line each; used for cells and the browser.
 
 Its standard output goes through a separate pipe, so nothing it prints can be mistaken for an answer.
 """

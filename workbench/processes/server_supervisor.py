@@ -32,9 +32,7 @@ def _become_server(argv: list[str], supervisor: int) -> None:
 
 
 def _watch(server: int, wakes: int) -> int | None:
-    """Wait until the server has ended and return its status, or None if the engine closed its end or a signal
-    arrived.
-    """
+    """Wait until the server has ended and return its status; None if the engine's end closed or a signal arrived."""
     poll = select.poll()
     # The input is never read here; only its hang-up matters.
     poll.register(0, 0)

@@ -159,9 +159,7 @@ def run(
 
 @atexit.register
 def end_running() -> None:
-    """Kill the programs that threads still wait for. Called at exit, and before `os._exit`, which skips exit
-    handlers.
-    """
+    """Kill the programs that threads still wait for; called at exit, and before `os._exit`, which skips that."""
     for process in list(_running):
         process.kill()
 

@@ -29,8 +29,7 @@ def start_supervisor(
     stdout: int = subprocess.DEVNULL,
     stderr: int = subprocess.DEVNULL,
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a supervisor and return it with our end of its socket; its first argument is the descriptor of the other
-    end.
+    """Start a supervisor and return it with our end of its socket; its first argument is the other end's descriptor.
 
     The descriptors in `passed` are inherited. When our end is closed, the supervisor kills the processes that it runs.
     """

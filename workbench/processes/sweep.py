@@ -86,9 +86,7 @@ def sweep_later(nonces: Collection[str]) -> None:
 
 
 def _marked(marks: list[bytes]) -> tuple[list[int], bool]:
-    """Return the pids with one of the marks, and whether a process is in the middle of an exec (it has no
-    environment).
-    """
+    """Return the pids with one of the marks, and whether any process is in the middle of an exec (no environment)."""
     pids: list[int] = []
     unsure = False
     me = os.getpid()

@@ -26,9 +26,9 @@ _CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
 
 
 def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
-    """Return an `ask` rule with a reason if the action runs a script with a command or path that a rule asks or denies.
+    """Return an `ask` rule if the action runs a script with a command or path of an `ask` or `deny` rule, or None.
 
-    A `deny` rule only asks here, because what a script does is not certain before it runs. None if no rule applies.
+    Even a `deny` rule only asks here, because it is not certain what a script does before it runs.
     """
     rules = [rule for rule in rules if _may_count(rule, subject)]
     if not rules or not (subject.commands or subject.tool in _CODE):
@@ -59,14 +59,14 @@ def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
 
 @lru_cache(64)
 def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
-    from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
+    from workbench.risk.commands import assess_command  # defers loading the parser
 
     return assess_command(text, PathContext(workspace, home)).parts
 
 
 @lru_cache(64)
 def _literal_command(pattern: str) -> re.Pattern[str]:
-    """Return an expression for the words of a command pattern before its first star, also as a list or in quotes."""
+    """Return a regular expression for the words of a command pattern before its first star, also listed or quoted."""
     words = pattern.split("*", 1)[0].split()
     return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
 
@@ -79,7 +79,7 @@ UNSURE: Final = "the name of a command is not known, so no rule can be held agai
 
 
 class RuleBook:
-    """The rules of the user's file and the workspace's; reads a file again when it has changed."""
+    """The rules in the user's file and the workspace's; a changed file is read again."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class RuleBook:
 
     @property
     def is_broken(self) -> bool:
-        """Whether an `ask` or `deny` rule may be among the unreadable ones."""
+        """Whether an unreadable rule may be an `ask` or `deny` rule."""
         return any(self._file(source).may_lack_rules for source in self._files)
 
     def unknown_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class RuleBook:
         )
 
     def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
-        """Return the current rules of the files and those of the session, which are given as lines."""
+        """Return the current rules in the files, and the session's rules, which are given as lines."""
         selected = [rule for source in self._files for rule in self._file(source).rules]
         return (*selected, *session_rules(session))
 
@@ -145,7 +145,7 @@ def _names_of(tool: str) -> tuple[str, ...]:
 
 
 def session_rules(lines: Iterable[str]) -> list[Rule]:
-    """Parse the rules of a session's log; unreadable ones are skipped: they only allow, or were shown."""
+    """Parse the rules in a session's log, skipping unreadable ones: they could only allow, or were reported."""
     result: list[Rule] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -158,7 +158,7 @@ def session_rules(lines: Iterable[str]) -> list[Rule]:
 def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
     """Return the rule that decides the action: the first matching `deny`, else `ask`, else an `allow` that covers it.
 
-    An action that only may reach what a `deny` or `ask` rule names becomes an `ask`. None if no rule applies.
+    If the action possibly reaches a path of a `deny` or `ask` rule, the result is an `ask`. None if no rule applies.
     """
     for verdict in ("deny", "ask"):
         result = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
@@ -179,9 +179,9 @@ def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
-    """Return the first protected path that the action changes without an `allow` rule of the user; empty if none.
+    """Return the first protected path that the action changes without an `allow` rule from the user; empty if none.
 
-    The literal part of the rule's path must itself be protected, or a file with several hard links, so a rule for a
+    The literal part of the rule's path must itself be protected, or be a file with several hard links, so a rule for a
     whole project does not count.
     """
     roots = PathContext(subject.workspace, subject.home)

@@ -1,4 +1,4 @@
-"""Rule files (TOML): reading with a report of all errors, adding and removing rules; files are replaced atomically."""
+"""Rule files (TOML): reads them and reports all errors, and adds and removes rules; files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent"}
 
 
 def too_wide(rule: Rule) -> str:
-    """Return why an `allow` rule is too wide; empty if it is not. `ask` and `deny` may be arbitrarily wide."""
+    """Return why an `allow` rule is too wide; empty if it is not. `ask` and `deny` rules may be arbitrarily wide."""
     if rule.verdict != "allow":
         return ""
     if kind_of(rule.tool) in _RUNS_CODE:
@@ -79,7 +79,7 @@ _MOST = 50
 
 
 def wrong_example(rule: Rule) -> str:
-    """Return the first error in a rule's examples; empty if all agree with the rule."""
+    """Return the first error in a rule's examples, such as one that contradicts the rule; empty if there is none."""
     if len(rule.match) + len(rule.not_match) > _MOST:
         return f"it has more than {_MOST} examples"
     anywhere = replace(rule, folder="")
@@ -108,7 +108,7 @@ def _example(rule: Rule, example: str) -> Subject:
 
 
 def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, directory: str = "") -> Subject:
-    """Return the subject of an action from the log, assessed now; `directory` is its working directory."""
+    """Return the subject of an action in the log, assessed now; `directory` is its working directory."""
     home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
     if tool == SHELL:
         return command_subject(str(arguments.get("command", "")), workspace, home, directory or workspace)
@@ -120,7 +120,7 @@ def subject_again(tool: str, arguments: Mapping[str, Any], workspace: str, direc
 
 def command_subject(command: str, workspace: str, home: str, directory: str | None = None) -> Subject:
     """Return the subject of a command line."""
-    from workbench.risk.commands import assess_command  # the parser is not loaded before it is needed
+    from workbench.risk.commands import assess_command  # defers loading the parser
 
     result = assess_command(command, PathContext(workspace, home), directory)
     return subject_of(SHELL, {"command": command}, result, workspace, home)
@@ -134,7 +134,9 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The rules of a file. `faults` are lines for the user; `may_lack_rules`: an `ask` or `deny` may be among them."""
+    """The rules of a file. `faults` are lines for the user; with `may_lack_rules`, one may concern an `ask` or
+    `deny`.
+    """
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()
@@ -142,7 +144,7 @@ class RuleFile:
 
 
 def read_rules(path: Path, source: Source) -> RuleFile:
-    """Read the rules of a file, none if it does not exist; invalid rules are left out and reported."""
+    """Read the rules of a file; none if it does not exist. Invalid rules are skipped and reported."""
     try:
         tables = _tables(path)
     except FileNotFoundError:
@@ -220,7 +222,7 @@ def checked(rule: Rule) -> Rule:
 
 
 def add_rule(path: Path, rule: Rule) -> None:
-    """Append the rule to the file unless it is there already. Raises RuleError, leaving the file unchanged."""
+    """Append the rule to the file unless it is already there. Raises RuleError, leaving the file unchanged."""
     checked(rule)
     try:
         before = path.read_bytes() if path.exists() else b""
@@ -238,7 +240,7 @@ def add_rule(path: Path, rule: Rule) -> None:
 
 
 def drop_rule(path: Path, rule: Rule) -> None:
-    """Remove the rule from the file, leaving the rest unchanged byte for byte. Raises RuleError."""
+    """Remove the rule from the file, leaving every other byte unchanged. Raises RuleError; then nothing is changed."""
     try:
         text = path.read_bytes().decode()
         selected, is_removed = [], False
@@ -257,7 +259,7 @@ def drop_rule(path: Path, rule: Rule) -> None:
 
 
 def _blocks(text: str) -> list[str]:
-    """Return the text split before each rule."""
+    """Return the text, split before each rule."""
     starts = [match.start() for match in _HEADER.finditer(text)]
     return [text[at:until] for at, until in zip([0, *starts], [*starts, len(text)], strict=True) if at < until]
 

@@ -17,7 +17,7 @@ from workbench.rules.rule import Rule, slips_by
 from workbench.rules.subject import Subject
 
 UNKNOWN: Final = "\0"
-"""The placeholder in a word for a value that only the shell will know."""
+"""The placeholder in a word for a value that is unknown until the shell expands it."""
 _BEFORE_VERB: Final[Mapping[str, frozenset[str]]] = {
     "git": words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix --attr-source"),
     **dict.fromkeys(
@@ -55,7 +55,7 @@ _SAME: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "cargo": {"b": "build", "c": "check", "t": "test", "r": "run", "rm": "remove", "d": "doc"},
 }
-"""The verb that means the same, by program and verb."""
+"""The equivalent verb, by program and verb."""
 _DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
     "git": {"commit": words("merge pull cherry-pick revert am rebase stash notes subtree commit-tree fast-import")},
     "npm": {
@@ -66,14 +66,14 @@ _DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
 }
 """Verbs that include the effect of another verb, by program."""
 _KINDS: Final = words("container image volume network system builder")
-"""Words of docker that may precede a verb."""
+"""Docker's object types, which may precede a verb."""
 _SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
 """Programs whose verbs may be abbreviated."""
 _GLOB: Final = re.compile(r"[*?\[]")
 
 
 def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[str]]:
-    """Yield equivalent forms of a command: as written, without directory, without flags before the verb, with synonyms.
+    """Yield equivalent forms of a command: as written, without directory or flags before the verb, with synonyms.
 
     `program` is the target of a symbolic link in the first word.
     """
@@ -104,7 +104,7 @@ def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield other words for the same verb; `bare` begins with the verb."""
+    """Yield the command with synonyms of its verb; `bare` begins with the verb."""
     if name in _HOSTS and (list(bare[:2]) in _PUSHES or "--push" in bare):
         yield ["git", "push"]
     if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
@@ -117,7 +117,7 @@ def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
 
 _HOSTS: Final = frozenset({"gh", "glab"})
 _PUSHES: Final = (["repo", "sync"],)
-"""Verbs of the clients of code hosts that push; all of their verbs do with `--push`."""
+"""Verbs with which the clients of code hosts push; with `--push`, any verb does."""
 _DOCKERS: Final = frozenset({"docker", "podman", "nerdctl"})
 
 
@@ -146,7 +146,7 @@ def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
 
 
 def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
-    """Return whether the words after the program's name may be those of the pattern; the first difference decides."""
+    """Return whether the words after the program's name may match the pattern's; the first difference decides."""
     for expected, word in zip(then, _from_verb(name, command[1:]), strict=False):
         if expected != word and word in _DOES_TOO.get(name, {}).get(expected, ()):
             return True
@@ -157,7 +157,7 @@ def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
 
 
 def _may_be(word: str, expected: str) -> bool:
-    """Return whether a word, which may contain unknown values or globs, may expand to the expected one."""
+    """Return whether a word, which may contain unknown values or globs, may expand to the expected word."""
     if word == expected or UNKNOWN in word or ("{" in word and "," in word):
         return True
     return bool(_GLOB.search(word)) and fnmatchcase(expected, word)
@@ -166,13 +166,13 @@ def _may_be(word: str, expected: str) -> bool:
 _CHANGERS: Final = words(
     "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
 )
-"""Builtins that change the directory or variables, and so the meaning of later commands."""
+"""Builtins that change the directory or variables, and thereby the meaning of later commands."""
 _RUNS_ANYTHING: Final = re.compile(
     r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
     r".* or runs a command|loads |starts a shell|the analysis failed|"
     r"changes what |sets \w+, which changes|acts with the rights of another"
 )
-"""The beginnings of the reasons for HIGH parts that run code which their words do not show."""
+"""The beginnings of the reasons of HIGH parts that run code which is not visible in their words."""
 
 
 def fits(rule: Rule, subject: Subject) -> bool:
@@ -193,9 +193,9 @@ def touches(rule: Rule, subject: Subject) -> bool:
 
 
 def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return a rule if `allow` rules cover the whole action, the first of several; None if any part is not covered.
+    """Return the first of the `allow` rules that together cover the whole action; None if any part is not covered.
 
-    Each part of a command line must be LOW or be a plain command that a rule names.
+    Each part of a command line must be LOW, or a plain command that a rule names.
     """
     usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
     usable = [rule for rule in usable if subject.is_allowed_tool(rule.tool)]
@@ -225,7 +225,7 @@ def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
 
 
 def _changes(part: Part, subject: Subject) -> bool:
-    """Return whether a part changes directory or variables for later commands; `cd` to the workspace does not count."""
+    """Return whether a part changes the directory (unless to the workspace) or variables for later commands."""
     name = part.words[0].lstrip("\\") if part.words else ""
     if name == "printf":
         return any(word.startswith("-v") for word in part.words[1:])
@@ -279,7 +279,7 @@ def _strings(part: Part) -> Iterator[str]:
 
 
 def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
-    """Return whether a part may run a command that an `ask` or `deny` rule names, although its words do not show it."""
+    """Return whether a part may run a command of an `ask` or `deny` rule although its words do not show it."""
     patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
     return bool(patterns) and any(_may_run(part, pattern) for part in subject.parts for pattern in patterns)
 
@@ -299,7 +299,7 @@ def _may_run(part: Part, pattern: str) -> bool:
 
 
 def _holds_command(pattern: str, command: Sequence[str]) -> bool:
-    """Return whether one word of a command contains the literal part of the pattern: many programs run such words."""
+    """Return whether one word of a command contains the pattern's literal part; many programs execute such words."""
     literal = " ".join(pattern.split("*", 1)[0].split())
     if not literal:
         return False
@@ -308,7 +308,7 @@ def _holds_command(pattern: str, command: Sequence[str]) -> bool:
 
 
 def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:
-    """Return whether words after the program's name match the pattern: the program may run them as a command."""
+    """Return whether words after the program's name match the pattern; the program may execute them as a command."""
     first, start = words_behind[0].rpartition("/")[2], pattern.partition(" ")[0]
     return first == start and bool(command_pattern(pattern).fullmatch(" ".join([first, *words_behind[1:]])))
 

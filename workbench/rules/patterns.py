@@ -16,7 +16,7 @@ _SIGN = re.compile(r"[*?]")
 class PathPattern:
     """A pattern for paths: `*` matches within a name, `**` also across directories, `?` one character.
 
-    `descendants` says whether paths below a match match too ("may"), match instead of it ("must"), or not ("no").
+    `descendants` says whether paths below a match also match ("may"), match instead of it ("must"), or do not ("no").
     The pattern is a nondeterministic automaton whose states are the bits of an integer, so matching never backtracks.
     """
 
@@ -88,24 +88,24 @@ def is_exact(pattern: str) -> bool:
 
 
 def escaped(command: str) -> str:
-    """Return the pattern that matches only this command."""
+    """Return a pattern that matches only this command."""
     return command.replace("\\", "\\\\").replace("*", "\\*")
 
 
 @lru_cache(512)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression: `*` matches anything, `\\*` a star, ` *` at the end also the empty string."""
+    """Return a regular expression: `*` matches anything, `\\*` a star, and ` *` at the end also the empty string."""
     body, rest = (pattern[:-2], r"(?: .*)?") if pattern.endswith(" *") and pattern != " *" else (pattern, "")
     pieces = re.findall(r"\\.|\*+|\s+|[^\\*\s]+|\\", body, re.DOTALL)
     first, *later = [_command_text(text) for text in _between_stars(pieces)]
-    # The first match of each part is as good as any later one, so there is no backtracking.
+    # The first match of each part is as good as any later one, so atomic groups can rule out backtracking.
     inner = "".join(f"(?>.*?{text})" for text in later[:-1])
     last = f".*{later[-1]}" if later else ""
     return re.compile(first + inner + last + rest, re.DOTALL)
 
 
 def _between_stars(pieces: list[str]) -> list[list[str]]:
-    """Split the pieces at stars; whitespace next to a star becomes one space, as the star matches the rest."""
+    """Split the pieces at stars; whitespace next to a star becomes one space, because the star matches the rest."""
     strings: list[list[str]] = [[]]
     for index, piece in enumerate(pieces):
         beside = [*pieces[max(index - 1, 0) : index], *pieces[index + 1 : index + 2]]
@@ -135,10 +135,10 @@ def is_url(text: str) -> bool:
 
 @lru_cache(512)
 def path_pattern(pattern: str, workspace: str, home: str, *, descendants: bool, folded: bool) -> PathPattern:
-    """Return a pattern for absolute paths or URLs: `*` within a name, `**` across directories, `/` at the end for
-    everything below a directory.
+    """Return a pattern for absolute paths or URLs.
 
-    With `descendants` it also matches paths below a match; with `folded` it ignores case.
+    `*` matches within a name, `**` across directories, and a trailing `/` everything below a directory. With
+    `descendants` it also matches paths below a match; with `folded` it ignores case.
     """
     whole = f"{home}{pattern[1:]}" if pattern.startswith("~/") or pattern == "~" else pattern
     is_web = is_url(pattern)

@@ -1,4 +1,4 @@
-"""Decide by mode and rule whether an action runs, is asked about or is denied, and which rule "always" saves."""
+"""Decides by mode and rule whether an action runs, is asked about or is denied, and which rule "always" saves."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROTECTED: Final = "protected paths, which every mode asks about"
 
 @dataclass(frozen=True)
 class Ruling:
-    """The verdict on an action, and the rule or mode behind it; `reason` is the reason that the model gets."""
+    """The verdict on an action, and the rule or mode that caused it; `reason` is passed to the model."""
 
     verdict: Literal["ask", "allow", "deny"]
     rule: str
@@ -55,13 +55,13 @@ def rule_on(
     unplaced: str = "",
     confirm_unknown: bool = True,
 ) -> Ruling:
-    """Return the ruling on an action of this effective risk, with the rule that matches it, if any.
+    """Return the ruling on an action of this effective risk; `rule` is the rule that matches it, if any.
 
     `reads` means that this call changes nothing although its tool may. A rule denies or asks in every mode. It never
-    allows a HIGH action (as all changes of protected paths are), anything in the mode that always asks, or writing in
-    plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked about in spite
-    of `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every mode.
-    Without `confirm_unknown`, modes that ask by risk allow actions of unknown risk.
+    allows a HIGH action (which includes all changes of protected paths), anything in the mode that always asks, or
+    writing in plan mode. With `caution` (a reason, such as an unreadable rule file), everything above LOW is asked
+    about despite `allow` rules. Changes of a `protected` path, and possible ones (`unplaced`), are asked about in every
+    mode. Without `confirm_unknown`, modes that ask by risk allow actions of unknown risk.
     """
     if rule is not None and rule.verdict == "deny":
         return Ruling("deny", rule.text, _rule_reason(tool, rule), by="rule")
@@ -80,7 +80,7 @@ def rule_on(
 
 
 def _allowed(mode: Mode, risk: Risk, read_only: bool, rule: Rule | None) -> Ruling | None:
-    """Return the ruling that allows an action regardless of the mode's levels of risk; None if the mode decides."""
+    """Return the ruling that allows an action regardless of the mode's risk levels; None if the mode decides."""
     if read_only and risk == "LOW":
         return Ruling("allow", "read-only tool", by="rule")
     if rule is not None and mode not in ("ask", "plan") and risk != "HIGH":
@@ -112,14 +112,14 @@ def _plan_reason(tool: str) -> str:
 
 _LONGEST: Final = 400
 _NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent", "question", "final", "thought"})
-"""Kinds of tools without a narrow rule: arguments decide what they do, or there is nothing to allow."""
+"""Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
 _PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _RUNS: Final = frozenset({"exec", "x", "dlx", "run-script"})
 
 
 def rule_for(subject: Subject, risk: Risk) -> Rule | None:
-    """Return an `allow` rule for exactly this action; None if it must be asked about each time, as a HIGH one."""
+    """Return an `allow` rule for exactly this action, or None if it must be asked about each time, like a HIGH one."""
     if risk == "HIGH" or kind_of(subject.tool) in _NEVER:
         return None
     rule = _for_command(subject) if subject.is_shell else _for_call(subject)
@@ -127,7 +127,7 @@ def rule_for(subject: Subject, risk: Risk) -> Rule | None:
 
 
 def _for_command(subject: Subject) -> Rule | None:
-    """Return a rule for a single plain command, or `python -m NAME` whose program the analysis reads; else None."""
+    """Return a rule for a single plain command, or for `python -m NAME` if the analysis reads the module; else None."""
     first, *rest = subject.parts or (None,)
     if first is None or not first.plain or first.depth or subject.arguments.get("is_input"):
         return None
@@ -135,7 +135,7 @@ def _for_command(subject: Subject) -> Rule | None:
     if rest and not (is_module and all(part.depth for part in rest)):
         return None
     if (is_module and not rest) or (not is_module and _runs_code(first.words)):
-        return None  # a module that the analysis does not read is a script too
+        return None  # a module that the analysis does not read counts as a script
     return Rule("allow", SHELL, escaped(shlex.join(first.words)))
 
 
@@ -147,9 +147,9 @@ def _runs_code(words: Sequence[str]) -> bool:
 
 
 def _for_call(subject: Subject) -> Rule | None:
-    """Return a rule for a tool with its path, for a URL with its host; None if there is no narrow one.
+    """Return a rule for a tool with its path, or, for a URL, its host; None if there is no narrow one.
 
-    An editor is allowed only in the workspace; a tool of a server is named with the server.
+    An editor is allowed only in the workspace; the rule for a server's tool includes the server's name.
     """
     tool = subject.server_tool or subject.tool
     if subject.server_tool and not _PLAIN_TOOL.fullmatch(tool):

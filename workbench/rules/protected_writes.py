@@ -1,7 +1,7 @@
 """Detects writes to unknown paths that may be protected; every mode asks about them.
 
-What a program itself does (tests, builds, scripts) is not rated here: the integrity guard compares the protected
-files before and after it.
+The writes of a program itself (tests, builds, scripts) are not rated here: the integrity guard compares the protected
+files before and after it runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def unplaced_write(subject: Subject) -> str:
 
 
 def _reason(part: Part, subject: Subject) -> str:
-    # git checks out committed content, which is compared afterwards
+    # git checks out committed content, which the integrity guard compares afterwards
     if "git" in part.words[:1] or not (part.unplaced or part.words):
         return ""
     if part.opaque == "*" and part.risk == "HIGH" and (part.changes or not part.deletes):
@@ -42,7 +42,7 @@ def _reason(part: Part, subject: Subject) -> str:
 
 
 def _may_reach(part: Part, workspace: str) -> bool:
-    """Return whether a part may write protected files: in a directory that contains some, or anywhere."""
+    """Return whether a part may write to protected files: in a directory that contains some, or anywhere."""
     if part.unplaced and part.risk == "HIGH" and not (part.changes or part.deletes):
         return True
     # deleted files can be restored
@@ -65,7 +65,7 @@ def _is_patch(part: Part) -> bool:
 
 
 def _by_patch(part: Part, subject: Subject) -> str:
-    """Return why a patch is asked about: it names a protected path, or cannot be read; empty if neither."""
+    """Return why a patch is asked about: it names a protected path, or cannot be read; empty if neither applies."""
     if part.words[0] == "git" and not _WRITES_NOTHING.isdisjoint(part.words):
         return ""
     strings = list(_patch_contents(part, subject))
@@ -80,13 +80,13 @@ def _by_patch(part: Part, subject: Subject) -> str:
 
 
 def _patch_contents(part: Part, subject: Subject) -> Iterator[str]:
-    """Yield the contents of files that the patch may be read from, and the command line if it contains one."""
+    """Yield the contents of files that may hold the patch, and the command line if it contains one."""
     directory = part.directories[0] if part.directories else subject.workspace
     redirects = [path for each in subject.parts if each.text.startswith("<") for path in each.paths]
     named = [os.path.join(directory, word.partition("=")[2] or word) for word in part.words[1:]]  # noqa: PTH118
     written = {os.path.normpath(path) for each in subject.parts for path in each.changes if each is not part}
     for path in map(os.path.normpath, (*named, *redirects, *part.paths)):
-        # a file that the same line writes will have other content
+        # a file that the same command line writes will have different content
         if path in written:
             yield ""
         elif os.path.isfile(path):  # noqa: PTH113 - asked for each action

@@ -33,14 +33,14 @@ _TAKES_TREE: Final = {
     **dict.fromkeys(("cargo", "vsce"), words("publish package")),
     **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
 }
-"""Verbs by program that send or pack the working directory."""
+"""Verbs that send or pack the working directory, by program."""
 _UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
-"""Programs that write or pack files named by an archive, a patch or their input."""
+"""Programs that write or pack files named in an archive, a patch or their input."""
 _SERVES: Final = words("http.server zipfile tarfile")
 """Python modules, run with `-m`, that read whole directories."""
 _SHOWS_GIT: Final = words("show diff whatchanged stash")
 _SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
-"""Verbs of git that show contents of files, always or with a flag for patches."""
+"""Verbs of git that show file contents only with a flag for patches; the verbs in `_SHOWS_GIT` always do."""
 _DEEP_GIT: Final = (
     words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
     | words("read-tree fast-export rm range-diff pull merge rebase cherry-pick revert submodule update-index commit")
@@ -50,32 +50,32 @@ _DEEP_GIT: Final = (
     | _SHOWS_WITH_FLAG
 )
 _OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
-"""Verbs whose words are not files, and that may write any file."""
+"""Verbs that may write any file, and whose words are not files."""
 _ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
 _PATCH: Final = re.compile(
     r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
     r"--binary|--function-context"
 )
 _PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
-"""A word that git treats as a pattern of paths or as a search for a message."""
+"""Matches a word that git treats as a pattern for paths, or as a search in messages."""
 _LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
 _LISTED_BY: Final = {
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "-T"),
     **dict.fromkeys(("zip", "7z"), "-@"),
     **dict.fromkeys(("xargs", "gxargs", "parallel"), "-a"),
 }
-"""Flags whose value is a list of files, in any program and by program."""
+"""Flags whose value is a list of files, by program; `_LISTED` matches those of any program."""
 _COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
 _MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
 _MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
 _CONTAINERS: Final = words("docker podman nerdctl")
 _DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
-"""Programs with one word that contains both commands and file names."""
+"""Programs that take commands and file names together in one word."""
 _TEXT_ONLY: Final = words(
     "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
     "readonly unset type which basename dirname expr date let"
 )
-"""Programs that open none of the files that their words name."""
+"""Programs that open no files named in their words."""
 _SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
 """Programs whose first argument is a pattern, not a path."""
 _ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
@@ -120,7 +120,7 @@ def base_of(pattern: str, subject: Subject) -> str:
 
 
 def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
-    """Yield the paths of an action, each with whether it reads everything below."""
+    """Yield the paths of an action, each with whether the action reads everything below it."""
     if not subject.is_shell and not rule.command:
         is_deep = subject.tool in _DEEP
         named = subject.paths or ((subject.workspace,) if is_deep else ())
@@ -142,7 +142,7 @@ def is_recursive(subject: Subject) -> bool:
 
 
 def _is_directory_of_code(part: Part) -> bool:
-    """Return whether the part is a call in code with a directory, which may read everything below."""
+    """Return whether the part is a call in Python code with a directory, which may read everything below it."""
     return not part.words and any(map(os.path.isdir, part.paths))
 
 
@@ -169,7 +169,7 @@ def _is_deep(part: Part) -> bool:
 
 
 def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
-    """Return the directories that git shows or writes completely: those in its words, or the workspace without any."""
+    """Return the directories whose contents git shows or writes: those in its words, or else the workspace."""
     name, *rest = part.words or ("",)
     verb = next((word for word in rest if word in _DEEP_GIT), "") if name.rpartition("/")[2] == "git" else ""
     behind = rest[rest.index(verb) + 1 :] if verb else []
@@ -191,24 +191,24 @@ def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
 
 
 def _without_messages(behind: Sequence[str]) -> list[str]:
-    """Return the words of `git commit` without values of message options, which name no file."""
+    """Return the words of `git commit` without the values of message options, which name no file."""
     return [word for before, word in zip(["", *behind], behind, strict=False) if not _MESSAGE.fullmatch(before)]
 
 
 def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
-    """Return the words of a git command that may be paths; for `git grep` only those after `--`."""
+    """Return the words of a git command that may be paths; for `git grep`, only those after `--`."""
     if verb != "grep":
         return behind
     return behind[behind.index("--") :] if "--" in behind else ()
 
 
 def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
-    """Return whether a verb of git shows or writes contents of files, and not only names."""
+    """Return whether a verb of git shows or writes the contents of files, and not only their names."""
     is_patch = any(_PATCH.fullmatch(word) for word in behind)
     if verb in _SHOWS_WITH_FLAG:
         return is_patch
     if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
-        return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # a start to check out
+        return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # has a start point to check out
     if verb == "commit":
         plain = _without_messages(behind)
         return any(_COMMITS_CHANGED.fullmatch(word) or not word.startswith("-") for word in plain)
@@ -218,7 +218,7 @@ def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
 
 
 def _patterns(part: Part) -> list[str]:
-    """Return the words that are globs, as paths; the assessment may contain only one file that matches."""
+    """Return the words that are globs, as paths; the assessment may contain only one of the matching files."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
         return []
     return [path for path in candidates(part, part.words[1:]) if _CHARACTERS.search(path)]
@@ -238,7 +238,7 @@ def _is_unplaced(part: Part) -> bool:
 
 
 def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
-    """Return whether a word that the risk analysis did not take for a path may be a path of the rule."""
+    """Return whether a word that the risk analysis did not treat as a path may be a path of the rule."""
     if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
         return False
     operands = list(part.words[1:])
@@ -251,7 +251,7 @@ def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
 
 
 def _whole_directory(rule: Rule, subject: Subject) -> str:
-    """Return the directory if the rule names everything below one; else empty."""
+    """Return the directory if the rule names everything below one; otherwise an empty string."""
     directory = rule.path.removesuffix("**").rstrip("/")
     return real(base_of(directory, subject)) if directory != rule.path and not _CHARACTERS.search(directory) else ""
 
@@ -276,7 +276,7 @@ _LONGEST: Final = 300
 
 
 def _wide(pattern: str) -> str:
-    """Return a wider glob in which bracket expressions, whose syntax differs in the shell, are replaced by `*`."""
+    """Return a wider glob in which bracket expressions, whose syntax differs in the shell, are replaced with `*`."""
     return re.sub(r"\[.*\]", "*", pattern)
 
 
@@ -289,16 +289,16 @@ def _meets(path: str, base: str, is_deep: bool) -> bool:
 
 
 _MOST_ENTRIES: Final = 4_000
-"""Limit of the directory entries of one search; beyond it any named hard link counts."""
+"""How many directory entries one search examines; beyond that, every named hard link counts."""
 _MOST_PATHS: Final = 200
 _PASSED_OVER: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-"""Directories in which package managers and git create hard links themselves."""
+"""Directories in which package managers and git themselves create hard links."""
 
 Inode = tuple[int, int]
 
 
 def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """Return the first `ask` or `deny` rule that names a file of which the action opens another hard link, or None.
+    """Return the first `ask` or `deny` rule for a file of which the action opens another hard link, or None.
 
     If a rule has too many files to check, every hard link that the action names counts.
     """
@@ -335,7 +335,7 @@ def _opens_one_of(rule: Rule, opened: set[Inode], directories: list[str], subjec
 
 
 def _linked(path: str) -> Inode | None:
-    """Return device and inode of a regular file with more than one hard link, else None."""
+    """Return the device and inode of a regular file with more than one hard link, or None for anything else."""
     try:
         info = os.stat(path)  # noqa: PTH116 - asked for each path
     except (OSError, ValueError):

@@ -32,13 +32,15 @@ class Rule:
     tool: str = ""
     """The name of a tool; `*` matches any characters."""
     command: str = ""
-    """A pattern for one command of a command line: `*` matches anything, `\\*` a star."""
+    """A pattern for one command of a command line: `*` matches anything, `\\*` a literal star."""
     path: str = ""
-    """A pattern for a path: `*` within a name, `**` across directories; relative ones start at the workspace."""
+    """A pattern for a path: `*` matches within a name, `**` across directories; relative ones start at the
+    workspace.
+    """
     folder: str = ""
     """The directory in which the rule applies; empty means everywhere."""
     reason: str = ""
-    """The reason that the model gets for a denial."""
+    """The reason that the model receives for a denial."""
     match: tuple[str, ...] = ()
     not_match: tuple[str, ...] = ()
     source: Source = field(default="session", compare=False)
@@ -54,7 +56,7 @@ class Rule:
 
 
 def parse_rule(text: str, source: Source = "session") -> Rule:
-    """Parse a rule in one line, `VERDICT [TOOL] [in PATH] [$ COMMAND]`. Raises RuleError."""
+    """Parse a one-line rule, `VERDICT [TOOL] [in PATH] [$ COMMAND]`. Raises RuleError."""
     front, dollar, command = f"{text.strip()} ".partition(" $ ")
     if dollar and not command.strip():
         raise RuleError(f"there is no command after the $; {_HOW}")
@@ -75,7 +77,7 @@ def parse_rule(text: str, source: Source = "session") -> Rule:
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """Return a hint with the most similar name; empty if none is similar."""
+    """Return a hint with the most similar name; empty if no name is similar."""
     result = nearest(name, names, 0.5)
     return f" (did you mean {result!r}?)" if result else ""
 
@@ -138,7 +140,7 @@ _SETTING: Final = re.compile(r"\w+[?:+]?=")
 def slips_by(pattern: str, command: Sequence[str]) -> str:
     """Return the first word of a command that writes, runs or loads something and is not spelled out in the pattern.
 
-    Empty if there is none.
+    The result is empty if there is none.
     """
     name = command[0].rpartition("/")[2]
     spelled = Counter(word.partition("=")[0] for word in pattern.split())
@@ -161,7 +163,7 @@ def _reaches_further(name: str, word: str, flag: str) -> bool:
 
 
 def _options(name: str, flag: str) -> Iterator[str]:
-    """Yield the options in a flag: one long name, or each letter."""
+    """Yield the options in a flag: one long name, or each letter; both for programs with one dash."""
     if flag.startswith("--") or name in _ONE_DASH:
         yield flag.lstrip("-")
     if not flag.startswith("--"):

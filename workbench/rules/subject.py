@@ -15,7 +15,7 @@ from workbench.tools.execute_bash import NAME as SHELL
 
 @dataclass(frozen=True)
 class Subject:
-    """One action: its tool, the parts that the risk analysis found, and the absolute paths it names."""
+    """One action: its tool, the parts that the risk analysis found, and the absolute paths that it names."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -24,23 +24,23 @@ class Subject:
     workspace: str
     home: str
     server_tool: str = ""
-    """`SERVER/TOOL` for a tool of an MCP server, with the server's own name of the tool; else empty."""
+    """`SERVER/TOOL` for an MCP server's tool, with the tool's name on the server; otherwise empty."""
 
     def is_tool(self, pattern: str) -> bool:
-        """Return whether a tool pattern of an `ask` or `deny` rule matches; an empty pattern matches all tools."""
+        """Return whether the tool pattern of an `ask` or `deny` rule matches; an empty pattern matches all tools."""
         return not pattern or any(fnmatchcase(name, pattern) for name in (self.tool, self.server_tool) if name)
 
     def is_ruled_tool(self, pattern: str, command: str) -> bool:
-        """Return whether tool and command pattern of an `ask` or `deny` rule select this tool.
+        """Return whether the tool pattern and command pattern of an `ask` or `deny` rule select this tool.
 
         A rule for shell commands selects every tool that runs commands.
         """
         return self.is_tool(pattern) or bool(command and pattern == SHELL and self.commands)
 
     def is_allowed_tool(self, name: str) -> bool:
-        """Return whether the tool of an `allow` rule is this tool; a server's tool needs the server's name too.
+        """Return whether the tool of an `allow` rule is this tool; for a server's tool, it must name the server too.
 
-        Otherwise a tool of the same name of another server would be allowed.
+        Otherwise a tool with the same name on another server would be allowed.
         """
         if not self.server_tool:
             return not name or fnmatchcase(self.tool, name)
@@ -64,7 +64,7 @@ class Subject:
 
     @property
     def command(self) -> str:
-        """The whole command line; for another tool that runs commands, one line for each."""
+        """The whole command line; for another tool that runs commands, one line for each command."""
         if self.is_shell:
             return str(self.arguments.get("command", ""))
         return "\n".join(part.text for part in self.commands)

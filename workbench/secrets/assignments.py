@@ -182,9 +182,7 @@ def _word_of_two(text: str, start: int, name: str) -> str:
 
 
 def _spaced(text: str, start: int, name_end: int, word: str) -> Assignment | None:
-    """Return the assignment of a value that follows a space: after an option, in a command that sets a name, or in a
-    sentence.
-    """
+    """Return the assignment of a value after a space: of an option, in a command that sets a name, or in a sentence."""
     gap = _GAP.match(text, name_end)
     value = _VALUE.match(text, gap.end()) if gap else None
     if gap is None or value is None:
@@ -213,9 +211,7 @@ def _in_a_sentence(text: str, start: int, name: str, sign: re.Match[str], value:
 
 
 def _is_random(value: str) -> bool:
-    """Return whether the value does not look like an ordinary word: it alternates letters, digits or special
-    characters.
-    """
+    """Return whether the value is not an ordinary word: letters, digits or special characters alternate in it."""
     if len(value) < 8 or _PLACEHOLDER.match(value) or "://" in value or _reads_like_code(value, is_quoted=False):
         return False
     return len(_TURNS.findall(value)) >= 2

@@ -8,8 +8,10 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias
 
 Words: TypeAlias = Literal["", "long", "dashed", "encoded", "every"]
-"""A part of a text: "" is all of it, "long" its words of at least LONG characters, "dashed" the long words with a
-hyphen or underscore, "encoded" the long words that are not URLs, and "every" all words.
+"""A part of a text: "" is all of it, and "every" is all of its words.
+
+"long" is the words of at least LONG characters, "dashed" those with a hyphen or underscore, and "encoded" those that
+are not URLs.
 """
 
 
@@ -37,9 +39,7 @@ class Shape(NamedTuple):
     word: str = ""
     """A string that one of the words of each match contains."""
     holds: bool = True
-    """Whether a stream holds a line with a mark until it is complete; False if the secret is the last word of a
-    match.
-    """
+    """Whether a line with a mark is held until it is complete; False if the secret is the last word of a match."""
 
     def may_stand_in(self, parts: Mapping[Words, str], setting_marks: Collection[str], names: AbstractSet[str]) -> bool:
         """Return whether a text whose outline has these parts and names may contain a match."""

@@ -20,9 +20,7 @@ _MARKS = (*(mark for shape in SHAPES if shape.holds for mark in shape.marks), "e
 
 
 class SecretStream:
-    """Passes on text that can no longer be part of a secret; holds the last word, or a line that may contain a
-    secret.
-    """
+    """Passes on text that can no longer be part of a secret; holds the last word, or a line that may have a secret."""
 
     def __init__(self, secrets: SecretMasker) -> None:
         self._secrets = secrets

@@ -38,9 +38,7 @@ def proxy_of(url: str) -> str:
 
 
 def unused_note(url: str) -> str:
-    """Return a note about the unused proxy that the environment names for an unreachable URL; empty if it names
-    none.
-    """
+    """Return a note about the unused proxy that the environment names for an unreachable URL; empty if none."""
     return _UNUSED if proxy_of(url) else ""
 
 
@@ -50,9 +48,7 @@ Resolve: TypeAlias = Callable[[str, int], Iterable[str]]
 """A function that returns the addresses of a host and port as strings. It raises OSError if there are none."""
 
 _METADATA = (ipaddress.ip_network("169.254.169.254/32"), ipaddress.ip_network("fd00:ec2::254/128"))
-"""The metadata services of cloud machines, which hand out keys. Allowing all private addresses does not include
-them.
-"""
+"""The metadata services of cloud machines, which hand out keys; `private = true` does not include them."""
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 _SITE_LOCAL = ipaddress.ip_network("fec0::/10")
 _MOST = 8
@@ -67,9 +63,7 @@ class Unresolved(HostRefused):
 
 
 class NetworkPolicy:
-    """The addresses that may be reached: public ones, and all private ones (`True`) or the listed hosts and
-    networks.
-    """
+    """The addresses that may be reached: public ones, and all private ones (`True`) or listed hosts and networks."""
 
     def __init__(
         self,
@@ -100,9 +94,7 @@ class NetworkPolicy:
             self._hosts.add(named.strip().lower())
 
     async def of(self, host: str, port: int) -> list[str]:
-        """Return the addresses of the host that may be connected to, at most 8. Raises HostRefused if there are
-        none.
-        """
+        """Return the host's addresses that may be connected to, at most 8. Raises HostRefused if there are none."""
         plain = host.strip("[]").lower().rstrip(".")
         try:
             resolved = list(dict.fromkeys(await _in_thread(lambda: list(self._resolve(plain, port)))))
