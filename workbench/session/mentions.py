@@ -170,7 +170,7 @@ def mention_names(text: str) -> Iterator[str]:
 
 
 def _existing(match: re.Match[str], directory: Path, is_resource: Callable[[str], bool] | None) -> Iterator[str]:
-    """Yield the mentioned path, without trailing punctuation if it exists only without it, or the name of a resource."""
+    """Yield the mentioned path, without trailing punctuation if it exists only without it, or a resource's name."""
     for written in (match[1],) if match[1] else (match[2], match[2].rstrip(BEHIND)):
         if written and (is_within(directory, written) or _is_image(directory, written)):
             yield written.rstrip("/") or written

@@ -96,7 +96,7 @@ class LoopWatch:
         return find_loop(tuple(self._moves))
 
     def was_nudged(self, loop: Loop) -> bool:
-        """Return whether the agent was nudged about this loop before, or `_MOST_NUDGES` times since the user's message."""
+        """Return whether the agent was nudged about this loop, or `_MOST_NUDGES` times since the last user message."""
         return loop.key in self._nudged or len(self._nudged) >= _MOST_NUDGES
 
     def apply(self, event: Event) -> None:

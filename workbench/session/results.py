@@ -30,7 +30,7 @@ class Recall:
         self._open: dict[str, str] = {}  # action id -> tool
 
     def apply(self, event: Event) -> None:
-        """Consume the next event of the past; if a tool fails on it, that is logged and the tool continues without it."""
+        """Consume the next past event; if a tool fails on it, that is logged and the tool continues without it."""
         match event:
             case ModelResponded():
                 self._open = {}

@@ -73,7 +73,7 @@ class MessageQueue:
         check_images: Callable[[Sequence[str]], None],
         announce: Callable[[], None],
     ) -> None:
-        """`check_images` raises CommandError if the model does not take images; `announce` reports the session's state."""
+        """`check_images` raises CommandError if the model takes no images; `announce` reports the session's state."""
         self._log = log
         self._context = context
         self._check_images = check_images

@@ -283,7 +283,7 @@ class Delegates:
         self._listeners.append(listener)
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
-        """Have a sub-agent do the task, or resume the call's own sub-agent; return the outcome when its run has ended."""
+        """Have a sub-agent do the task, or resume the call's own; return the outcome when its run has ended."""
         sub_agent = SubAgent(agent, CURRENT_CALL.get(), self._notify)
         with self._changed:
             self._working.append(sub_agent)
