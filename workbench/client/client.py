@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-# The first frame is painted before these are imported.
+# Not imported at run time, so that the first frame is painted sooner.
 if TYPE_CHECKING:
     from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Disconnected:
-    """The engine ended or did not start; `reason` is one line, `for_good` when the session cannot continue here."""
+    """The engine ended or did not start; `reason` is one line, `for_good` says that the session cannot
+    continue here.
+    """
 
     reason: str
     for_good: bool = False
@@ -47,7 +49,7 @@ class Client(Protocol):
     def history(self) -> Iterable[Event]:
         """Return the events that the log holds now; they are read from the session file while iterating, in any thread.
 
-        It may be an `EventHistory` that starts with the last part and gives access to the older ones.
+        It may be an `EventHistory` that starts with the last part of the log and gives access to the older parts.
         """
 
     async def receive(self) -> Sequence[Incoming]:

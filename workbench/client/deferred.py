@@ -1,6 +1,6 @@
 """A client that is usable at once, while the real one is still being created after the first frame.
 
-Commands sent meanwhile are queued and delivered in order, so that nothing typed early is lost.
+Commands sent before it exists are queued and delivered in order, so that nothing typed early is lost.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class DeferredClient:
                 link.close(stop=self._stop)
 
     async def receive(self) -> Sequence[Incoming]:
-        """Wait for the next messages of the real client; a client that could not be created is reported once."""
+        """Wait for the next messages of the real client; a failure to create it is reported once."""
         lost, self._lost = self._lost, None
         if lost is not None:
             return [lost]
         if self._link is None:
-            # Reported before: nothing else will come.
+            # The failure was reported before, and nothing else will come.
             await asyncio.Event().wait()
         assert self._link is not None
         return await self._link.receive()

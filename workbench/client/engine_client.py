@@ -64,7 +64,7 @@ class EngineConnection:
             greeted = _greet(connection, last_seq) if connection else None
             if greeted is not None:
                 return greeted
-            # It was about to end: the next one can start once it has released the session.
+            # The engine was about to end: the next one can start once it has released the session.
             time.sleep(0.05)
         raise EngineRefused(f"the engine does not answer on {path}")
 
@@ -88,7 +88,7 @@ class EngineConnection:
         if self._is_closed:
             return
         self._is_closed = True
-        with contextlib.suppress(OSError):  # the engine was faster
+        with contextlib.suppress(OSError):  # the engine closed it first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -180,7 +180,7 @@ class EngineClient:
         self._worker: threading.Thread | None = None
 
     def history(self) -> Iterable[Event]:
-        """Return the stored events, of a long log the last part first; starts the engine concurrently.
+        """Return the stored events, for a long log those of its last part; starts the engine concurrently.
 
         Raises StoreError.
         """
@@ -196,11 +196,11 @@ class EngineClient:
         self._commands.put(command)
 
     async def receive(self) -> Sequence[Incoming]:
-        """Wait for the next messages of the engine, or for its end."""
+        """Wait for the next messages from the engine, or for its end."""
         return await self._inbox.receive_all()
 
     def close(self, *, stop: bool = False) -> None:
-        """Leave once all commands are delivered; waits for that for at most a second."""
+        """Leave once all commands are delivered; return after at most a second."""
         self._parting = Leave(stop=stop)
         self._commands.put(None)
         if self._worker is not None:
@@ -208,7 +208,7 @@ class EngineClient:
         self._closing = True
 
     def _run_commands(self) -> None:
-        """Run the command thread: connect, then deliver every command; no command ends the thread."""
+        """Run the command thread: connect, then deliver every command; a failed command does not end the thread."""
         self._carry(None)
         while (command := self._commands.get()) is not None:
             self._carry(command)
@@ -217,7 +217,7 @@ class EngineClient:
             self._leave(self._connection)
 
     def _died(self, reason: str) -> None:
-        """Tell the user that a thread of this client ended by an exception, which is a bug."""
+        """Report to the user that this client failed with an unexpected exception, which is a bug."""
         connection, self._connection = self._connection, None
         if not self._closing:
             self._inbox.put([Disconnected(_FAULT.format(reason))])
@@ -254,7 +254,7 @@ class EngineClient:
         launch = replace(self._launch, is_new=self._launch.is_new and not self._path.exists())
         connection = EngineConnection.open(launch, last_seq=self._last_seq)
         self._connection = connection
-        # A flag sets mode, model and limit once: a restarted engine continues with what was chosen since.
+        # The flags for mode, model and step limit apply once: a restarted engine keeps what was chosen since.
         from_flags = tuple(name for name in launch.settings.from_flags if name not in ("mode", "model", "max_steps"))
         self._launch = replace(self._launch, settings=replace(launch.settings, from_flags=from_flags))
         if fresh := [text for text in connection.notices if text not in self._noticed]:
@@ -296,6 +296,6 @@ class EngineClient:
         try:
             connection.send_command(self._parting)
         except EngineGone:
-            pass  # it left first
+            pass  # the engine left first
         finally:
             connection.close()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Past(Protocol):
-    """The part of a log before the loaded events; read in threads. Every method raises WorkbenchError."""
+    """The part of a log before the loaded events; read in threads. Every method may raise WorkbenchError."""
 
     def start(self, end: int) -> int:
         """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
@@ -41,7 +41,7 @@ class EventHistory:
 
 
 class FilePast:
-    """The older parts of a session file; other processes may append to it meanwhile."""
+    """The older parts of a session file; other processes may append to it while it is read."""
 
     def __init__(self, path: Path, least: int = WINDOW) -> None:
         self._path = path
@@ -59,7 +59,7 @@ class FilePast:
 
 
 def read_history(store: Store, least: int = WINDOW) -> EventHistory:
-    """Return what the open file holds now; closes the store when the events have been read.
+    """Return the events that the open file holds now; the store is closed once they have been read.
 
     A part of the log has at least `least` events.
     """
@@ -69,7 +69,7 @@ def read_history(store: Store, least: int = WINDOW) -> EventHistory:
         if start > 1:
             return EventHistory(_read(store, start, end), past, digest(store, start))
     except StoreError:
-        # Damaged: what is readable is read row by row.
+        # The file is damaged: the readable events are read row by row.
         pass
     return EventHistory(_read(store, 1, end), past)
 

@@ -23,7 +23,9 @@ _SWITCH = {"yes": True, "no": False, "true": True, "false": False}
 
 
 class Kind(ABC):
-    """A kind of value. `check` takes a value of the file, the environment or a flag, `parse` the text of the form."""
+    """A kind of value. `check` takes a value from the file, the environment or a flag, and `parse` takes text from the
+    form.
+    """
 
     is_table = False
     """Whether the value is a table or a list, which only the settings file can contain."""
@@ -32,10 +34,10 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, name: str, value: Any) -> Any:
-        """Return the value converted to its type. Raises UsageError that names the setting and what it expects."""
+        """Return the value converted to its type. Raises a UsageError that names the setting and what it expects."""
 
     def parse(self, name: str, text: str) -> Any:
-        """Return the value, as the file contains it, of text typed into the form. Raises UsageError if it is wrong."""
+        """Convert text typed into the form to a value for the file. Raises UsageError if it is invalid."""
         return self.check(name, text)
 
     def show(self, value: Any) -> str:
@@ -108,7 +110,7 @@ class OneOf(Kind):
 
 
 class WholeNumber(Kind):
-    """A whole number of at least `least`; the environment and flags contain it as text."""
+    """A whole number of at least `least`; the environment and flags give it as text."""
 
     def __init__(self, least: int) -> None:
         self._least = least
@@ -152,14 +154,14 @@ class Number(Kind):
 
 
 class Switch(Kind):
-    """True or false; with `auto` also "auto", which decides by what is known about the terminal."""
+    """True or false; with `auto` also "auto", which lets the known abilities of the terminal decide."""
 
     def __init__(self, *, auto: bool = False) -> None:
         self._has_auto = auto
         self.choices = [*([("auto", "")] if auto else []), ("yes", ""), ("no", "")]
 
     def check(self, name: str, value: Any) -> Any:
-        """Return the boolean, given as one or as text, or "auto". Raises UsageError if it is something else."""
+        """Return the boolean, given as a boolean or as text, or "auto". Raises UsageError if it is something else."""
         word = str(value).lower()
         if word in ("true", "false"):
             return word == "true"
@@ -180,7 +182,9 @@ class Switch(Kind):
 
 
 class Strings(Kind):
-    """A list of strings; `what` describes it with an example, for messages. `of` parses each string of the form."""
+    """A list of strings; `what` describes it in messages, with an example; `of` parses each string typed
+    into the form.
+    """
 
     is_table = True
 
@@ -264,7 +268,7 @@ class Setting:
 
     @property
     def flag(self) -> str:
-        """The command line flag, an empty string if there is none."""
+        """The command line flag, or an empty string if there is none."""
         return f"--{self.name.replace('_', '-')}" if self.metavar else ""
 
     @property
@@ -274,7 +278,7 @@ class Setting:
 
     @property
     def on_form(self) -> bool:
-        """Whether the setting is a row of the Settings screen; of a table, the entries are rows instead."""
+        """Whether the setting is a row of the Settings screen; a table is not, but its entries are."""
         return not isinstance(self.kind, Table)
 
 

@@ -1,4 +1,4 @@
-"""Reads the settings from the user's file, the environment and flags, and checks each by the table."""
+"""Reads the settings from the user's file, the environment and flags, and checks each against the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Auto: TypeAlias = Literal["auto"] | bool
-"""True, false, or "auto": decided by what is known about the terminal."""
+"""True, false, or "auto", which lets the known abilities of the terminal decide."""
 NO_MODEL = "none"
 """The model's name in a session without a model, in which the user can run commands but not send messages."""
 

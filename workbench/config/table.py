@@ -1,7 +1,8 @@
-"""The table of settings: each setting is declared in this module once, and everything else is derived from that.
+"""The table of settings: each setting is declared once, in this module, and everything else is derived from that.
 
-Derived are the checks of the settings file, of OHW_NAME in the environment and of command line flags (`settings`), the
-flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table of the guide.
+Everything else is the checks of the settings file, of OHW_NAME in the environment and of command line flags
+(`settings`), the flags themselves and their `--help` (`cli.arguments`), the Settings screen, `ohw config` and the table
+in the guide.
 
 A setting comes from the user's own file, the environment or the command line, and deliberately never from the files of
 a project: the content of a directory never sets a model, an address, a key, a key binding or a mode.
@@ -96,7 +97,7 @@ class TerminalSettings:
 
 
 def read_terminal(values: object) -> TerminalSettings:
-    """Return the settings of the table `[terminal]`. Raises UsageError that names an invalid key or value."""
+    """Return the settings in the table `[terminal]`. Raises a UsageError that names an invalid key or value."""
     if not isinstance(values, Mapping):
         raise UsageError("terminal must be a table: [terminal]")
     return TerminalSettings(**_checked(TerminalSettings, "terminal", values))
@@ -120,7 +121,9 @@ def _check_price(name: str, value: Any) -> None:
 
 @dataclass(frozen=True)
 class Profile:
-    """A saved model: a table `[models.NAME]`. For a model given as provider/model it has only the general settings."""
+    """A saved model: a table `[models.NAME]`. A model given as provider/model gets a profile with only the general
+    settings.
+    """
 
     name: str
     """The NAME in `[models.NAME]`, or the model as provider/model."""
@@ -161,7 +164,7 @@ class Profile:
 
 
 def read_profile(name: str, values: object) -> Profile:
-    """Return the saved model of the table `[models.NAME]`. Raises UsageError that names an invalid key."""
+    """Return the saved model in the table `[models.NAME]`. Raises a UsageError that names an invalid key."""
     key = f"models.{name}"
     if not _NAME.fullmatch(name):
         raise UsageError(f"models.{name!r}: a name is made of letters, digits and . _ - : / @ +")
@@ -178,7 +181,7 @@ def read_profile(name: str, values: object) -> Profile:
 
 
 def _checked(table: type, key: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checked entries of a table. Raises UsageError that names an invalid key."""
+    """Return the checked entries of a table. Raises a UsageError that names an invalid key."""
     entries = declared(table)
     for name in values:
         if name not in entries:
@@ -427,7 +430,7 @@ class Settings:
     problems: tuple[str, ...] = ()
     """After a lenient read, one line about each problem in the settings file."""
     rules: tuple[str, ...] = ()
-    """The rules a new session starts with, one line each: those of the demo, or of a sub-agent's parent."""
+    """The rules a new session starts with, one line each: the demo's, or those of a sub-agent's parent."""
 
     def profile(self, name: str) -> Profile:
         """Return the saved model `name`; for any other name, such as provider/model, one with the general settings."""

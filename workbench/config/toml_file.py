@@ -15,7 +15,7 @@ from workbench.errors import UsageError
 from workbench.suggest import near
 
 MOST_BYTES = 10_000_000
-"""The size of the largest file of settings that is read."""
+"""The size, in bytes, of the largest settings file that is read."""
 _POSITION = re.compile(r"\(at line (\d+), column (\d+)\)")
 _REASONS = {
     "Invalid value": 'this is not a value; text needs quotes, as in name = "text"',
@@ -34,13 +34,13 @@ _REASONS = {
     "Cannot declare": "this table is declared a second time",
     "Unescaped": "write a backslash twice, or put the text in single quotes",
 }
-"""How messages of `tomllib` begin, and the text to show to the user instead."""
+"""Beginnings of `tomllib` messages, each with the text to show the user instead."""
 _TABLES = ("tools", "models", "mcpServers")
 """The tables whose entries are checked one by one, so that an invalid entry leaves the others in effect."""
 
 
 def line_of(key: str, text: str, table: str = "") -> int:
-    """Return the number of the line that sets a key at the top level or in a table, 1 if it cannot be found."""
+    """Return the number of the line that sets a key at the top level or in a table, or 1 if it cannot be found."""
     current = ""
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\s*([^\]]*?)\s*\]", line):
@@ -119,8 +119,8 @@ def _problem(name: str, value: Any, names: Collection[str], check: Callable[[str
 def _entries(values: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield each setting as its name, an empty string and its value.
 
-    Of the tables in `_TABLES`, each entry is yielded instead: the table's name, the entry's, and a table with the entry
-    alone.
+    A table in `_TABLES` is yielded entry by entry: the table's name, the entry's name, and a table with only that
+    entry.
     """
     for name, value in values.items():
         if name in _TABLES and isinstance(value, dict):

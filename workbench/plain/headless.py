@@ -50,12 +50,12 @@ from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question
 
 OpenQuestion: TypeAlias = tuple[OpenAction, str]
-"""A waiting action, and the name of the sub-agent that asks, which is empty for the agent itself."""
+"""A waiting action, and the name of the sub-agent that asks; empty if the agent itself asks."""
 _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
 class Narrator:
-    """Describes a run line by line, with calls of `write`; `colour` is for terminals."""
+    """Narrates a run line by line through `write`; with `colour`, for a terminal, in color."""
 
     def __init__(self, write: Callable[[str], None], *, colour: bool = False) -> None:
         self._write = write
@@ -63,7 +63,7 @@ class Narrator:
         self._last_detail = ""
 
     def event(self, event: Event) -> None:
-        """Write about an event if the user should know of it."""
+        """Write about an event if the user should know about it."""
         match event:
             case SessionStarted():
                 directory = visible(event.workspace, lines=False)
@@ -130,7 +130,7 @@ class Narrator:
         self._print(f"stopped at {len(questions)} questions. Answer them with `ohw resume {session_id}`", _BOLD)
 
     def _asked(self, action: OpenAction, agent: str) -> str:
-        """Return one line that says who asks what; a question that the agent asks is written in full before."""
+        """Return one line about who asks what; a question from the agent itself is first written in full."""
         if not action.asks_user:
             return f"may {action.proposed.tool} run{f' for the sub-agent {agent}' if agent else ''}?"
         self._ask(action.proposed)
@@ -147,7 +147,7 @@ class Narrator:
             self._print(f"  it is {risk_assessment.risk} ({why}); asked by {risk_assessment.rule}", _DIM)
 
     def _ask(self, event: ActionProposed) -> None:
-        """Write a question of the agent in full, with its numbered options."""
+        """Write the agent's question in full, with its numbered options."""
         question = read_question(event.arguments)
         self._print(question.text, _BOLD)
         for number, option in enumerate(question.options, 1):
@@ -215,7 +215,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
 
 
 def _force_exit_if_importing(code: int) -> int:
-    """Return the exit code; if an import still runs, end the process at once instead of waiting for it.
+    """Return the exit code; if litellm is still being imported, end the process at once instead of waiting for it.
 
     Everything else is closed by then.
     """
@@ -229,7 +229,7 @@ def _force_exit_if_importing(code: int) -> int:
 
 
 def open_questions(session: Session, waiting: Sequence[SubAgent]) -> list[OpenQuestion]:
-    """Return the questions that wait for the user. Those of sub-agents come first, because the others wait for them."""
+    """Return the open questions to the user. Those from sub-agents come first, because the others wait for them."""
     delegated = [
         (action, one.agent) for one in waiting if one.session is not None for action in one.session.questions()
     ]
@@ -257,7 +257,7 @@ class Outlet:
                 listener(channel.problem)
 
     def limit_waits(self, seconds: float) -> None:
-        """From now on, give up a stream whose reader takes nothing for that many seconds."""
+        """Give up on a stream once its reader takes nothing for that many seconds."""
         for channel in (self._out, self._err):
             channel.limit_waits(seconds)
 
@@ -281,7 +281,7 @@ class Outlet:
         self._out.check()  # in text mode nothing is written before the end, so a closed pipe would go unnoticed
 
     def notices(self, lines: Iterable[str]) -> None:
-        """Write what the user should know from the start."""
+        """Write lines that the user should see at the start."""
         for line in lines:
             self._narrator.notice(line)
 
@@ -327,7 +327,7 @@ class _Run:
         before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             worker.start()
-            # without memory, the thread can end before it reports anything
+            # If memory runs out, the thread can end before it reports anything.
             while not self._rested.wait(_POLL) and worker.is_alive():
                 pass
             worker.stop()

@@ -39,7 +39,7 @@ class Console:
         asyncio.get_running_loop().remove_reader(_STDIN)
 
     def print(self, *lines: str) -> None:
-        """Print lines below the text that is there, and show the current prompt again."""
+        """Print lines below the current text, and show the current prompt again."""
         begun = "\n" if self._prompt else ""
         self._write(begun + "".join(f"{visible(line)}\n" for line in lines) + self._prompt)
 
@@ -64,7 +64,7 @@ class Console:
         return not select.select([_STDIN], [], [], 0)[0]
 
     def drain(self) -> str:
-        """Remove everything typed so far from the terminal's input and return it: it was meant for something else."""
+        """Remove everything typed so far from the terminal's input and return it; it was not typed as an answer."""
         try:
             usual = termios.tcgetattr(_STDIN)
             changed = [*usual[:6], list(usual[6])]
@@ -120,7 +120,7 @@ class LineAsker:
         self._quiet_since = 0.0
 
     def begin(self) -> None:
-        """Prepare for a new question: discard what was typed before, and tell the user so."""
+        """Prepare for a new question: discard input typed before it, and show that input to the user."""
         typed = self._console.drain()
         while not self._lines.empty():
             typed = f"{self._lines.get_nowait()} {typed}".strip()
@@ -146,8 +146,9 @@ class LineAsker:
         self._quiet_since = self._clock()
 
     async def answer(self, prompt: str) -> str:
-        """Return the next line that the user typed alone; one typed too soon after output, or together with other
-        lines, is not accepted.
+        """Show the prompt until the user types a line alone, and return the line.
+
+        A line that is typed too soon after output, or together with other lines, is not accepted.
         """
         while True:
             self._console.ask(prompt)

@@ -22,11 +22,11 @@ LINES: Final = 10
 """How many of the last lines of an output are printed; `/show` prints all."""
 _ENDED: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "its outcome is unknown"}
 _QUIET: Final[frozenset[ToolKind]] = frozenset({"final", "question", "plan"})
-"""Kinds of tools whose result is not printed: the user has seen it or is shown it in another way."""
+"""Kinds of tools whose result is not printed: the user has seen it, or sees it elsewhere."""
 
 
 def item_lines(item: Item, workspace: str) -> Iterator[str]:
-    """Yield the lines about an item in its current state, for reading the history again."""
+    """Yield the lines about an item in its current state, for replaying the history."""
     match item:
         case UserItem():
             images = "".join(f" [image {chip}]" for chip in item.images)
@@ -76,7 +76,7 @@ def file_line(file: FileDiff) -> str:
 
 
 def standing(state: SessionState) -> Iterator[str]:
-    """Yield lines about the state of the session: what runs or waits, and the directory, model, mode and cost."""
+    """Yield lines about the session's state: the running or waiting actions, directory, model, mode and cost."""
     running = next(iter(state.running.values()), None)
     if state.waiting:
         yield f"{len(state.waiting)} waiting for your answer; /question shows it again."

@@ -56,7 +56,10 @@ async def confirm_never(asker: LineAsker) -> bool:
 
 
 def confirmed_at_start(console: Console, settings: Settings) -> Settings:
-    """Return the settings for a session that would start in that mode, with the default mode if not confirmed."""
+    """Ask the user to confirm the mode that never asks, in which a session would start.
+
+    Return the settings, with the default mode unless the user confirms.
+    """
     return settings if asyncio.run(_ask(console)) else without_never(settings)
 
 

@@ -50,11 +50,11 @@ class OutputChannel:
             self._fail(getattr(error, "strerror", None) or str(error))
 
     def limit_waits(self, seconds: float) -> None:
-        """Let writes, including one that waits now, fail when the reader takes nothing for that many seconds."""
+        """Make writes, including a waiting one, fail once the reader takes nothing for that many seconds."""
         self._patience = seconds
 
     def _write(self, data: bytes) -> None:
-        """Write the data in pieces, each once the reader has room, because a blocked write cannot be cancelled.
+        """Write the data in pieces, each once the reader has room, because a blocked write cannot be canceled.
 
         Raises TimeoutError if the reader takes nothing for too long.
         """

@@ -1,4 +1,4 @@
-"""One question in plain mode: shows everything that would run, and takes words as answers. Asked by `Talk`."""
+"""One question in plain mode: shows everything that would run, and takes words as answers. Used by `PlainSession`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.view.state import ActionItem
 
 _EMPTY = "An empty line answers nothing."
 _SCOPES: Final[Mapping[str, Scope]] = {"session": "session", "project": "folder", "everywhere": "person"}
-"""The scope of a rule for each word that answers the question where it applies."""
+"""The scope of a rule, for each word that the user can answer."""
 
 
 class Asker(Protocol):
@@ -149,7 +149,7 @@ class PlainQuestion:
         return Decision("rejected", reason or self._note)
 
     async def _each(self) -> Outcome | None:
-        """Ask about each change; the action with the chosen ones is then asked about again, unless there are none."""
+        """Ask about each change, then about the action with only the accepted changes; if there are none, reject it."""
         self._proposal.out.clear()
         number = 0
         for file in self._files:
@@ -174,7 +174,7 @@ class PlainQuestion:
             self._asker.print(f"{'' if word else f'{_EMPTY} '}Answer yes or no.".strip())
 
     async def _edit(self) -> Outcome | None:
-        """Take another command, or other arguments, on one line, and show the action again."""
+        """Read another command, or other arguments, on one line, and show the action again."""
         title, text = argument_text(self._item.tool, self._item.arguments)
         self._asker.print(f"{title} as it is now:", text, "Write it again on one line; an empty line keeps it.")
         line = await self._asker.answer("New: ")

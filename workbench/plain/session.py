@@ -170,7 +170,7 @@ class ServerPrompts:
         return True
 
     def receive(self, text: str) -> None:
-        """Print the text of a prompt that has arrived, and keep it for `send`; nothing is sent by itself."""
+        """Print the text of a prompt that has arrived, and keep it for `send`; nothing is sent automatically."""
         if text:
             self._text = text
             self._print("The prompt says:", *text.splitlines(), "End of the prompt. /send sends it as a message.")
@@ -306,7 +306,7 @@ class PlainSession:
         return is_new
 
     def _refresh(self) -> None:
-        """Ask the next waiting question, end one that is settled, or show the prompt."""
+        """Ask the next open question, close one that is no longer current, or show the prompt."""
         if self._never_ask.is_open:
             return
         waiting = [_key(self._state.actions[name]) for name in self._state.waiting]

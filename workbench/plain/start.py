@@ -1,4 +1,4 @@
-"""Opens a session in plain mode and, when it ends, prints how it stands; called by the commands."""
+"""Opens a session in plain mode and prints a summary when it ends; called by the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What engine, front ends and session files exchange: events, live messages and commands as plain data.
+"""The data that the engine, the front ends and session files exchange: events, live messages and commands.
 
 Used by every layer; knows none of them.
 """

@@ -37,7 +37,7 @@ class _DataType(msgspec.StructMeta):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Data(msgspec.Struct, metaclass=_DataType, frozen=True, kw_only=True):
-    """Plain data: frozen, given by keyword, without any field that is not declared."""
+    """Plain data: frozen and keyword-only; decoding rejects fields that are not declared."""
 
 
 class TaggedData(Data, tag_field="kind", tag=snake_case):
@@ -50,9 +50,9 @@ class TaggedData(Data, tag_field="kind", tag=snake_case):
 
 
 def encode(message: Data) -> bytes:
-    """Return the JSON of a struct; total over every string, lone surrogates included.
+    """Encode a struct as JSON; strings may contain lone surrogates.
 
-    Raises TypeError for a value that JSON does not have.
+    Raises TypeError for a value that JSON cannot represent.
     """
     try:
         return msgspec.json.encode(message)
@@ -61,7 +61,7 @@ def encode(message: Data) -> bytes:
 
 
 def to_plain(message: Data) -> dict[str, Any]:
-    """Return a struct as what `json` can write: dicts, tuples, lists, strings, numbers, booleans and None."""
+    """Convert a struct to types that `json` can write: dicts, tuples, lists, strings, numbers, booleans and None."""
     plain: dict[str, Any] = msgspec.to_builtins(message)
     return plain
 
@@ -82,7 +82,7 @@ def _well_formed(value: Any) -> Any:
 
 
 def decode(decoder: msgspec.json.Decoder[T], line: str | bytes) -> T:
-    """Return the struct of a line written by `encode`. Raises ValueError."""
+    """Decode a line written by `encode`. Raises ValueError."""
     line = line.encode() if isinstance(line, str) else line
     if not _ESCAPED_SURROGATE.search(line):
         return decoder.decode(line)

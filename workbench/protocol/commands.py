@@ -1,4 +1,4 @@
-"""The lines between an engine and its front ends: a `Hello` each way, then commands up and messages down.
+"""The lines between an engine and its front ends: a `Hello` each way, then commands to the engine and messages from it.
 
 A line is one JSON object. A new command is a subclass of `Command` here and a handler in `workbench.engine.handlers`.
 """
@@ -20,9 +20,10 @@ VERSION = 2
 
 
 class Hello(TaggedData):
-    """Opens the conversation; `seen` is the last seq the front end has, `pid` names the engine (0 from a front end).
+    """The first line from each side; `seen` is the last seq the front end has, `pid` names the engine (0 from a front
+    end).
 
-    `notices` of the engine are lines for the user about tools that were left out.
+    `notices`, from the engine only, are lines for the user about tools that were left out.
     """
 
     version: int = VERSION
@@ -38,7 +39,7 @@ class Refused(TaggedData):
 
 
 class Command(TaggedData):
-    """What a front end asks of the engine."""
+    """A request from a front end to the engine."""
 
 
 class SendMessage(Command):
@@ -49,7 +50,7 @@ class SendMessage(Command):
 
 
 class UnqueueMessage(Command):
-    """Withdraw a message that still waits for the agent: the `seq` of its event."""
+    """Withdraw a queued message; `message` is the `seq` of its event."""
 
     message: int
 
@@ -61,7 +62,7 @@ class RunUserCommand(Command):
 
 
 class Decide(Command):
-    """Decide on one action; `fingerprint` is the one that was shown. The rest is as in `ActionDecided`."""
+    """Decide on one action; `fingerprint` is the shown action's. The other fields are those of `ActionDecided`."""
 
     action_id: str
     verdict: Verdict
@@ -82,24 +83,24 @@ class AllowAlways(Command):
 
 
 class AnswerQuestion(Command):
-    """Answer a question of the agent."""
+    """Answer a question from the agent."""
 
     action_id: str
     text: str
 
 
 class Interrupt(Command):
-    """Stop the agent, keep everything."""
+    """Stop the agent; nothing is discarded."""
 
 
 class Condense(Command):
-    """Condense the history, at once or before the next call of the model; with `undo`, undo the last condensation."""
+    """Condense the history, at once or before the next model call; with `undo`, undo the last condensation."""
 
     undo: bool = False
 
 
 class RevertFiles(Command):
-    """Restore files: `before` is what each holds now, `after` what it shall hold."""
+    """Restore files: `before` is the current content of each, `after` the content to restore."""
 
     files: tuple[FileDelta, ...]
 
@@ -111,7 +112,7 @@ class RestoreCopy(Command):
 
 
 class ChangeSettings(Command):
-    """Change model, mode, limits, rules or the title of the session; `None` leaves a setting as it is.
+    """Change the session's model, mode, limits, rules or title; `None` leaves a setting as it is.
 
     The mode that never asks takes effect only when the user `confirmed` it.
     """
@@ -126,7 +127,7 @@ class ChangeSettings(Command):
 
 
 class GetPrompt(Command):
-    """Get a prompt of an MCP server; this front end alone receives it, as `PromptReady`."""
+    """Get a prompt from an MCP server; only this front end receives it, as `PromptReady`."""
 
     server: str
     name: str
@@ -145,17 +146,17 @@ _HELLO: Final = Decoder(Hello)
 
 
 def decode_message(line: bytes) -> Message:
-    """Return one message of an engine. Raises ValueError."""
+    """Decode a message from an engine. Raises ValueError."""
     return decode(_MESSAGE, line)
 
 
 def decode_hello(line: bytes) -> Hello:
-    """Return the greeting of either side. Raises ValueError."""
+    """Decode the greeting of either side. Raises ValueError."""
     return decode(_HELLO, line)
 
 
 def decode_command(line: bytes) -> Command:
-    """Return one command of a front end. Raises ValueError."""
+    """Decode a command from a front end. Raises ValueError."""
     return decode(_command_decoder(tuple(Command.__subclasses__())), line)
 
 

@@ -1,4 +1,4 @@
-"""The events of a session: the contract between the log, the engine, its front ends and any program that reads a log.
+"""The events of a session: the contract between the log, the engine, the front ends and any program that reads a log.
 
 Payloads are plain data (JSON), so a log can be read without importing a single tool.
 """
@@ -25,19 +25,19 @@ class EventBase(TaggedData):
 
 
 class FileDelta(Data):
-    """One file before and after: the text of each, `None` where the file does not exist; `path` is absolute."""
+    """The text of a file before and after a change, `None` if the file does not exist; `path` is absolute."""
 
     path: str
     before: str | None
     after: str | None
     cut: str = ""
-    """Explains contents that are not the file's own: it is binary, or too large."""
+    """Why the contents are not the file's own, for example because it is binary or too large; empty if they are."""
     version: str = ""
-    """A snapshot that may hold the file exactly as in `after`; only where a change is reverted."""
+    """A snapshot that may hold the file exactly as in `after`; set only to revert a change."""
 
 
 class FileText(Data):
-    """The exact content that a file shall get; `None`: it shall not exist."""
+    """The exact content of a file, as it was read or is to be written; `text` is `None` if there is none."""
 
     path: str
     text: str | None
@@ -47,8 +47,8 @@ class StaleFile(Data):
     """A file that changed since the agent read it: the content it had `seen`, `theirs` on disk, and the one it
     `wanted`.
 
-    The preview merges both changes. In each of the `conflicts` it has the agent's lines; None: they could not be
-    merged, and it has the agent's content.
+    The preview merges both changes. `conflicts` counts the places where they overlap, in which the preview has the
+    agent's lines; it is None if they could not be merged and the preview has the agent's whole content.
     """
 
     path: str
@@ -57,7 +57,7 @@ class StaleFile(Data):
     wanted: str
     conflicts: int | None = 0
     by: str = ""
-    """Who changed it, where the log knows: "person" (the user), "other", or "agent" for an earlier action."""
+    """Who changed it, if the log knows: "person" (the user), "other", or "agent" for an earlier action."""
 
 
 class RawToolCall(Data):
@@ -71,7 +71,7 @@ class RawToolCall(Data):
 
 
 class Usage(Data):
-    """Tokens of one model call; `None` where the provider reports none."""
+    """Tokens of one model call; `None` if the provider reports none."""
 
     input: int | None = None
     output: int | None = None
@@ -101,10 +101,11 @@ class Segment(Data):
 
 
 class UserMessage(EventBase):
-    """A message of the user; one sent while the agent runs waits for the next step.
+    """A message from the user; one sent while the agent runs is queued until the next step.
 
-    `mentions` are the files it names, relative to the workspace, `attached` their contents at that time: `None` for
-    what is not text or too large. `images` are data URLs, `image_names` the files they came from, in the same order.
+    `mentions` are the files it names, relative to the workspace, and `attached` their contents at that time, `None` for
+    a file that is not text or too large. `images` are data URLs, `image_names` the files they came from, in the same
+    order.
     """
 
     text: str
@@ -115,7 +116,7 @@ class UserMessage(EventBase):
 
 
 class ResourceText(Data):
-    """A resource of an MCP server when it was read; `error` says why that failed. Images are data URLs."""
+    """A resource of an MCP server as it was read; `error` says why that failed. Images are data URLs."""
 
     name: str
     text: str = ""
@@ -145,7 +146,7 @@ class CondensingUndone(EventBase):
 
 
 class UserCommand(EventBase, tag="person_command"):
-    """A shell command of the user's own; it runs when no action does, and an `action_observed` holds its result."""
+    """A shell command from the user; it runs when no action does, and an `action_observed` holds its result."""
 
     action_id: str
     command: str
@@ -159,13 +160,13 @@ class FilesChanged(EventBase):
 
 
 class VersionTaken(EventBase):
-    """A snapshot of the workspace; `files` is what the action `action_id` changed in it.
+    """A snapshot of the workspace; `files` are the changes that the action `action_id` made in it.
 
-    Files listed in `action_observed` are not repeated; `more` counts those whose contents are not stored here. Without
-    an action it is a snapshot to start from, or one that follows from `files_changed`. `notice` is a line for the user;
-    without a `version` it says why there is none. `copy_id` names the safety copy, made before the action began, of
-    what it deletes and no snapshot holds. `guarded` are protected files that changed although the preview did not show
-    it: `notice` then says whether they were restored.
+    Files listed in `action_observed` are not repeated; `more` counts the files whose contents are not stored here.
+    Without an action this is the first snapshot, or one taken because of `files_changed`. `notice` is a line for the
+    user; without a `version` it says why there is none. `copy_id` names the safety copy, made before the action began,
+    of files that it deletes and no snapshot holds. `guarded` are protected files that changed although the preview did
+    not show it; `notice` then says whether they were restored.
     """
 
     version: str = ""
@@ -203,13 +204,14 @@ class ActionProposed(EventBase):
 
 
 class ActionAssessed(EventBase):
-    """The assessment of an action before anybody is asked. `needs_decision` is false if mode or rule decides by itself.
+    """The assessment of an action before anyone is asked. `needs_decision` is false if the mode or a rule decides
+    alone.
 
-    Actions of one response may be assessed ahead of their turn; a later assessment of the same action replaces the
-    earlier one, and without `needs_decision` it withdraws the question until that turn. With `needs_answer` the action
-    is a question to the user: nothing runs, and their answer becomes its result. `always`: the rule to save; `edited`:
-    the user's own arguments; `stacked`: files as earlier actions leave them. `executes`: files that a command runs or
-    reads as code, by path, each with a hash; stored if somebody decides.
+    Actions of one response may be assessed ahead of their turn. A later assessment of the same action replaces the
+    earlier one; without `needs_decision` it withdraws the question until that turn. With `needs_answer` the action is a
+    question to the user: nothing runs, and the answer becomes its result. `always` is the rule that "always allow"
+    saves, `edited` the user's own arguments, `stacked` the files whose content depends on earlier actions. `executes`
+    has the hash of each file that a command runs or reads as code, by path; it is set only if the user is asked.
     """
 
     action_id: str
@@ -233,7 +235,7 @@ class ActionDecided(EventBase):
     """The decision on one action, stored before it starts; `rule` names the mode or rule that decided.
 
     A file change may be accepted in part: `hunks` are the accepted hunks of the preview (from 0, over its files in
-    order), `written` is the resulting content of each file. The tool does not run then.
+    order), `written` is the resulting content of each file. In that case the tool does not run.
     """
 
     action_id: str
@@ -254,7 +256,8 @@ class ActionStarted(EventBase):
 
 
 class ActionObserved(EventBase):
-    """The result: `observation` is the dumped Observation (content, is_error and the tool's own fields); seconds.
+    """The result of an action. `observation` is the dumped Observation (content, is_error and the tool's own fields);
+    `duration` is in seconds.
 
     An action that was rejected, skipped or unreadable is observed too (`ran` is false), so that each tool call has
     exactly one result.
@@ -265,7 +268,7 @@ class ActionObserved(EventBase):
     duration: float = 0.0
     ran: bool = True
     refused: bool = False
-    """The tool itself refused just before it started."""
+    """Whether the tool itself refused, just before it started."""
     version_after: str | None = None
     files_changed: tuple[FileDelta, ...] = ()
 
@@ -276,14 +279,14 @@ class ActionAbandoned(EventBase):
     action_id: str
     reason: str = ""
     known: str = ""
-    """What is known of the outcome in spite of that, for example of a sub-agent; a sentence."""
+    """A sentence about what is known of the outcome nevertheless, for example a sub-agent's; may be empty."""
 
 
 RunEnd: TypeAlias = Literal["finished", "waiting", "interrupted", "limit", "stuck", "error"]
 
 
 class SessionStarted(EventBase):
-    """Always the first event."""
+    """The start of the session, always the first event."""
 
     id: str
     workspace: str
@@ -299,9 +302,10 @@ class SessionStarted(EventBase):
 
 
 class ModelResponded(EventBase):
-    """One response of the model, verbatim; times in seconds, `cost` in US dollars (`None` when the price is unknown).
+    """One response of the model, verbatim; times are in seconds, `cost` is in US dollars (`None` if the price is
+    unknown).
 
-    `seen` is the last event that the request contained: the model did not know later messages of the user.
+    `seen` is the last event that the request contained: the model did not know later messages from the user.
     """
 
     response_id: str
@@ -322,8 +326,7 @@ class ModelResponded(EventBase):
 
 
 class ModelAsked(EventBase):
-    """A tool queried the model while the action was prepared or ran; not part of the conversation, but it is
-    charged."""
+    """A tool called the model while the action was prepared or ran; not part of the conversation, but charged."""
 
     action_id: str
     model: str
@@ -333,7 +336,7 @@ class ModelAsked(EventBase):
 
 
 class AgentNudged(EventBase):
-    """A message of the workbench itself to the agent; `evidence` says what it is based on.
+    """A message from the workbench itself to the agent; `evidence` says what it is based on.
 
     The reason `lost` means that a repair found events of the log missing.
     """
@@ -346,8 +349,8 @@ class AgentNudged(EventBase):
 class HistoryCondensed(EventBase):
     """Events `first`..`last` are no longer sent to the model; `summary` replaces them. The log keeps them.
 
-    `reason` is the cause: the agent, the user ("person"), the model's full window, or a limit of the settings. The
-    other fields describe the call that wrote the summary, as in ModelResponded.
+    `reason` is the cause: the agent ("asked"), the user ("person"), a full context window ("overflow") or a limit in
+    the settings ("tokens", "events"). The other fields describe the call that wrote the summary, as in ModelResponded.
     """
 
     first: int
@@ -365,7 +368,8 @@ class CondensingAsked(EventBase):
 
 
 class SettingsChanged(EventBase):
-    """Settings from now on; `None` means unchanged. `dropped_rule` is removed from the rules of the session.
+    """Changed settings, in effect from this event on; `None` means unchanged. `dropped_rule` is removed from the rules
+    of the session.
 
     `title` is the user's name for the session; if empty, its first message serves as title.
     """
@@ -398,7 +402,9 @@ ActionEvent: TypeAlias = (
 
 
 class DelegateStep(EventBase):
-    """A step on behalf of the action `action_id`: of a sub-agent whose log is `session`, or (empty) of a server."""
+    """A step on behalf of the action `action_id`, by the sub-agent whose log is `session`; if that is empty, by a
+    server.
+    """
 
     action_id: str
     agent: str
@@ -430,5 +436,5 @@ _DECODER: Final[Decoder[Event]] = Decoder(Event)
 
 
 def event_from_json(line: str | bytes) -> Event:
-    """Return one event of a log. Raises ValueError for an unknown kind or a wrong payload."""
+    """Decode one event of a log. Raises ValueError for an unknown kind or a wrong payload."""
     return decode(_DECODER, line)

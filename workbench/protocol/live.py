@@ -31,7 +31,7 @@ class ToolOutput(LiveBase):
 
 
 class EngineState(LiveBase):
-    """What the engine is doing; `detail` is one line (a retry countdown, "saving fails", …)."""
+    """The engine's current activity; `detail` is one line (a retry countdown, "saving fails", …)."""
 
     state: Literal["idle", "thinking", "deciding", "acting"]
     detail: str = ""

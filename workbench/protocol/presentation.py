@@ -1,4 +1,4 @@
-"""How front ends show the calls of a tool, as plain data."""
+"""How front ends show a tool's calls, as plain data."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Presentation(Data):
     It is plain data, so that the log can store it: a session looks the same in every front end, also after its tool was
     uninstalled.
 
-    `headline` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the result).
-    A part in square brackets is left out when one of its fields is missing or empty: `{pattern}[ in {path:path}]`.
-    After a colon, a headline says how to show the value: `path` (relative to the workspace), `lines` (first and last of
-    a range), `exact` (look-alike letters escaped, for what is executed) or a number (of characters at most); an outcome
-    names what is counted: `{found:file}` is "1 file" or "3 files".
+    `headline` and `outcome` are templates. `{name}` stands for an argument (in `outcome`: for a field of the result). A
+    part in square brackets is left out when one of its fields is missing or empty: `{pattern}[ in {path:path}]`. After
+    a colon, a headline says how to show the value: `path` (relative to the workspace), `lines` (first and last of a
+    range), `exact` (look-alike letters escaped, for executed text) or a number (the most characters). In an outcome,
+    the word after the colon is the noun to count: `{found:file}` is "1 file" or "3 files".
     """
 
     icon: str = "◆"
@@ -31,11 +31,11 @@ class Presentation(Data):
     ascii_icon: str = ""
     """The icon in a terminal without Unicode, one cell; empty for a similar character, if there is one."""
     noun: str = ""
-    """What plain mode calls a step: "command", "sub-agent"; the name of the tool when empty."""
+    """The noun for a step in plain mode: "command", "sub-agent"; if empty, the tool's name."""
     activity: str = ""
-    """The activity while it runs: "searching"; "running" and the name of the tool when empty."""
+    """The activity while it runs: "searching"; if empty, "running" and the tool's name."""
     headline: str = ""
-    """The call on one line; name and arguments when empty."""
+    """The call on one line; if empty, the name and the arguments."""
     subject: str = "path"
     """The argument that the call is about; it is what gets copied."""
     outcome: str = ""

@@ -17,7 +17,7 @@ from workbench.tools.schema import Action
 ActionT = TypeVar("ActionT", bound=Action)
 
 MAX_BYTES = 20_000_000
-"""Limit of all arguments of one call together."""
+"""The most bytes of all arguments of one call."""
 MAX_DEPTH = 60
 _EXTRAS = ("security_risk", "summary")
 _MOST_ERRORS = 5
@@ -28,8 +28,7 @@ class ArgumentError(ValueError):
 
 
 def action_from_arguments(action_type: type[ActionT], arguments: dict[str, Any]) -> ActionT:
-    """Return the validated action; risk and summary, which are for the user, are not part of it. Raises
-    ArgumentError."""
+    """Return the validated action, without risk and summary, which are for the user. Raises ArgumentError."""
     if not isinstance(arguments, dict):
         raise ArgumentError(
             f"the arguments must be one object, not {type(arguments).__name__}. {_allowed(action_type)}"
@@ -81,8 +80,9 @@ def _inside(part: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterator[Any]
 
 
 def _adapted(action_type: type[Action], arguments: dict[str, Any], error: ValidationError) -> dict[str, Any]:
-    """Return the arguments with common mistakes corrected: lists and objects as JSON text, null for an omitted
-    value."""
+    """Return the arguments with common mistakes corrected: lists and objects as JSON text, and null for an omitted
+    value.
+    """
     adapted = dict(arguments)
     names = _names(action_type)
     for detail in error.errors(include_url=False, include_context=False):

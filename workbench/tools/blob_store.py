@@ -1,6 +1,6 @@
 """Storage of a tool for one session: bytes by name, in private files that survive a restart, or in memory.
 
-Every program of the user can write to its directory, so links in it are not followed.
+Any program of the user's can write to its directory, so links in it are not followed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workbench.files.anchored import AnchoredEntry, Root
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 _ONE_WRITE = 512
-"""Size up to which content is overwritten in place by one write, which no crash leaves half done."""
+"""The most bytes that are overwritten in place, by one write, which no crash leaves half done."""
 
 
 def _overwritten(entry: AnchoredEntry, content: bytes) -> bool:
@@ -25,7 +25,7 @@ def _overwritten(entry: AnchoredEntry, content: bytes) -> bool:
         return False
     try:
         info = os.fstat(opened)
-        # With another name it is a file of somebody else's.
+        # A file with a second name may be somebody else's.
         is_ours = info.st_nlink == 1 and info.st_size == len(content)
         return is_ours and os.pwrite(opened, content, 0) == len(content)
     except OSError:

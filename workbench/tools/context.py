@@ -47,7 +47,7 @@ class NoModel:
 
 @dataclass(frozen=True)
 class Delegated:
-    """The result of a sub-agent: its final message, or the error; `session` is the id of its log."""
+    """The result of a sub-agent: its final message, or the error; `session` is the ID of its log."""
 
     text: str
     is_error: bool = False
@@ -55,7 +55,7 @@ class Delegated:
 
 
 class Delegation(Protocol):
-    """Starts sub-agents; several may run at once, each in the thread that calls."""
+    """Starts sub-agents; several may run at once, each in its caller's thread."""
 
     def __call__(self, agent: str, task: str, max_steps: int) -> Delegated:
         """Run a sub-agent and return its result. Raises WorkbenchError if it cannot be started."""
@@ -65,7 +65,7 @@ class Delegation(Protocol):
 
 
 class ConversationState(Protocol):
-    """The information about its session that a tool may use."""
+    """The parts of its session that a tool may use."""
 
     @property
     def workspace(self) -> str:
@@ -73,15 +73,15 @@ class ConversationState(Protocol):
 
     @property
     def state_dir(self) -> Path | None:
-        """A private directory of this session that survives a restart; None if there is none."""
+        """A private directory of this session that survives a restart, or None."""
 
     @property
     def complete(self) -> Completion | None:
-        """A model for questions outside of the conversation; None if there is none."""
+        """A model for questions outside the conversation, or None."""
 
     @property
     def delegation(self) -> Delegation | None:
-        """Starts sub-agents; None if that is not possible."""
+        """Starts sub-agents; None if that is impossible."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,15 @@ class ToolContext:
     complete: Completion | None = None
     delegation: Delegation | None = None
     merges: bool = False
-    """Whether an edit of a file that changed meanwhile is merged with that change; the session then asks the user."""
+    """Whether an edit to a file that has changed since the agent read it is merged with that change; the session then
+    asks the user.
+    """
     notices: list[str] = field(default_factory=list)
     """Lines for the user that tools emit while they are created."""
 
 
 def warn(conv_state: ConversationState, line: str) -> None:
-    """Tell the user which configured part is left out; ignored if notices are not collected."""
+    """Notify the user that a configured part is left out; ignored if notices are not collected."""
     notices = getattr(conv_state, "notices", None)
     if isinstance(notices, list):
         notices.append(line)

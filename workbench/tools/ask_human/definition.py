@@ -12,7 +12,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MOST_OPTIONS = 6
-"""The number of options that there are keys for."""
+"""The most options; each of them has a key."""
 
 _DESCRIPTION = f"""Ask the user one question and wait; the result is their answer. Ask when the task leaves open what
 only they can know or choose: which of several behaviours is meant, a name, an access you do not have. Look first
@@ -37,7 +37,7 @@ class AskHumanObservation(Observation):
 
 
 class AskHumanTool(DeclaredTool[AskHumanAction, AskHumanObservation]):
-    """Asks the user. In a session the question is shown to its user; elsewhere `ask` returns the answer."""
+    """Asks the user. In a session the question is shown to the user; elsewhere `ask` returns the answer."""
 
     name = "ask_human"
     description = _DESCRIPTION
@@ -55,13 +55,13 @@ _NOBODY = "Nobody is there to answer. Decide by what the files say, and name in 
 
 
 class AskHumanExecutor(ToolExecutor[AskHumanAction, AskHumanObservation]):
-    """Returns the answer of `ask`."""
+    """Gets the answer from `ask`."""
 
     def __init__(self, ask: Callable[[AskHumanAction], str] | None) -> None:
         self._ask = ask
 
     def __call__(self, action: AskHumanAction) -> AskHumanObservation:
-        """Return the answer; an error where there is nobody to ask."""
+        """Return the answer, or an error if there is nobody to ask."""
         if self._ask is None:
             return AskHumanObservation.from_text(_NOBODY, is_error=True)
         return AskHumanObservation.from_text(self._ask(action))

@@ -1,4 +1,4 @@
-"""A question of the agent as the log stores it, for front ends and narration."""
+"""A question from the agent as the log stores it, for front ends and narration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Question:
-    """The text of a question, and the answers to choose from; not yet safe to show."""
+    """The text of a question, and the answers to choose from; control characters are not escaped yet."""
 
     text: str
     options: tuple[str, ...] = ()

@@ -1,4 +1,6 @@
-"""The tool `browser`: drive a browser with a separate profile; pages as trees of elements with ids, and pictures."""
+"""The tool `browser`: drive a browser with a separate profile; pages come back as trees of elements with IDs, and as
+pictures.
+"""
 
 from __future__ import annotations
 

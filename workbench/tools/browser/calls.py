@@ -111,7 +111,7 @@ CALLS: Final[Mapping[str, Mapping[str, tuple[Any, Any]]]] = {
     "drag_and_drop": {"from_bid": (_element, _NEEDED), "to_bid": (_element, _NEEDED)},
     "upload_file": {"bid": (_element, _NEEDED), "file": (_strings, _NEEDED)},
 }
-"""Parameters by call: how a value is validated, and its default."""
+"""The parameters of each call, each with its validator and its default."""
 
 
 def parse_calls(code: str) -> list[BrowserCall]:

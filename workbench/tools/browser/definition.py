@@ -1,4 +1,4 @@
-"""The tool `browser` as model and session see it: calls as input, the page as the result."""
+"""The tool `browser`, its action and its observation: the model sends calls and gets the page."""
 
 from __future__ import annotations
 
@@ -88,13 +88,15 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
         super().__init__(executor)
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the calls, with the page that is open now."""
+        """Return the effect of the calls on the page that is open now."""
         url, elements = getattr(self.executor, "url", ""), getattr(self.executor, "elements", {})
         return (UsesPage(str(arguments.get("code", "")), str(url), elements),)
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Return a browser for a session. Raises UsageError, so that it is not offered, without the extra."""
+        """Return a browser for a session. Raises UsageError, so that it is not offered, if the extra is not
+        installed.
+        """
         if is_missing():
             raise UsageError(NO_PLAYWRIGHT)
         return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)

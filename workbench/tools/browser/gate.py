@@ -1,8 +1,8 @@
 """The browser's only access to the network: a proxy on loopback that connects only to permitted addresses.
 
 The browser resolves no names itself, so redirects, subresources and names that are rebound all pass through here.
-Public addresses are permitted; others when the settings list them. A server on this machine can be opened with `goto`,
-and is then accessible to its own pages alone: requests of other sites' pages to it are refused.
+Public addresses are permitted, others only if the settings list them. A server on this machine can be opened with
+`goto`, and is then accessible to its own pages alone: requests to it from other sites' pages are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SETTING = "`private` in [tools.browser]"
 _LOOPBACK = ["127.0.0.0/8", "::1/128"]
 _HOP = re.compile(rb"(?im)^(?:connection|proxy-connection|proxy-authorization|keep-alive):[^\n]*\n")
 _SITE = re.compile(rb"(?im)^sec-fetch-site:[ \t]*([\w-]+)[ \t]*\r$")
-"""The browser's statement of who makes the request; pages cannot set it."""
+"""The header in which the browser says who makes the request; pages cannot set it."""
 _ORIGIN = re.compile(rb"(?im)^origin:[ \t]*(\S+)[ \t]*\r$")
 _TLS = b"\x16"
 _MOST_REFUSALS = 5
@@ -56,7 +56,9 @@ class Gate:
 
     @contextlib.contextmanager
     def going(self, url: str = "") -> Iterator[None]:
-        """A context in which the agent opens a page on this machine: that of the URL, or one opened before."""
+        """Return a context in which the agent opens a page on this machine: the page at the URL, or one
+        opened before.
+        """
         if url:
             self._named.add(_endpoint(url))
         self._going = {_endpoint(url)} if url else set(self._named)
@@ -66,8 +68,9 @@ class Gate:
             self._going = set()
 
     def expect(self, url: str) -> None:
-        """Expect a request of a page to this URL; requests that no page made, as to the browser's vendor, are
-        blocked."""
+        """Permit requests to the URL's host, because a page makes one; requests that no page made, such as those to the
+        browser's vendor, are blocked.
+        """
         self._expected.add(urlsplit(url).hostname or "")
 
     async def _is_expected(self, host: str) -> bool:
@@ -78,7 +81,7 @@ class Gate:
         return host in self._expected
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection of the browser: one request, or one tunnel."""
+        """Serve one connection from the browser: one request, or one tunnel."""
         try:
             await self._pass(reader, writer)
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
@@ -120,10 +123,10 @@ class Gate:
             await _closed(back)
 
     async def _is_asked(self, endpoint: Endpoint, head: bytes, is_tunnel: bool) -> bool:
-        """Return whether the agent or a page of the same server requests a server on this machine.
+        """Return whether a request to a server on this machine comes from the agent or from one of that server's pages.
 
-        A tunnel with TLS is opaque: it is attributed to such pages as long as all open pages belong to servers on this
-        machine that the agent opened.
+        A tunnel is opaque: it is attributed to such pages as long as all open pages belong to servers on this machine
+        that the agent opened.
         """
         if endpoint not in self._named or not _is_own(endpoint[0]):
             return False
@@ -142,7 +145,7 @@ class Gate:
         return endpoint in endpoints and endpoints <= self._named
 
     async def _connected(self, endpoint: Endpoint, is_asked: bool) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to a checked address. Raises AddressRefused or OSError."""
+        """Connect to a checked address. Raises HostRefused or OSError."""
         allowed, (host, port) = self._own if is_asked else self._allowed, endpoint
         fault: OSError | None = None
         for ip in await asyncio.wait_for(allowed.of(host, port), _PATIENCE):
@@ -192,7 +195,9 @@ def _is_own(host: str) -> bool:
 
 
 async def _greeting(reader: asyncio.StreamReader, endpoint: Endpoint) -> bytes:
-    """Return the first bytes of a tunnel to this machine; for a WebSocket without TLS, check its origin."""
+    """Return the first bytes of a tunnel to this machine; for a WebSocket without TLS, check its origin. Raises OSError
+    if it comes from another site.
+    """
     first = await reader.readexactly(1)
     if first == _TLS:
         return first

@@ -1,4 +1,4 @@
-"""Runs `browser`: starts the driving program with the first call, and turns its answers into observations."""
+"""Runs `browser`: starts the driver program at the first call, and turns its answers into observations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_OUTPUT = 1_500
 _SHORT = 60
 _LONGEST_NAME = 80
 _ELEMENT = re.compile(r"(?m)^ *- ([a-z]+(?: \"[^\"\n]*\")?)[^\n]*?\[ref=(\w+)\]")
-"""A line of the tree: role, name, id."""
+"""A line of the tree: role, name and ID."""
 _LOST = "The browser ended and its tabs are gone; the next call starts it again."
 
 
@@ -57,7 +57,7 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
         self.url = ""
         """The URL of the active tab, for the risk rating."""
         self.elements: dict[str, str] = {}
-        """Descriptions of the page's elements by id."""
+        """Descriptions of the page's elements, by ID."""
 
     def __call__(self, action: BrowserAction) -> BrowserObservation:
         """Perform the calls."""
@@ -109,7 +109,9 @@ class BrowserExecutor(ToolExecutor[BrowserAction, BrowserObservation]):
             raise Missing(f"{program} could not be started: {failed[-_MOST_OUTPUT:]}")
 
     def _profile(self) -> Path:
-        """Return a private directory for cookies etc.: of the session, not the user's own."""
+        """Return a private directory for the session's profile (cookies and the like), separate from the user's own
+        profile.
+        """
         if self._state_dir is not None:
             directory = self._state_dir / "browser"
         else:

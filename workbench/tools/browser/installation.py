@@ -21,7 +21,9 @@ _NAMES = (
 )
 _APPS = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
 _LAUNCHERS = {"/usr/bin/chromium": "/usr/lib/chromium/chromium"}
-"""Distribution scripts that detect the hardware first, which takes a third of a second, and the programs they start."""
+"""Distribution scripts, each with the program that it starts; they first detect the hardware, which takes a third of a
+second.
+"""
 _HOW = (
     "There is no {what}, which the browser needs. Tell the user: install it with {how}. "
     "Until then use web_read for pages that need no clicking, or execute_bash."
@@ -43,7 +45,7 @@ def is_missing() -> bool:
 
 
 def find_chromium(named: str = "") -> str:
-    """Return the browser's program: the configured one or the system's. Raises Missing."""
+    """Return the path of the browser's program: the configured one or the system's. Raises Missing."""
     if is_missing():
         raise Missing(NO_PLAYWRIGHT)
     if named:
@@ -72,7 +74,7 @@ CACHE_VARIABLE: Final = "NODE_COMPILE_CACHE"
 
 
 def cache_environment() -> dict[str, str]:
-    """Return the variable that names the driver's private cache directory; empty if there can be none."""
+    """Return the variable that names the driver's private cache directory; empty if the directory cannot be used."""
     try:
         directory = private_directory(Locations.from_environment().data / "browser-code")
     except WorkbenchError:

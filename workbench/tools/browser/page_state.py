@@ -48,15 +48,15 @@ _REF = re.compile(r"\[ref=(\w+)\]")
 _FIELD = re.compile(r" *- '?(?:textbox|searchbox|combobox|spinbutton)\b")
 _MOST_FIELDS = 200
 _SHORT = 4
-"""Characters: a shorter value is not masked in the rest of the page, where it would match anything."""
+"""Characters; a shorter value is not masked elsewhere on the page, where it would match too much."""
 _FIELD_PATIENCE = 2_000.0
 
 
 async def masked(page: Page, tree: str) -> str:
-    """Return the tree without the contents of secret fields, and without the same strings elsewhere."""
+    """Return the tree with the contents of secret fields masked, also where the same strings appear elsewhere."""
     try:
         values = [value for frame in page.frames for value in await frame.evaluate(_VALUES)]
-    # The page is navigating: none of its fields is trusted.
+    # The page is navigating, so all of its fields are masked.
     except Error:
         return _without(tree, set(_fields(tree)))
     if not values:
@@ -68,7 +68,7 @@ async def masked(page: Page, tree: str) -> str:
 
 
 async def _is_secret(page: Page, ref: str) -> bool:
-    """Return whether the element is a secret field; True if it cannot be queried any more."""
+    """Return whether the element is a secret field; True if it can no longer be queried."""
     try:
         return bool(await page.locator(f"aria-ref={ref}").evaluate(_IS_SECRET, timeout=_FIELD_PATIENCE))
     except Error:
@@ -76,7 +76,7 @@ async def _is_secret(page: Page, ref: str) -> bool:
 
 
 def _fields(tree: str) -> list[str]:
-    """Return the ids of all fields that have content."""
+    """Return the IDs of all fields that have content."""
     lines = tree.split("\n")
     numbers = [number for number, line in enumerate(lines) if _FIELD.match(line) and _holds(lines, number)]
     return [ref for number in numbers if (ref := _ref(lines[number]))]
@@ -126,7 +126,7 @@ def _without(tree: str, secret: set[str]) -> str:
 
 
 def _elsewhere(tree: str, values: list[str]) -> str:
-    """Return the tree with these strings masked, as they are and as the tree escapes them."""
+    """Return the tree with these strings masked, both as they are and as the tree escapes them."""
     for value in sorted({" ".join(value.split()) for value in values}, key=len, reverse=True):
         if len(value) >= _SHORT:
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -154,7 +154,7 @@ async def capture(tabs: Tabs, *, pictures: bool) -> dict[str, Any]:
 
 
 async def _tree(page: Page) -> str:
-    """Return the elements with their ids, with secret fields masked."""
+    """Return the page's elements with their IDs, with secret fields masked."""
     if page.url == "about:blank":
         return ""
     tree = await masked(page, await page.aria_snapshot(mode="ai", timeout=_PATIENCE * 1000))

@@ -1,7 +1,7 @@
 """The program behind `browser`: executes requests from a socket; started by `impl`, under a supervisor.
 
-The first line holds the parameters of the browser; then each line is `{"id", "calls", "tab"}`, and `{"stop": true}`
-cancels the running calls. Answers carry the same id, so a late one can be ignored.
+The first line holds the browser's parameters. Each further line is `{"id", "calls", "tab", "pictures"}`, or `{"stop":
+true}` to cancel the running calls. Answers carry the same ID, so a late one can be ignored.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def _goto(tabs: Tabs, arguments: Mapping[str, Any]) -> None:
 
 
 def _why(message: str, url: str) -> str:
-    """Return the reason in plain words why a page could not be opened."""
+    """Return why a page could not be opened, in plain words."""
     if "ERR_CERT" in message or "ERR_SSL" in message:
         return f"the certificate of {url} is wrong, so the page was not opened ({_code(message)})"
     if "ERR_TUNNEL" in message or "ERR_CONNECTION" in message or "ERR_EMPTY" in message or "ERR_NAME" in message:
@@ -148,7 +148,7 @@ _METHOD = re.compile(r"\A[A-Z]\w+\.\w+: (?:Error: )?")
 
 
 def main() -> None:
-    """Serve the socket with the given descriptor."""
+    """Serve the socket whose descriptor is the first argument."""
     number = int(sys.argv[1])
     os.set_inheritable(number, False)
     asyncio.run(_serve(socket.socket(fileno=number)))
@@ -188,8 +188,9 @@ _FILL_AFTER = 3.0
 
 
 async def keep_code() -> None:
-    """Fill the cache once: a driver writes it only on a regular end, which the driver of a running browser never
-    has."""
+    """Fill the compile cache once, with a second driver: a driver writes the cache only when it exits normally, which
+    the driver of a running browser never does.
+    """
     directory = os.environ.get(CACHE_VARIABLE)
     if not directory or any(Path(directory).glob("*/*")):
         return
@@ -231,7 +232,7 @@ async def _done(tabs: Tabs, request: dict[str, Any]) -> str:
 
 
 def _reason(output: str) -> str:
-    """Return why the browser did not start: the first line, and its fatal errors (or its last output)."""
+    """Return why the browser did not start: the first line, and its fatal errors (or else its last three errors)."""
     if "No usable sandbox" in output:
         return _NO_SANDBOX
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -38,7 +38,7 @@ async def opened(request: dict[str, Any]) -> Tabs:
         request["profile"],
         executable_path=request["executable"],
         headless=True,
-        # Root cannot use the sandbox; everybody else does.
+        # Root cannot use the sandbox; every other user does.
         chromium_sandbox=os.getuid() != 0,
         args=list(_FLAGS),
         proxy={"server": proxy_url},
@@ -146,7 +146,9 @@ class Tabs:
             self.front = self.pages[-1]
 
     async def _answer(self, dialog: Dialog) -> None:
-        """Answer a dialog, which cannot wait for the next call: accept alerts, decline questions."""
+        """Answer a dialog, which cannot wait for the next call: accept alerts and leaving the page, dismiss
+        questions.
+        """
         accepts = dialog.type in ("alert", "beforeunload")
         with contextlib.suppress(Error):
             await (dialog.accept() if accepts else dialog.dismiss())
@@ -161,7 +163,7 @@ class Tabs:
         task.add_done_callback(self._saving.discard)
 
     async def _save(self, download: Download) -> None:
-        """Save a download into the workspace, under a safe name that is free."""
+        """Save a download into the workspace, under a safe name that is not in use."""
         name = _SAFE.sub("_", download.suggested_filename).lstrip(". ")[-100:] or "download"
         try:
             path = await asyncio.wait_for(download.path(), 60)

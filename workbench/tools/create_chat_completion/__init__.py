@@ -1,4 +1,4 @@
-"""The tool `create_chat_completion`: answer in a given shape, for runs that need data instead of text."""
+"""The tool `create_chat_completion`: answer with data of a given schema, for runs that need data instead of text."""
 
 from __future__ import annotations
 
