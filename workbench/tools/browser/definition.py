@@ -94,9 +94,7 @@ class BrowserTool(DeclaredTool[BrowserAction, BrowserObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Return a browser for a session. Raises UsageError, so that it is not offered, if the extra is not
-        installed.
-        """
+        """Return a browser for a session. Raises UsageError, which disables the tool, without the extra."""
         if is_missing():
             raise UsageError(NO_PLAYWRIGHT)
         return (cls(**{"workspace": conv_state.workspace, "state_dir": conv_state.state_dir, **params}),)
