@@ -1,4 +1,4 @@
-"""`python -m workbench.engine`: the detached process of one session; reads its `Launch` on stdin.
+"""`python -m workbench.engine`: the detached process of one session; reads its `Launch` from stdin.
 
 It writes one line to stdout (hello, or refused with the reason), closes it, and then communicates through its socket.
 """
@@ -99,5 +99,5 @@ if __name__ == "__main__":
     status = main()
     logging.shutdown()
     end_running()
-    # An import of litellm, or a step that cannot be interrupted, must not keep the process alive.
+    # A running import of litellm, or a step that cannot be interrupted, must not keep the process alive.
     os._exit(status)

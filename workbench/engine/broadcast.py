@@ -1,6 +1,6 @@
-"""Passes the messages of a session from the worker's thread to the front ends: events at once, deltas joined.
+"""Passes a session's messages from the worker's thread to the front ends: events immediately, deltas joined.
 
-Deltas of one stream become at most twelve messages a second, however fast a model or a tool writes.
+The deltas of one stream become at most twelve messages a second, however fast a model or a tool writes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Broadcast:
         self._call(self._flush_in_time)
 
     def flush(self) -> None:
-        """Deliver everything now (in the loop's thread)."""
+        """Deliver everything now; call it in the loop's thread."""
         with self._lock:
             ready = [*self._waiting, *self._joined.drain()]
             self._waiting = []
@@ -70,12 +70,12 @@ class Broadcast:
         try:
             self._loop.call_soon_threadsafe(callback)
         except RuntimeError:
-            # The loop is closed: the engine ends and nobody listens; the log has every event.
+            # The loop is closed: the engine is ending and nobody listens; the log has every event.
             return
 
 
 class _Joined:
-    """The stream that is being joined: consecutive pieces of one kind and one action."""
+    """The stream being joined: consecutive deltas of one kind and one action."""
 
     def __init__(self) -> None:
         self._first: LiveEvent | None = None
@@ -90,7 +90,7 @@ class _Joined:
         return first is not None and type(first) is type(event)
 
     def add(self, event: LiveEvent) -> None:
-        """Join a piece; of engine states only the last one is kept."""
+        """Append a piece to the stream; an engine state replaces the previous one."""
         if isinstance(event, EngineState):
             self._first = event
             return

@@ -16,14 +16,17 @@ _DROP = 64_000_000
 
 
 class FrontEnd:
-    """One connection; `last_seq` is the last event it has."""
+    """One connection; `last_seq` is the number of the last event sent to it."""
 
     def __init__(self, writer: asyncio.StreamWriter, last_seq: int) -> None:
         self._writer = writer
         self.last_seq = last_seq
 
     def forward(self, messages: Iterable[tuple[Outgoing, bytes]]) -> None:
-        """Queue messages that it does not have yet; never waits."""
+        """Queue messages, without events that it already has; never waits.
+
+        A front end that lags too far behind misses deltas; if it lags further, it is disconnected.
+        """
         for message, line in messages:
             if isinstance(message, EventBase):
                 if message.seq <= self.last_seq:
@@ -48,7 +51,7 @@ class FrontEnd:
 
 
 class FrontEnds:
-    """All attached front ends, in the order of their arrival; only the first may send commands."""
+    """All attached front ends, in order of arrival; only the first may send commands."""
 
     def __init__(self) -> None:
         self._screens: list[FrontEnd] = []
@@ -70,7 +73,7 @@ class FrontEnds:
         return bool(self._screens) and self._screens[0] is screen
 
     def forward(self, messages: Sequence[Outgoing]) -> None:
-        """Send messages to all; each message is encoded once."""
+        """Send messages to all front ends; each message is encoded once."""
         if not self._screens:
             return
         lines = [(message, encode(message) + b"\n") for message in messages]

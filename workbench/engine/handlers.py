@@ -44,7 +44,8 @@ logger = logging.getLogger(__name__)
 
 
 def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: FrontEnd) -> None:
-    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
+    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError if there are no servers.
+    """
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")
     connected, loop = servers, asyncio.get_running_loop()
@@ -67,7 +68,7 @@ def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: Fro
 
 @dataclass(frozen=True)
 class Context:
-    """What a handler works on: the session, and the front end that sent the command."""
+    """The session that a command applies to, and the front end that sent it."""
 
     opened: OpenedSession
     screen: FrontEnd
@@ -80,7 +81,7 @@ class Context:
 
 @singledispatch
 def handle(command: Command, context: Context) -> None:
-    """Carry out one command. Raises WorkbenchError with a line for the user when it is refused."""
+    """Carry out one command. Raises WorkbenchError with a line for the user if it is refused."""
     raise WorkbenchError(f"this engine has no handler for {type(command).__name__}")
 
 
@@ -139,7 +140,7 @@ def _get_prompt(command: GetPrompt, context: Context) -> None:
 @handle.register(AllowAlways)
 @handle.register(AnswerQuestion)
 def _decide(command: Decide | AllowAlways | AnswerQuestion, context: Context) -> None:
-    """Apply a decision to the action it names: of the session, of a sub-agent, or a question of an MCP server."""
+    """Apply a decision to the action it names: the session's own, a sub-agent's, or a question from an MCP server."""
     session, apply = context.session, partial(_apply, command)
     questions = context.opened.server_questions
     if questions is not None and questions.command(command.action_id, apply):

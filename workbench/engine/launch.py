@@ -1,6 +1,6 @@
-"""The parameters of an engine and its start: a detached process that reads them on its stdin.
+"""The parameters of an engine, and its start as a detached process that reads them from stdin.
 
-A provider's key travels in that pipe alone, never in arguments or in an environment that tools inherit.
+A provider's key travels through that pipe alone, never in arguments or in an environment that tools inherit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class EngineRefused(WorkbenchError):
 
 @dataclass(frozen=True)
 class Launch:
-    """One session for one engine; `is_new` starts it in `workspace`, otherwise it is opened in its own workspace."""
+    """One session for one engine. If `is_new`, it is started in `workspace`; otherwise it is opened in its own
+    workspace.
+    """
 
     locations: Locations
     settings: Settings
@@ -48,7 +50,7 @@ class Launch:
 
     @classmethod
     def from_json(cls, text: str) -> Launch:
-        """The inverse of `to_json`; raises ValueError, KeyError or TypeError on anything else."""
+        """Parse the output of `to_json`. Raises ValueError, KeyError or TypeError for anything else."""
         data: dict[str, Any] = json.loads(text)
         directories = Locations(**{name: Path(data["locations"][name]) for name in _DIRECTORIES})
         lists = {name: tuple(value) for name, value in data["settings"].items() if isinstance(value, list)}
@@ -65,7 +67,7 @@ def start_engine(launch: Launch) -> int:
         with process.stdin as stdin:
             stdin.write(launch.to_json().encode())
     except BrokenPipeError:
-        # It ended at once; its answer comes next.
+        # It has already ended; its answer is read next.
         pass
     with process.stdout as stdout:
         answer = stdout.readline()

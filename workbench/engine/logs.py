@@ -1,4 +1,4 @@
-"""The log file of an engine: small, rotating, safe to print; set up once by `python -m workbench.engine`."""
+"""The log file of an engine: small, rotated, safe to print; set up once by `python -m workbench.engine`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def write_logs_to(path: Path) -> None:
-    """Send the log of this process to `path` and remove the oldest files of its directory.
+    """Send the log of this process to `path`, and remove the oldest files in its directory.
 
     If the log cannot be written, logging is disabled: it must neither end the engine nor write elsewhere.
     """
@@ -51,7 +51,7 @@ def write_logs_to(path: Path) -> None:
 
 
 def prune(directory: Path, keep: int = _KEEP_FILES) -> None:
-    """Remove all but the newest log files."""
+    """Remove all but the `keep` newest log files."""
     dated: list[tuple[float, Path]] = []
     for path in directory.glob("*.log*"):
         try:

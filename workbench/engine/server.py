@@ -1,7 +1,6 @@
 """The engine: drives one session in a worker thread and serves front ends over a Unix socket.
 
-Runs inside `python -m workbench.engine`. Without any front end it finishes the run, or stops at the next question, and
-ends.
+It runs in `python -m workbench.engine`. Without any front end, it exits when the run ends or a question comes up.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Server:
         self._is_expecting = True
 
     async def serve(self, listener: socket.socket) -> int:
-        """Serve until no front end is attached and no work is left, or a signal arrives."""
+        """Serve until no front end is attached and no work is left, or a signal arrives; return the exit code."""
         server = await asyncio.start_unix_server(self._attach, sock=listener, limit=LINE_LIMIT)
         for number in SIGNALS:
             self._loop.add_signal_handler(number, self._end, 128 + number)
@@ -131,7 +130,7 @@ class Server:
             self._screens.remove(screen)
 
     def _obey(self, screen: FrontEnd, line: bytes) -> bool:
-        """Carry out one line of a front end; return whether the conversation continues."""
+        """Carry out one line from a front end; return whether the connection stays open."""
         try:
             command = decode_command(line)
         except ValueError as error:

@@ -20,25 +20,25 @@ from workbench.processes.descendants import mark_level
 
 _PR_SET_DUMPABLE = 4
 _SO_PEERPIDFD = 77
-"""The number of this option of Linux on x86, ARM and RISC-V."""
+"""The value of this Linux socket option on x86, ARM and RISC-V."""
 _MOST_ANCESTORS = 1000
 
 
 def forbid_tracing() -> None:
     """Prevent other processes of this user from tracing this one or reading its memory and environment (on Linux).
 
-    An agent's command runs as the same user: it could read keys, or make a screen answer. Root can still do all that.
-    Child processes are not affected.
+    An agent's command runs as the same user: it could read keys, or make a screen answer for the user. Root can still
+    do all that. Child processes are not affected.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def is_of_an_agent(pid: int) -> bool:
-    """Return whether an agent started the process, as far as the system shows; True if it has ended already."""
+    """Return whether an agent started the process, as far as the system shows; True if it has already ended."""
     if sys.platform != "linux":
         return False
-    # In a namespace that is not visible here.
+    # It is in a process namespace that is not visible here.
     if pid <= 0:
         return True
     try:
@@ -53,7 +53,7 @@ def is_of_an_agent(pid: int) -> bool:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """Yield the process itself and its ancestors. Raises OSError or ValueError when one has ended."""
+    """Yield the pid of the process and those of its ancestors. Raises OSError or ValueError if one has ended."""
     for _ in range(_MOST_ANCESTORS):
         yield pid
         stat = Path(f"/proc/{pid}/stat").read_bytes()
@@ -72,7 +72,7 @@ def _is_engine(pid: int) -> bool:
 
 
 def socket_path(locations: Locations, session_id: str) -> Path:
-    """Return the socket of a session's engine, in the private runtime directory."""
+    """Return the path of the socket of a session's engine, in the private runtime directory."""
     path = locations.runtime / f"{session_id}.sock"
     if len(os.fsencode(path)) <= 107:  # the limit of a socket's name
         return path
@@ -80,7 +80,10 @@ def socket_path(locations: Locations, session_id: str) -> Path:
 
 
 def listen(path: Path) -> socket.socket:
-    """Listen on `path`, mode 0600. The caller holds the session's lock, so an existing socket is a stale one."""
+    """Listen on `path`, mode 0600. The caller holds the session's lock, so an existing socket is stale.
+
+    Raises WorkbenchError if the socket cannot be created.
+    """
     private_directory(path.parent)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -95,7 +98,7 @@ def listen(path: Path) -> socket.socket:
 
 
 def connect(path: Path, timeout: float) -> socket.socket | None:
-    """Connect to the engine listening on `path`; return None if no engine of the user's does."""
+    """Connect to the engine that listens on `path`; return None if no engine of this user does."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
     try:
@@ -110,7 +113,7 @@ def connect(path: Path, timeout: float) -> socket.socket | None:
 
 
 def _is_in_the_way(connection: socket.socket) -> bool:
-    """Return whether the listener is no engine: what an engine starts is marked once more than the engine itself.
+    """Return whether the listener is not an engine: an engine is marked once, and every process it starts once more.
 
     A process that an agent left behind could listen on the path of an engine that has ended.
     """
@@ -131,26 +134,26 @@ def is_own(connection: socket.socket) -> bool:
 
 
 def is_screen(connection: socket.socket) -> bool:
-    """Return whether the peer may be a front end of the user's: no process that an agent started is one."""
+    """Return whether the peer may be a front end of the user's: a process that an agent started may not."""
     peer = _peer(connection)
     if peer is None:
         return True
     with _held(connection) as lives:
-        # Looked at while the process is held: another one may have got its number when it has ended.
+        # Checked while the process is held: after it has ended, another process may get its pid.
         return not is_of_an_agent(peer[0]) and lives()
 
 
 @contextmanager
 def _held(connection: socket.socket) -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether the process that connected has not ended yet.
+    """Hold the connected process by a descriptor; yield a function that returns whether it is still running.
 
-    Where the system cannot tell (before Linux 6.5), that it has not is assumed.
+    Where the system cannot tell (before Linux 6.5), the process is assumed to be running.
     """
     try:
         size = struct.calcsize("i")
         (process,) = struct.unpack("i", connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD, size))
     except OSError as error:
-        # A process that has been waited for has no descriptor any more.
+        # A process that its parent has reaped can no longer be opened as a descriptor.
         is_gone = error.errno in (errno.ESRCH, errno.EINVAL)
         yield lambda: not is_gone
         return
@@ -163,7 +166,7 @@ def _held(connection: socket.socket) -> Iterator[Callable[[], bool]]:
 
 
 def _peer(connection: socket.socket) -> tuple[int, int] | None:
-    """Return pid and uid of the peer; None where the system cannot tell."""
+    """Return the pid and uid of the peer, or None where the system cannot tell."""
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None

@@ -1,6 +1,6 @@
-"""One test call of a model for a screen: `ohw models test` in a subprocess, so that nothing heavy is loaded here.
+"""Makes one test call of a model for a screen: `ohw models test` in a subprocess, so nothing heavy is loaded here.
 
-The first-run screen offers what `llm.discovery` detected, tests one of the models, and shows the outcome.
+The first-run screen offers the models that `llm.discovery` detected, tests one of them, and shows the outcome.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TrialOutcome:
 
 
 class ModelTrial:
-    """One test call; `result` waits for it in any thread, `stop` ends it from another."""
+    """One test call; `result` makes it in any thread, `stop` ends it from another."""
 
     def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
         self._model = model
@@ -45,7 +45,7 @@ class ModelTrial:
         return cls(source.models[0], source.api_base)
 
     def result(self) -> TrialOutcome:
-        """Make the call. Nothing is raised: every failure is in the outcome."""
+        """Make the call and return its outcome; failures are part of the outcome and never raised."""
         try:
             process = self._begun()
         except OSError as error:

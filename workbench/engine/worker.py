@@ -1,6 +1,6 @@
-"""The thread that drives a session: steps until the user is needed, then waits for the next command.
+"""The thread that drives a session: it steps until the user is needed, then waits for the next command.
 
-Also handles a thread that fails for lack of memory.
+Also ends the process if a thread fails for lack of memory.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _reserve = bytearray()
 def end_without_memory() -> None:
     """From now on, end this process with one line on stderr when a thread fails for lack of memory.
 
-    What other threads wait for would never come: a lock, a result, an import. The session file holds all that was
-    committed, and supervisors end the commands that still run. Some memory is reserved for this.
+    Other threads could otherwise wait forever for it: for a lock, a result or an import. The session file holds
+    everything committed, and supervisors end the running commands. Some memory is reserved for this.
     """
     global _reserve
     _reserve = bytearray(_RESERVE)
@@ -51,7 +51,7 @@ class Steps(Protocol):
 class Worker(threading.Thread):
     """Runs `session.step()` whenever woken; `on_rest` is called in this thread each time it has nothing left to do.
 
-    A fault in a step is logged with its traceback and passed to `on_fault` as one line; the thread lives on.
+    An exception in a step is logged with its traceback and passed to `on_fault` as one line; the thread continues.
     """
 
     def __init__(self, session: Steps, on_rest: Callable[[], None], on_fault: Callable[[str], None]) -> None:
@@ -84,7 +84,9 @@ class Worker(threading.Thread):
             self._changed.notify_all()
 
     def run(self) -> None:
-        """Wait, step, rest; until stopped. `on_rest` is called even if this thread fails."""
+        """Drive the session each time the thread is woken, until stopped. `on_rest` is called even if this thread
+        fails.
+        """
         try:
             while self._wait():
                 self._drive()

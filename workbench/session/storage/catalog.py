@@ -1,4 +1,4 @@
-"""The session files of the user: lists, searches, renames and deletes sessions without opening them."""
+"""Lists, searches, renames and deletes the user's sessions without opening them."""
 
 from __future__ import annotations
 
@@ -66,11 +66,12 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 class SessionSummary:
     """One line of the list of sessions.
 
-    `title` is the name that the user gave the session, or the first message; `first_text` is the first message if the
-    title is another one. `title`, `workspace` and `model` are as written: make them visible before showing them.
-    `actions` are counted as the timeline numbers them; `waiting` are those that the user has to answer. `cost` is None
-    if a price is unknown, `ended` is empty while a run is open, `damaged` is the reason or empty. `parent` is the
-    session whose sub-agent worked in this one; its cost includes this one's.
+    `title` is the user's name for the session, or else its first message; `first_text` is the first message if it
+    differs from the title. `title`, `workspace` and `model` are unescaped: pass them to `visible` before showing them.
+    `actions` counts the actions that the timeline numbers, `waiting` those that wait for the user. `cost` is in US
+    dollars, None if a price is unknown. `ended` is the reason why the last run ended, empty while a run is open.
+    `damaged` is the reason, or empty. For a sub-agent's session, `parent` is the session that started it, whose cost
+    includes this one's.
     """
 
     id: str
@@ -90,13 +91,16 @@ class SessionSummary:
 
 
 def list_sessions(locations: Locations, *, check: bool = False) -> list[SessionSummary]:
-    """Return all sessions, last used first; with `check`, read every event, to set `damaged` if one was changed."""
+    """Return all sessions, most recently used first. Raises UsageError if their directory cannot be read.
+
+    `check` reads every event, so that `damaged` also reports events that were changed.
+    """
     summaries = [summary for path in _paths(locations) if (summary := _summary(path, check=check)) is not None]
     return sorted(summaries, key=lambda summary: summary.updated, reverse=True)
 
 
 def newest_first(locations: Locations) -> Iterator[SessionSummary]:
-    """Yield all sessions, those whose files changed last first; each is read only when it is asked for."""
+    """Yield all sessions, the most recently changed files first; each is read only when its turn comes."""
     for path in recent_paths(locations):
         summary = _summary(path)
         if summary is not None:
@@ -104,7 +108,7 @@ def newest_first(locations: Locations) -> Iterator[SessionSummary]:
 
 
 def recent_paths(locations: Locations) -> list[Path]:
-    """Return the session files, the one that changed last first."""
+    """Return the session files, most recently changed first."""
     times: dict[str, float] = {}
     with suppress(FileNotFoundError), _scanned(locations.sessions) as entries:
         for entry in entries:
@@ -131,14 +135,17 @@ def _scanned(directory: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
 
 def _paths(locations: Locations) -> list[Path]:
     try:
-        # What is no file, such as a pipe, would be waited for.
+        # Opening a pipe or another special file would block.
         return sorted(path for path in locations.sessions.glob(f"*{SUFFIX}") if path.is_file())
     except OSError as error:
         raise UsageError(f"cannot read {locations.sessions}: {error.strerror or error}") from error
 
 
 def find_session(locations: Locations, name: str) -> SessionSummary:
-    """Return the session with that id, or the only one whose id begins so; raises UsageError."""
+    """Return the session with that id, or the only one whose id begins with `name`.
+
+    Raises UsageError if there is none, or more than one.
+    """
     paths = _paths(locations)
     exact = [path for path in paths if path.stem == name]
     matches = exact or [path for path in paths if name and path.stem.startswith(name)]
@@ -151,7 +158,8 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
-    """Return the session used last (in that workspace), without damaged ones and those of sub-agents."""
+    """Return the most recently used session (in `workspace`, if given), or None; skip damaged and sub-agents' sessions.
+    """
     for entry in list_sessions(locations):
         if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
             return entry
@@ -212,7 +220,8 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """Return how many actions of the last response wait for the user; those of earlier responses are all decided."""
+    """Return how many actions of the last response wait for the user; the actions of earlier responses are all decided.
+    """
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)
@@ -224,7 +233,7 @@ def _waiting(db: sqlite3.Connection, answered: int) -> int:
 
 
 def _titles(path: Path, db: sqlite3.Connection, seq: int | None) -> tuple[str, str]:
-    """Return the title, and the first message if that is something else."""
+    """Return the title, and the first message if it differs from the title."""
     named = db.execute(_TITLE).fetchone()
     first = _first_text(path, seq)
     title = first_line(str(named[0])) if named and named[0] else first
@@ -241,13 +250,13 @@ def _first_text(path: Path, seq: int | None) -> str:
 
 
 _AROUND = 40
-"""Characters shown before a word that was found."""
+"""Characters shown before a matching word."""
 _LONGEST = 240
 
 
 @dataclass(frozen=True)
 class SearchMatch:
-    """An event that holds all words; `snippet` is one line around the first of them, safe to show."""
+    """An event that contains all words; `snippet` is one line around the first match, safe to show."""
 
     session: str
     seq: int
@@ -258,7 +267,7 @@ class SearchMatch:
 def search_all(
     locations: Locations, text: str, stopped: Callable[[], bool] = lambda: False, most: int = 3
 ) -> Iterator[SearchMatch]:
-    """Yield the newest events that hold all words, at most `most` of each session, last used session first.
+    """Yield the newest events that contain all words, at most `most` per session, the last changed session first.
 
     Files that cannot be read are skipped. `stopped` is called before each file.
     """
@@ -281,7 +290,7 @@ def _search(path: Path, text: str, words: list[str], most: int) -> list[SearchMa
 
 
 def snippet(text: str, words: list[str]) -> str:
-    """Return one line of the text around the first of the words found, safe to show."""
+    """Return one line of the text around the first match of any of the words, safe to show."""
     match = re.search("|".join(rf"\b{re.escape(word)}" for word in words), text, re.IGNORECASE)
     at = max(0, match.start() - _AROUND) if match else 0
     line = re.sub(r"\s+", " ", text[at : at + _LONGEST]).strip()
@@ -289,7 +298,7 @@ def snippet(text: str, words: list[str]) -> str:
 
 
 def rename(locations: Locations, session_id: str, title: str) -> None:
-    """Set the title of a session that is not in use; raises SessionInUse, StoreError."""
+    """Set the title of a session that is not in use. Raises SessionInUse or StoreError."""
     path = session_path(locations, session_id)
     lock = SessionLock.acquire(path)
     try:
@@ -300,7 +309,8 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 
 
 def delete(locations: Locations, session_id: str) -> None:
-    """Delete a session that is not in use, and what its tools kept; raises SessionInUse, WorkbenchError."""
+    """Delete a session that is not in use, with the files of its tools. Raises SessionInUse or another WorkbenchError.
+    """
     path = session_path(locations, session_id)
     lock = SessionLock.acquire(path)
     try:

@@ -1,7 +1,7 @@
-"""Cleans up at a start: leftovers of killed sessions, and old files that the tools of closed sessions kept.
+"""Cleans up at startup: leftovers of killed sessions, and old files that the tools of closed sessions kept.
 
-A session that ends in order deletes its lock file, so a lock file that exists and is free belongs to a killed session.
-Its lock is held during the clean-up. Nothing that holds an event, and no file of the user, is deleted.
+A session that ends normally deletes its lock file, so a lock file that exists and is free belongs to a killed session.
+Its lock is held during the cleanup. No event and no file of the user's is deleted.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from workbench.session.storage.store import APPLICATION_ID, delete_file, reading
 logger = logging.getLogger(__name__)
 RETENTION_DAYS: Final = 30
 RETENTION_BYTES: Final = 2_000_000_000
-"""The most bytes that the tools of all sessions keep together: full outputs, plots, pages, pictures, undo copies."""
+"""The most bytes that the tools of all sessions keep in total: full outputs, plots, pages, pictures, undo copies."""
 _USERS: Final = frozenset({"put-back", "draft", "comments.json"})
-"""Names in a session's state directory that hold the user's own text: what stood in a protected file, an unsent message
-and unsent review comments. They go with the session only."""
+"""Names in a session's state directory that hold the user's own content: earlier versions of protected files, an unsent
+message and unsent review comments. They are deleted only with the session.
+"""
 _PRUNE_EVERY: Final = 3_600.0
-"""Seconds between two checks of what is kept."""
+"""Seconds between two prunings of the tools' files."""
 _UNFINISHED = ("*.tmp", "undo/*/*.tmp", "shown/*.tmp", "seen/*.tmp")
 
 _LAST_PREVIEWS = """
@@ -45,7 +46,7 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
 
 
 def sweep(locations: Locations) -> list[str]:
-    """Delete what killed sessions left behind; return the ids of the deleted ones, which had no events."""
+    """Delete what killed sessions left behind; return the ids of the sessions deleted, which had no events."""
     removed = []
     # directories of temporary files may be large
     threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
@@ -87,7 +88,7 @@ class _StoredFile:
 
 
 def prune_tool_files(locations: Locations) -> None:
-    """Delete what tools kept more than 30 days ago, then the oldest files until the rest takes at most 2 GB.
+    """Delete tools' files that are older than 30 days, then the oldest ones until the rest takes at most 2 GB.
 
     Nothing of an open session is deleted, and nothing that the user may have written (see `_USERS`). Files that cannot
     be deleted stay.
@@ -112,7 +113,7 @@ def _session_of(locations: Locations, directory: Path) -> Path:
 
 
 def _files_in(directory: str) -> list[_StoredFile]:
-    """Return the files of tools below a session's state directory; links are not followed."""
+    """Return the tools' files below a session's state directory; links are not followed."""
     files = []
     for parent, directories, names in os.walk(directory):
         if parent == directory:
@@ -127,7 +128,7 @@ def _files_in(directory: str) -> list[_StoredFile]:
 
 
 def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile]) -> None:
-    """Delete files of a session while nobody can open it, and the directories that are empty then."""
+    """Delete files of a session while its lock prevents opening it, and then the directories left empty."""
     try:
         lock = SessionLock.acquire(_session_of(locations, directory))
     except WorkbenchError:
@@ -149,7 +150,8 @@ def _killed(locations: Locations) -> Iterator[Path]:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Delete what a killed session left behind; return whether the session itself is deleted, as it had no events."""
+    """Delete what a killed session left behind; return whether the session itself was deleted because it had no events.
+    """
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
         if path.exists() and never_began(path):
@@ -174,7 +176,7 @@ def sweep_unfinished(locations: Locations, session_id: str) -> None:
 
 
 def _edited_directories(path: Path) -> set[Path]:
-    """Return the directories in which the last actions of a session wrote files that were shown."""
+    """Return the directories of the files that the last actions of a session showed in their previews."""
     try:
         with closing(sqlite3.connect(reading_uri(path), uri=True, timeout=5)) as db:
             rows = db.execute(_LAST_PREVIEWS).fetchall()
@@ -184,7 +186,7 @@ def _edited_directories(path: Path) -> set[Path]:
 
 
 def never_began(path: Path) -> bool:
-    """Return whether the file is a session without any event: its process was killed while creating it."""
+    """Return whether a session file has no events at all: its process was killed while creating it."""
     try:
         if path.stat().st_size == 0 and not Path(f"{path}-wal").exists():
             return True

@@ -1,4 +1,4 @@
-"""A session as JSON lines, one event a line, and back; for other programs and for moving a session."""
+"""Exports a session as JSON lines, one event per line, and imports it, to use it in other programs or move it."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _OUTSIDE = "it lies outside the workspace of an imported session, or is protecte
 
 
 def export_lines(store: Store) -> Iterator[str]:
-    """Yield every event as it is in the log, even those of a kind that this version does not know."""
+    """Yield every event as it is in the log, even if its kind is unknown to this version."""
     return (line for _, line in store.lines())
 
 
 def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) -> Store:
-    """Create a session file from exported lines; raises StoreError naming the first bad line, and leaves no file then.
+    """Create a session file from exported lines. Raises StoreError that names the first bad line; no file is left then.
 
-    An imported session is history and brings no permissions: it gets this model and mode, and no address, limit or
-    rule. Whatever was open in it is closed, even actions that were decided.
+    An imported session is history and brings no permissions: it gets this model and mode, and no API address, limit or
+    rule. Everything open in it is closed, even decided actions.
     """
     store = Store.create(path)
     try:
@@ -91,7 +91,7 @@ def _restricted(event: Event, workspace: str) -> Event:
 def _inside(files: tuple[FileDelta, ...], workspace: str) -> tuple[FileDelta, ...]:
     """Return the changes, without the texts of files that are outside the workspace or protected.
 
-    A file without a text cannot be reverted, so a forged log cannot have such a file written.
+    A file without a text cannot be reverted, so a forged log cannot cause such a file to be written.
     """
     resolver = PathContext(workspace or os.devnull, str(Path.home()))
     return tuple(file if resolver.may_be_reverted(file.path) else _without_contents(file) for file in files)
@@ -102,7 +102,7 @@ def _without_contents(file: FileDelta) -> FileDelta:
 
 
 def close_what_is_open(store: Store) -> None:
-    """End an open run with all its actions: what was decided elsewhere never runs here."""
+    """End an open run with all its actions: an action that was decided elsewhere never runs here."""
     state = State()
     for event in store.events():
         state.apply(event)
@@ -112,7 +112,7 @@ def close_what_is_open(store: Store) -> None:
 
 
 def reset_permissions(store: Store, model: str, mode: Mode, max_steps: int) -> None:
-    """Continue a session file that is not the user's with these settings, without its rules and with nothing open."""
+    """Give a foreign session file these settings, drop its rules, and close everything open in it."""
     state = State()
     for event in store.events():
         state.apply(event)

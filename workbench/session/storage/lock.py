@@ -34,7 +34,10 @@ class SessionLock:
 
     @classmethod
     def acquire(cls, session: Path, wait: float = 0.0) -> SessionLock:
-        """Lock the session file; try for `wait` seconds, then raise SessionInUse."""
+        """Lock the session file; try for `wait` seconds, then raise SessionInUse.
+
+        Raises WorkbenchError if the lock file cannot be opened or the file system has no locks.
+        """
         path = lock_path(session)
         until = time.monotonic() + wait
         while True:
@@ -78,7 +81,7 @@ def holder(session: Path) -> int | None:
 
 
 def _name_holder(descriptor: int) -> None:
-    # With a second name it may be a file of the user's.
+    # With a second hard link it may be one of the user's files.
     if os.fstat(descriptor).st_nlink == 1:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())

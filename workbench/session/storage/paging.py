@@ -1,6 +1,6 @@
-"""Reads a long log in parts, the end first, with a digest of what comes before the part.
+"""Reads a long log in parts, from the end, with a digest of the events before each part.
 
-A part begins where no action and no waiting message extends across the cut, so that each part can be shown by itself.
+A part begins where no action and no queued message extends across the cut, so that it can be shown on its own.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from workbench.session.storage.store import Store
 from workbench.tools.task_tracker import NAME as PLAN_TOOL
 
 WINDOW: Final = 3_000
-"""The fewest events of one part."""
+"""The fewest events in one part."""
 _CALM: Final = 3
-"""Responses in a row without a message of the user: any message that was queued has been read by then."""
+"""Consecutive responses without a user message in between: any queued message has been read by then."""
 _ENDS: Final = "SELECT seq, kind, json_extract(json, '$.action_id') FROM events WHERE seq < ? ORDER BY seq DESC"
 
 
 def part_start(store: Store, end: int, least: int = WINDOW) -> int:
-    """Return the first event of the part that ends before event `end` and has at least `least` events.
+    """Return the number of the first event of the part that ends before event `end` and has at least `least` events.
 
-    The part begins with event 1 if only a short rest would remain. Raises StoreError.
+    The part begins with event 1 if only a few events would remain before it. Raises StoreError.
     """
     cut = _cut(store, end, least) if end > least + least // 3 else 1
     return cut if cut > least // 3 else 1
@@ -49,7 +49,7 @@ def _cut(store: Store, end: int, least: int) -> int:
 
 
 def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
-    """Update `untold`, the actions of which a later event was seen, but, going backwards, not yet their beginning."""
+    """Update `untold`: actions of which, going backwards, a later event was seen but not yet the first."""
     if kind in ("action_proposed", "person_command"):
         untold.discard(action_id or "")
     elif action_id:
@@ -57,7 +57,7 @@ def _follow(untold: set[str], kind: str, action_id: str | None) -> None:
 
 
 def part(store: Store, start: int, end: int) -> Iterator[Event]:
-    """Yield the events from `start` on, before `end`."""
+    """Yield the events from number `start` up to, but not including, `end`."""
     for event in store.events(start - 1):
         if event.seq >= end:
             return
@@ -89,7 +89,7 @@ SELECT
   max(CASE kind WHEN 'model_responded' THEN seq END),
   group_concat(CASE WHEN {_PLAN} THEN seq END),
   group_concat(CASE kind WHEN 'user_message' THEN seq END) {_ROWS}"""
-"""All values in one pass over the rows, since the pass is what takes long."""
+"""All values in one pass over the rows, since the pass is the slow part."""
 _BEGUN: Final = f"""
 SELECT CASE kind WHEN 'person_command' THEN ''  -- it is numbered with the others, but is no step of the agent's
   ELSE coalesce(json_extract(json, '$.event.action_id'), json_extract(json, '$.action_id'), '') END,
@@ -113,22 +113,23 @@ class DigestStep:
 
 @dataclass(frozen=True)
 class Digest:
-    """What came before event `start`: the number of `actions`, the cost of model calls, and what still matters.
+    """A summary of the events before event `start`: the number of `actions`, the cost of model calls, and relevant
+    events.
 
-    `relevant_events` are events and steps in order: settings, plans, files, and the user's messages without their
-    texts.
+    `relevant_events` are events and steps in order: settings, plans, changed files, ends of runs, the last response,
+    and the user's messages without their texts.
     """
 
     start: int
     actions: int
     cost: float | None
-    """US dollars; `None` if one price is unknown."""
+    """US dollars; None if a price is unknown."""
     tokens: int
     relevant_events: tuple[Event | DigestStep, ...]
 
 
 def digest(store: Store, start: int) -> Digest:
-    """Return what came before event `start`; raises StoreError."""
+    """Return the digest of the events before event `start`. Raises StoreError."""
     (looked,) = store.query(_DIGEST, start)
     calls, actions, relevant, answer, plans, messages = looked
     spent: list[tuple[float | None, int | None, int | None]] = json.loads(f"[{calls or ''}]")
@@ -154,7 +155,7 @@ def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
 
 
 def _result(store: Store, plan: Event) -> Iterator[int]:
-    """Yield the number of the event with the result of a plan, if there is one."""
+    """Yield the number of the event that holds a plan's result, if there is one."""
     assert isinstance(plan, ActionProposed)
     return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
 

@@ -1,4 +1,5 @@
-"""Reads from a session file, on opening and closing, its last settings and whether the user said anything in it."""
+"""Reads a session file when it is opened or closed: whose it is, its last settings, and whether it has a user message.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +14,7 @@ from workbench.session.storage.store import Store, StoreError, companion_doubt, 
 
 
 def not_ours(path: Path) -> str:
-    """Return why a session file may be somebody else's, in words that follow its name.
-
-    Empty if there is no sign of it.
-    """
+    """Return why a session file may be somebody else's, as words to follow its name; empty if nothing suggests it."""
     if reason := ownership_doubt(path) or companion_doubt(path):
         return reason
     directory = path.parent.stat()
@@ -29,9 +27,9 @@ def not_ours(path: Path) -> str:
 
 
 def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
-    """Return how the session was started, and the same with the model that was set last; raises StoreError.
+    """Return the session's first event, and the same event with the model that was set last. Raises StoreError.
 
-    The API address in the first is only for the model with which it started.
+    The API address is meant only for the model in the first event.
     """
     first: SessionStarted | None = None
     now: SessionStarted | None = None
@@ -52,7 +50,8 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
 
 
 def remove_if_empty(store: Store, directory: Path) -> None:
-    """Delete a session in which the user said nothing; one that cannot be read completely stays."""
+    """Delete a session without a user message, and its tools' `directory`; one that cannot be read completely is kept.
+    """
     has_words = any(isinstance(event, UserMessage) for event in store.events())
     if store.readonly or has_words or store.gaps:
         return

@@ -1,6 +1,6 @@
-"""Repairs a damaged session file: what can be read goes into a new file, which names what is lost.
+"""Repairs a damaged session file: everything readable goes into a new file, which names the events that are lost.
 
-Events keep their numbers, since others refer to them. The damaged file is kept unchanged under another name.
+Events keep their numbers, because other events refer to them. The damaged file is kept unchanged under another name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_GAP: Final = 1_000_000
 
 @dataclass(frozen=True)
 class LostSettings:
-    """The settings with which a session continues, since its own may be lost."""
+    """The settings with which a repaired session continues, since its own may be lost."""
 
     workspace: Path
     model: str
@@ -43,9 +43,10 @@ class LostSettings:
 
 @dataclass(frozen=True)
 class RepairResult:
-    """The result of a repair: how many events were saved, which are lost (in words), and where the damaged file is now.
+    """The result of a repair: how many events were saved, a description of the lost ones, and the damaged file's new
+    path.
 
-    `damaged_file` is None if nothing was damaged. `has_beginning` is false if the workspace of the session was lost.
+    `damaged_file` is None if nothing was damaged. `has_beginning` is false if the session's workspace was lost.
     """
 
     saved: int
@@ -56,13 +57,14 @@ class RepairResult:
 
 @dataclass
 class _Salvaged:
-    """Rows by their numbers, and long strings by their hashes."""
+    """Rows by number, and long strings by hash."""
 
     rows: dict[int, Row] = field(default_factory=dict)
     strings: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> dict[int, str]:
-        """Return the JSON of the events in order; stop at an absurdly long gap, after which numbers cannot be right."""
+        """Return the JSON of the events in order; stop at an absurdly long gap, since numbers after it cannot be right.
+        """
         lines: dict[int, str] = {}
         last = 0
         for seq in sorted(self.rows):
@@ -74,7 +76,7 @@ class _Salvaged:
         return lines
 
     def line(self, seq: int) -> str | None:
-        """Return the JSON of an event; None if it, or one of its long strings, is lost."""
+        """Return the JSON of an event, or None if it, or one of its long strings, is lost."""
         row = self.rows.get(seq)
         if row is None or row[4] is None:
             return None if row is None else row[3]
@@ -85,10 +87,10 @@ class _Salvaged:
 
 
 def repair(path: Path, beginning: LostSettings) -> RepairResult:
-    """Save what can be read of a damaged session; raises SessionInUse, or StoreError if nothing can be saved.
+    """Save everything readable in a damaged session. Raises SessionInUse, or StoreError if nothing can be saved.
 
-    An undamaged session is not changed. The damaged file exists at every moment: it has its new name before its old
-    name leads to the repaired session.
+    An undamaged session is not changed. The damaged content exists at every moment: it is copied to its new name before
+    the repaired session takes the old name.
     """
     lock = SessionLock.acquire(path)
     try:
@@ -128,7 +130,7 @@ def _repaired(path: Path, beginning: LostSettings) -> RepairResult:
 
 
 def _search(path: Path) -> _Salvaged:
-    """Return all rows that are as they were written, wherever they are in the file and its log."""
+    """Return all intact rows, wherever they are in the file and its write-ahead log."""
     rows = _Salvaged()
     for pages in read_pages(path):
         for row in _rows(pages):
@@ -151,7 +153,7 @@ def _rows(pages: Pages) -> Iterator[Row]:
 
 
 def _is_event(row: tuple[object, ...]) -> bool:
-    """Return whether a row without a checksum is an event of its number and kind."""
+    """Return whether a row without a checksum holds an event of the row's number and kind."""
     try:
         data = json.loads(str(row[3]))
         return isinstance(data, dict) and (data.get("seq"), data.get("kind")) == (row[0], row[1])
@@ -160,7 +162,7 @@ def _is_event(row: tuple[object, ...]) -> bool:
 
 
 def _missing(lines: dict[int, str], last: int) -> list[tuple[int, int]]:
-    """Return the first and the last number of each gap."""
+    """Return the first and last number of each gap."""
     gaps, expected = [], 1
     for seq in (*lines, last + 1):
         if seq > expected:
@@ -178,7 +180,7 @@ def _in_words(lost: list[tuple[int, int]], last: int) -> str:
 
 
 def _write(path: Path, name: str, lines: dict[int, str], lost: list[tuple[int, int]], beginning: LostSettings) -> None:
-    """Write and close the new file, with events that make its conversation complete; all of it reaches the disk."""
+    """Write and close the new file, with events that complete its conversation; everything reaches the disk."""
     state, last = State(), max(lines)
     first = SessionStarted(
         id=name,
@@ -209,9 +211,9 @@ def _followed(entries: Iterator[Event | str], state: State) -> Iterator[Event | 
 
 
 def _filled(lines: dict[int, str], lost: list[tuple[int, int]], first: SessionStarted) -> Iterator[Event | str]:
-    """Yield the events in order; those of an unknown kind as JSON.
+    """Yield the events in order, those of an unknown kind as JSON.
 
-    In place of each lost event comes one that changes nothing.
+    A lost first event is replaced with `first`, and any other lost event with one that changes nothing.
     """
     begins = {gap[0]: gap for gap in lost}
     for seq in range(1, max(lines) + 1):
@@ -234,13 +236,13 @@ def _substitute(seq: int, gap: tuple[int, int] | None) -> Event:
 
 
 def _exchange(path: Path, repaired: Path) -> Path:
-    """Rename the damaged file, and the repaired one to the old name; return where the damaged one is."""
+    """Copy the damaged file to a new name and rename the repaired one to the old name; return the path of the copy."""
     damaged_file = _free_name(path)
     _copy(path, damaged_file)
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size:  # merely reading leaves an empty log
         _copy(log, Path(f"{damaged_file}-wal"))
-    # The log of the damaged file must be deleted before the repaired one is renamed: SQLite would take it for its log.
+    # The damaged file's log must be deleted before the repaired file is renamed: SQLite would use it as its log.
     for end in ("-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
     repaired.replace(path)

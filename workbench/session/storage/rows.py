@@ -1,4 +1,4 @@
-"""Rows of the event table: how an event is written and read, even from a damaged file; used by the store."""
+"""Writes and reads events as rows of the event table, even in a damaged file; used by the store."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from workbench.protocol.codec import encode, without_surrogates
 from workbench.protocol.events import ActionObserved, ActionProposed, Event, ModelResponded, SessionStarted, UserMessage
 
 LIMIT = 16_000
-"""Strings with more characters than this are stored apart."""
+"""Strings with more characters than this are stored separately."""
 
 Path: TypeAlias = list[str | int]
 Parts: TypeAlias = list[tuple[Path, str]]
 
 
 def extract_strings(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
-    """Replace every long string of the payload by None; return the places of the strings, and the strings by hash."""
+    """Replace every long string in the payload with None; return the path and hash of each, and the strings by hash."""
     parts: Parts = []
     strings: dict[str, str] = {}
     for path, text in list(_long_strings(payload, [])):
@@ -37,7 +37,10 @@ def extract_strings(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
 
 
 def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
-    """Return the JSON of a row with its long strings put back; `text_of` raises KeyError for a missing one."""
+    """Return the JSON of a row with its long strings restored.
+
+    `text_of` returns the string with a given hash, and raises LookupError if it is missing.
+    """
     payload = json.loads(row)
     for path, name in json.loads(parts):
         _put(payload, path, text_of(name))
@@ -45,7 +48,7 @@ def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
 
 
 def is_named(text: object, name: object) -> bool:
-    """Return whether the text is the one that was stored under that hash."""
+    """Return whether the text is the one stored under that hash."""
     return isinstance(text, str) and _name_of(text) == name
 
 
@@ -73,15 +76,15 @@ def _put(payload: Any, path: Path, value: str | None) -> None:
 
 _BATCH = 1_000
 _HOPELESS = 5_000
-"""After this many unreadable rows one after another, with no known end, the rest of the file is given up."""
+"""After this many consecutive unreadable rows, the rest of the file is skipped."""
 UNCHECKED = -1
-"""The checksum of a row from a version that wrote none; flipping one bit of a checksum never yields it."""
+"""The checksum of a row from a version that wrote none; flipping one bit of a checksum never produces it."""
 CHANGED = "its checksum differs: it was changed after it was written"
 MISSING = "is missing"
 Unsigned: TypeAlias = tuple[int, str, str, str, str | None]
 """seq, kind, at, json, parts: a row without its checksum."""
 Row: TypeAlias = tuple[int, str, str, str, str | None, int | None]
-"""The same with its checksum: a row of the event table."""
+"""An `Unsigned` row with its checksum, as in the event table."""
 _ROWS = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 _NEXT_ROW = "SELECT seq, kind, at, json, parts, {crc} FROM events WHERE seq >= ? LIMIT 1"
 _SEQ = re.compile(r'\{"seq": ?(\d+),')
@@ -89,7 +92,7 @@ _SEQ = re.compile(r'\{"seq": ?(\d+),')
 
 @dataclass(frozen=True)
 class Gap:
-    """Events `first` to `last` of a log cannot be shown; `reason` is one line."""
+    """Events `first` to `last` of a log, which cannot be shown; `reason` is one line."""
 
     first: int
     last: int
@@ -116,12 +119,13 @@ def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) 
 
 
 def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
-    """Insert a stored event with its checksum in the open transaction."""
+    """Insert a stored event, with its checksum, in the open transaction."""
     db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
 
 def checksum(row: Unsigned) -> int:
-    """Return the CRC-32 of a whole row, which detects every single flipped bit (the long strings have a SHA-256)."""
+    """Return the CRC-32 of a whole row, which detects any single flipped bit; long strings have their SHA-256 instead.
+    """
     seq, kind, at, line, parts = row
     head = f"{seq}\0{kind}\0{at}\0{parts or ''}\0"
     return zlib.crc32(line.encode(), zlib.crc32(head.encode()))
@@ -141,9 +145,9 @@ def is_intact(row: Row) -> bool:
 
 
 def find_damage(db: sqlite3.Connection, crc: str) -> str:
-    """Return a description of the first row or long string that is not as it was written; empty if all are.
+    """Describe the first row or long string that was changed, or the first missing event; empty if the file is intact.
 
-    `crc` is the column of the checksums, or its stand-in in a file without them. Raises sqlite3.Error.
+    `crc` is the checksum column, or its substitute in a file without checksums. Raises sqlite3.Error.
     """
     missing = ""
     for expected, row in enumerate(db.execute(_ROWS.format(crc=crc), (-(2**63), -1)), 1):
@@ -162,8 +166,8 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
 def _as_json(event: Event) -> tuple[Event, str]:
     line = encode(event)
     if b"\\ud" in line:
-        # A lone surrogate from a tool or a model cannot be stored. Only the workspace keeps its own, as an escape of
-        # JSON: the session must find its directory again.
+        # A lone surrogate from a tool or a model cannot be stored. Only the workspace keeps its own, as a JSON escape:
+        # the session must find its directory again.
         clean = without_surrogates(event)
         event = replace(clean, workspace=event.workspace) if isinstance(event, SessionStarted) else clean
         line = encode(event)
@@ -173,7 +177,9 @@ def _as_json(event: Event) -> tuple[Event, str]:
 def read_rows(
     db: sqlite3.Connection, lock: threading.RLock, after: int, limit: int | None, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """Yield (seq, JSON) in order, and a Gap for what cannot be read or was changed; lock for one batch at a time."""
+    """Yield (seq, JSON) in order, and a Gap for rows that are unreadable, changed or missing; lock for one batch at a
+    time.
+    """
     remaining = limit if limit is not None else -1
     while remaining != 0:
         size = min(_BATCH, remaining) if remaining > 0 else _BATCH
@@ -216,7 +222,7 @@ def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int
 def _one_by_one(
     db: sqlite3.Connection, lock: threading.RLock, after: int, remaining: int, crc: str
 ) -> Iterator[tuple[int, str] | Gap]:
-    """Yield the readable rows of a damaged file, found by asking for each number."""
+    """Yield the readable rows and the gaps of a damaged file, queried one number at a time."""
     seq, bad_from = after, 0
     while remaining != 0 and not (bad_from and seq - bad_from > _HOPELESS):
         seq += 1
@@ -251,7 +257,7 @@ def index_words(db: sqlite3.Connection, event: Event) -> None:
 
 
 def text_of(event: Event) -> str:
-    """Return the text by which an event can be found."""
+    """Return the text under which an event is indexed."""
     match event:
         case UserMessage(text=text) | ModelResponded(text=text):
             return text
@@ -263,7 +269,7 @@ def text_of(event: Event) -> str:
 
 
 def observed_text(observation: dict[str, object]) -> str:
-    """Return all text blocks of a dumped observation, each on lines of its own."""
+    """Return all text blocks of a dumped observation, joined with newlines."""
     blocks = observation.get("content")
     if not isinstance(blocks, list | tuple):
         return ""
@@ -277,7 +283,7 @@ def words_of(text: str) -> list[str]:
 
 
 def find_words(db: sqlite3.Connection, text: str, limit: int) -> list[int]:
-    """Return the numbers of the newest events that hold every word of the text."""
+    """Return the numbers of the newest events that contain, for each word of the text, a word that begins with it."""
     words = words_of(text)
     if not words:
         return []

@@ -1,7 +1,8 @@
-"""Reads rows from the bytes of a SQLite file and its log, without SQLite, even from a cut or overwritten file.
+"""Reads rows from the bytes of a SQLite file and its write-ahead log, without SQLite, even if they were cut or
+overwritten.
 
 The formats are those of https://www.sqlite.org/fileformat2.html. Nothing is trusted: every number is checked against
-the size of the data, and the caller checks the content of a row by its checksum.
+the size of the data, and the caller verifies the checksum of each row.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ PAGE: Final = 4096
 _HEADER: Final = b"SQLite format 3\0"
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _INTS: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-"""Bytes of an integer by its serial type."""
+"""The length of an integer in bytes, by its serial type."""
 _MOST_COLUMNS: Final = 16
 
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of a file at one moment: from the log if it has them, else from the file itself."""
+    """The pages of a database at one moment: from the log if it has them, otherwise from the file itself."""
 
     size: int
     file: bytes
@@ -37,14 +38,15 @@ class Pages:
         return self.file[(number - 1) * self.size : number * self.size] if page is None else page
 
     def numbers(self) -> Iterator[int]:
-        """Yield the numbers of all pages, even of one that was cut."""
+        """Yield the numbers of all pages, including a truncated last one."""
         in_file = -(-len(self.file) // self.size)
         yield from range(1, in_file + 1)
-        # Only those that are there: a damaged number may be in the billions.
+        # Only existing pages, not a whole range: a damaged number may be in the billions.
         yield from sorted(number for number in self.log if number > in_file)
 
     def records(self, *, with_rowid: bool) -> Iterator[Record]:
-        """Yield the rows of all tables of that kind, in no order; long ones are complete if all their pages exist."""
+        """Yield the rows of all tables with or without rowids, in no particular order; a long row needs all its pages.
+        """
         for number in self.numbers():
             page = self[number]
             if page:
@@ -79,7 +81,7 @@ class Pages:
         return None if columns is None else (rowid, columns)
 
     def _payload(self, page: bytes, at: int, length: int, with_rowid: bool) -> bytes:
-        """Return the bytes of a cell with those on its overflow pages; fewer if these end too early."""
+        """Return the bytes of a cell, including those on its overflow pages; fewer if a page is missing."""
         most = self.size - 35 if with_rowid else (self.size - 12) * 64 // 255 - 23
         if length <= most:
             return page[at : at + length]
@@ -97,10 +99,10 @@ class Pages:
 
 
 def read_pages(path: Path) -> list[Pages]:
-    """Return the states of a file in which to look for rows, the most trustworthy first; raises OSError.
+    """Return the states of a database in which to look for rows, the most trustworthy first. Raises OSError.
 
-    The first has the complete commits of the log; then, if the log is damaged, also those after the damage; the last
-    has none.
+    The first includes the complete commits of the log. If the log is damaged, the next one also includes the commits
+    after the damage. The last ignores the log.
     """
     file, log_path = path.read_bytes(), Path(f"{path}-wal")
     log = log_path.read_bytes() if log_path.is_file() else b""
@@ -114,10 +116,10 @@ def read_pages(path: Path) -> list[Pages]:
 
 
 def is_log_damaged(path: Path) -> bool:
-    """Return whether the log of a file, which no process is writing, has commits that SQLite would silently ignore.
+    """Return whether the log of a database that no process is writing has commits that SQLite would silently ignore.
 
-    SQLite stops at the first frame whose checksum differs. After a kill, that frame is in the last commit. A later
-    commit or seal means that the frame's commit was complete once. Raises OSError.
+    SQLite stops at the first frame with a wrong checksum. After a kill, that frame is in the last commit. A later
+    commit or seal means that the frame's commit was once complete. Raises OSError.
     """
     log_path = Path(f"{path}-wal")
     log = log_path.read_bytes() if log_path.is_file() else b""
@@ -132,9 +134,9 @@ def is_log_damaged(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Frame:
-    """A page in a log; `is_whole` says that its checksum is right, and those of all pages before it.
+    """A page in a log; `is_whole` means that its checksum and those of all frames before it are right.
 
-    Frames whose `is_current` is false are of an older generation of the log, or damaged.
+    A frame that is not `is_current` belongs to an older generation of the log, or is damaged.
     """
 
     number: int
@@ -155,7 +157,7 @@ class _Frame:
 
 
 def _frames(log: bytes, size: int) -> Iterator[_Frame]:
-    """Yield the frames of a log; content of older generations, which have other salts, is in the file itself."""
+    """Yield the frames of a log. Older generations have other salts; their content is already in the file itself."""
     order = ">" if log[3:4] == b"\x83" else "<"
     sums = _sum(log[:24], (0, 0), order)
     is_whole = len(log) >= _WAL_HEADER and sums == struct.unpack(">II", log[24:32])
@@ -172,7 +174,7 @@ def _frames(log: bytes, size: int) -> Iterator[_Frame]:
 def _committed(log: bytes, size: int, *, strict: bool) -> dict[int, bytes]:
     """Return the pages of a log up to its last commit.
 
-    Unless `strict`, also those after a frame with a wrong checksum.
+    Unless `strict`, include pages after a frame with a wrong checksum.
     """
     pages: dict[int, bytes] = {}
     waiting: dict[int, bytes] = {}
@@ -195,7 +197,7 @@ def _page_size(stored: bytes) -> int:
 
 
 def _sum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
-    """Return the checksum of a log: two running sums over pairs of 32-bit words."""
+    """Continue the checksum of a write-ahead log from `sums`: two running sums over pairs of 32-bit words."""
     first, second = sums
     words = struct.unpack(f"{order}{len(data) // 4}I", data[: len(data) // 4 * 4])
     for even, odd in zip(words[::2], words[1::2], strict=False):
@@ -205,7 +207,7 @@ def _sum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that begins at `at`, and its end; bytes after the end of the data count as 0."""
+    """Return the number encoded at `at` and the offset after it; bytes after the end of the data count as 0."""
     value = 0
     for count in range(9):
         byte = data[at + count] if at + count < len(data) else 0
@@ -222,7 +224,9 @@ def _signed(value: int) -> int:
 
 
 def _types(payload: bytes) -> list[int]:
-    """Return the serial types of the columns of a record, and last their end; an empty list if it is not a record."""
+    """Return the serial types of a record's columns, then the offset of the first column; an empty list if it is no
+    record.
+    """
     end, at = _varint(payload, 0)
     if not 1 < end <= min(len(payload), 1 + 9 * _MOST_COLUMNS):
         return []
@@ -234,14 +238,14 @@ def _types(payload: bytes) -> list[int]:
 
 
 def _announced(payload: bytes) -> int:
-    """Return how many bytes a record has according to its header; 0 if it is not a record."""
+    """Return the length of a record in bytes according to its header; 0 if it is not a record."""
     *types, at = _types(payload[: 10 * _MOST_COLUMNS]) or [0]
     lengths = [_length(kind) for kind in types]
     return at + sum(lengths) if lengths and min(lengths) >= 0 else 0
 
 
 def _columns(payload: bytes) -> list[Value] | None:
-    """Return the columns of a record; None if it is not a record."""
+    """Return the columns of a record, or None if it is not one."""
     *types, at = _types(payload) or [0]
     if not types:
         return None

@@ -1,4 +1,4 @@
-"""The session file: an append-only log of events in SQLite; the engine writes it, screens read it at the same time."""
+"""The session file: an append-only log of events in SQLite; the engine writes it while front ends read it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from workbench.text import first_line
 
 APPLICATION_ID = 0x6F687731
 SCHEMA_VERSION = 2
-"""Version 2 has a checksum for each event; programs that only know version 1 open it for reading only."""
+"""Version 2 has a checksum for each event; programs that know only version 1 open it read-only."""
 REPAIR: Final = "`ohw sessions repair {}` saves what can be read"
 """The advice for a damaged file; the name of the session is filled in."""
 _QUERY_ROWS = 1_000
@@ -51,11 +51,11 @@ _ADD_CHECKSUMS = f"ALTER TABLE events ADD COLUMN crc INTEGER NOT NULL DEFAULT {U
 
 
 class StoreError(WorkbenchError):
-    """A session file cannot be read or written; the message says which one, why, and what to do."""
+    """A session file cannot be read or written; the message says which file, why, and what to do."""
 
 
 class DamagedFile(StoreError):
-    """A session file is damaged; `reason` says how."""
+    """A session file is damaged; `reason` describes the damage."""
 
     def __init__(self, path: Path, reason: str) -> None:
         repair = REPAIR.format(path.stem)
@@ -64,7 +64,9 @@ class DamagedFile(StoreError):
 
 
 class Store:
-    """One session file. `gaps` lists what could not be read; `readonly` is also true for files of newer versions."""
+    """One session file. `gaps` lists the events that could not be read; `readonly` is also true for files of newer
+    versions.
+    """
 
     def __init__(self, path: Path, db: sqlite3.Connection, *, readonly: bool) -> None:
         self.path = path
@@ -80,7 +82,7 @@ class Store:
 
     @classmethod
     def create(cls, path: Path) -> Store:
-        """Create an empty file with mode 0600; raises StoreError if it exists already or cannot be written."""
+        """Create an empty file with mode 0600. Raises StoreError if it already exists or cannot be written."""
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError as error:
@@ -95,7 +97,9 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, readonly: bool = False) -> Store:
-        """Open an existing file; raises StoreError. A damaged file opens only with `readonly`, and then has `gaps`."""
+        """Open an existing file. Raises StoreError. A damaged file opens only with `readonly`; reading it then fills
+        `gaps`.
+        """
         if not path.is_file():
             raise StoreError(f"there is no session file {path}; `ohw sessions` lists the sessions there are")
         try:
@@ -124,8 +128,8 @@ class Store:
     def append(self, *events: Event, lasting: bool = True) -> tuple[Event, ...]:
         """Number the events, commit them together and return them as stored.
 
-        On return the commit has reached the disk; if `lasting` is false, it survives a crash of the process but perhaps
-        not of the machine. Raises StoreError, and then none of the events is in the file.
+        On return the commit has reached the disk; if `lasting` is false, it survives a crash of the process, but
+        perhaps not of the machine. If StoreError is raised, none of the events is in the file.
         """
         with self._lock:
             if self.readonly:
@@ -142,9 +146,9 @@ class Store:
             return written
 
     def restore(self, entries: Iterable[Event | str]) -> None:
-        """Write events with the numbers they have, all or none; raises StoreError.
+        """Write events with the numbers they already have, all or none. Raises StoreError.
 
-        Events of an unknown kind are given as JSON.
+        Events of an unknown kind are passed as JSON.
         """
         with self._lock:
             try:
@@ -161,9 +165,9 @@ class Store:
             self.last_seq = _last_seq(self._db)
 
     def check_not_replaced(self) -> None:
-        """Raise StoreError if the path leads to another file than the open one, or to none.
+        """Raise StoreError if the path no longer leads to the open file.
 
-        SQLite keeps writing to a file that was deleted or moved, where nobody would find what it wrote.
+        SQLite keeps writing to a file that was deleted or moved, where nobody would find the events.
         """
         is_here = _identity_of(self.path) == self._identity and self._identity is not None
         if not is_here or (self._wal is not None and _identity_of(_wal_of(self.path)) != self._wal):
@@ -190,7 +194,7 @@ class Store:
     def _seal(self) -> None:
         """Append a commit of one page that changes nothing.
 
-        If the checksum of the last commit is wrong, SQLite takes that commit for unfinished and silently ignores it; a
+        If the checksum of the last commit is wrong, SQLite treats that commit as unfinished and silently ignores it; a
         seal after it proves that it was complete (see `sqlite_pages.is_log_damaged`). The seal may reach the disk
         later.
         """
@@ -200,7 +204,8 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
-        """Yield (seq, JSON) of at most `limit` events after `after`; damaged rows are left out and noted in `gaps`."""
+        """Yield (seq, JSON) of at most `limit` events after `after`; damaged rows are skipped and recorded in `gaps`.
+        """
         for row in read_rows(self._db, self._lock, after, limit, self._crc):
             if isinstance(row, Gap):
                 self._note(row)
@@ -208,7 +213,7 @@ class Store:
                 yield row
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """Yield the events after `after`; those of unknown kind or wrong shape are left out and noted in `gaps`."""
+        """Yield the events after `after`; those of unknown kind or wrong shape are skipped and recorded in `gaps`."""
         for seq, line in self.lines(after, limit):
             try:
                 yield event_from_json(line)
@@ -220,7 +225,11 @@ class Store:
             self.gaps.append(gap)
 
     def search(self, text: str, limit: int = 100) -> list[int]:
-        """Return the numbers of the newest events that hold all words of the text."""
+        """Return the numbers of the newest events that contain all words of the text, each as a whole word or its
+        beginning.
+
+        Raises StoreError.
+        """
         with self._lock:
             try:
                 return find_words(self._db, text, limit)
@@ -228,7 +237,8 @@ class Store:
                 raise _store_error(self.path, error) from error
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a SELECT, a batch at a time, to read a long log without its payloads. Raises StoreError."""
+        """Yield the rows of a SELECT, fetched in batches, to read a long log without its payloads. Raises StoreError.
+        """
         try:
             with self._lock:
                 cursor = self._db.execute(sql, values)
@@ -247,7 +257,7 @@ class Store:
             return self.last_seq
 
     def close(self) -> None:
-        """Close the file; closing it twice is allowed."""
+        """Close the file; a second call does nothing."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -261,12 +271,12 @@ class Store:
 
 
 def _wal_of(path: Path) -> Path:
-    """Return the path of the log in which SQLite keeps what is not in the file itself yet."""
+    """Return the path of SQLite's write-ahead log, which holds commits that are not in the file itself yet."""
     return Path(f"{path}-wal")
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if there is none."""
+    """Return the device and inode of a file, or None if it does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -281,7 +291,7 @@ def delete_file(path: Path) -> None:
 
 
 def ownership_doubt(path: Path) -> str:
-    """Return in what way a file may be somebody else's, in words that follow its name; empty if nothing shows it."""
+    """Return why a file may be somebody else's, as words to follow its name; empty if nothing suggests it."""
     info = path.lstat()
     if info.st_uid != os.getuid():
         return f"belongs to another user ({info.st_uid})"
@@ -293,7 +303,7 @@ def ownership_doubt(path: Path) -> str:
 
 
 def companion_doubt(path: Path) -> str:
-    """Return the same for the files beside a session file from which SQLite takes content, whoever wrote them."""
+    """Return the same for the files beside a session file, whose content SQLite uses no matter who wrote it."""
     for companion in _companions(path):
         with suppress(FileNotFoundError):
             if reason := ownership_doubt(companion):
@@ -302,10 +312,10 @@ def companion_doubt(path: Path) -> str:
 
 
 def _deny_writing_to_others(path: Path) -> None:
-    """Take the permission to write from group and others, for our own file and the files beside it.
+    """Remove the write permission of group and others from our own file and the files beside it.
 
     SQLite creates its log with the permissions of the database; a log that others can write is not read (see
-    `reading_uri`), and the front end would not see what the engine appends.
+    `reading_uri`), so the front end would not see what the engine appends.
     """
     for each in (path, *_companions(path)):
         with suppress(OSError):
@@ -319,7 +329,7 @@ def _companions(path: Path) -> tuple[Path, ...]:
 
 
 def reading_uri(path: Path) -> str:
-    """Return the address under which SQLite only reads a file, without what others may have put beside it."""
+    """Return the URI with which SQLite opens a file read-only, ignoring files beside it that may be somebody else's."""
     return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if companion_doubt(path) else ''}"
 
 
@@ -339,7 +349,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
-    """Return a connection to a file, if it is a session file; raises StoreError or sqlite3.Error."""
+    """Return a connection to a session file. Raises StoreError if it is not one, or sqlite3.Error."""
     db = _connect(path, "ro" if readonly else "rw")
     try:
         db.execute("PRAGMA trusted_schema = OFF")
@@ -354,7 +364,7 @@ def _opened(path: Path, readonly: bool) -> sqlite3.Connection:
 
 
 def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
-    """Return the column of the checksums, or its stand-in in a file of version 1; raises StoreError, sqlite3.Error."""
+    """Return the checksum column, or its substitute in a file of version 1. Raises StoreError or sqlite3.Error."""
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if any(column[1] == "crc" for column in db.execute("PRAGMA table_info(events)")):
         return "crc"
@@ -364,7 +374,7 @@ def _checksums_of(path: Path, db: sqlite3.Connection) -> str:
 
 
 def check_whole(path: Path, db: sqlite3.Connection) -> None:
-    """Raise StoreError if the file is damaged or a checksum differs, sqlite3.Error if it cannot be checked."""
+    """Raise StoreError if the file is damaged or a checksum differs, or sqlite3.Error if that cannot be checked."""
     damage = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":
         raise DamagedFile(path, first_line(str(damage)))
@@ -377,7 +387,7 @@ def check_whole(path: Path, db: sqlite3.Connection) -> None:
 
 
 def check_log(path: Path) -> None:
-    """Raise DamagedFile if the log beside a file that no process is writing is damaged; may raise OSError."""
+    """Raise DamagedFile if the write-ahead log of a file that no process is writing is damaged; may raise OSError."""
     if is_log_damaged(path):
         raise DamagedFile(path, "what was written last, beside it, cannot be read")
 
