@@ -1,6 +1,6 @@
-"""The Textual app: themes, keys, output filters, and an orderly end; `start.py` runs it.
+"""The Textual app: themes, keys, output filters and an orderly exit; `start.py` runs it.
 
-This module imports nothing of the session or the engine: the client is made after the first frame.
+This module imports nothing from the session or engine packages: the client is created after the first frame.
 """
 
 from __future__ import annotations
@@ -52,29 +52,29 @@ if TYPE_CHECKING:
     from workbench.tui.settings.book import SettingsBook
 
 _QUIT_SECONDS: Final = 2.0
-"""Seconds in which a second ctrl+c quits."""
+"""Seconds within which a second ctrl+c quits."""
 _WALL = ControlFilter()
-"""The same filter for all lines, because each painted line caches the result of a filter."""
+"""Shared by all lines, because each painted line caches its filtered form under the filter instance."""
 
 allow_any_width()
 break_reference_cycles()
 
 
 class UserKeymap:
-    """Applies the user's own keys; invalid ones are reported and left out."""
+    """Applies the user's own keys; invalid ones are reported and ignored."""
 
     def __init__(self, app: WorkbenchApp, file: Path | None) -> None:
         self._app = app
         self._file = file
 
     async def begin(self) -> None:
-        """Apply the keys of the settings, then report all problems in one notice."""
+        """Apply the keys from the settings, then report all problems in one notice."""
         if self._app.settings.keys:
             await self.read()
         self._app.mistakes.notify()
 
     async def read(self) -> None:
-        """Check the keys of the settings and apply the valid ones."""
+        """Check the keys from the settings and apply the valid ones."""
         from workbench.tui.keys import read_keymap
 
         app, keys = self._app, self._app.settings.keys
@@ -86,7 +86,7 @@ class UserKeymap:
 
 
 class QuitGuard:
-    """Ends the app at the second ctrl+c in a row, or at a signal."""
+    """Ends the app on the second ctrl+c in a row, or on a signal."""
 
     def __init__(self, app: WorkbenchApp, clock: Callable[[], float]) -> None:
         self._app = app
@@ -95,7 +95,9 @@ class QuitGuard:
         self._signals: Signals | None = None
 
     def install_signals(self) -> None:
-        """Handle signals; the driver calls this before it takes the terminal, so that it is always restored."""
+        """Handle ending signals. The driver calls this before it takes over the terminal, so the terminal is always
+        restored.
+        """
         if self._signals is None:
             window = self._app.terminal.window
             self._signals = Signals(self.end, self._warn, window.ending, window.end)
@@ -107,7 +109,7 @@ class QuitGuard:
             self._signals.install_stops(asyncio.get_running_loop())
 
     def copy_or_quit(self) -> None:
-        """Copy the selection; if there is none, warn at the first call and quit at the second in a row."""
+        """Copy the selection; without one, warn, and quit on a second call within `_QUIT_SECONDS`."""
         app, focused = self._app, self._app.focused
         text = app.screen.get_selected_text() or (focused.selected_text if isinstance(focused, Prompt) else "")
         if text:
@@ -188,7 +190,7 @@ class WorkbenchApp(TerminalApp):
         return variable_defaults(self.current_theme.dark)
 
     def get_default_screen(self) -> Screen[None]:
-        """Return the main screen, which is the lowest one."""
+        """Return the main screen, the lowest of the screen stack."""
         screen = self.switcher.make_main()
         self.early_input.hold_until_painted(screen)
         return screen
@@ -199,7 +201,7 @@ class WorkbenchApp(TerminalApp):
         return TerminalDriver if driver is LinuxDriver else driver
 
     def on_mount(self) -> None:
-        """Apply keys, handle signals, ask about trust, report problems, and offer models if there is no session."""
+        """Apply keys, handle stop signals, watch themes, ask about trust, and offer models if there is no session."""
         if self.keymap:
             self.set_keymap(dict(self.keymap))
         self._guard.install_stops()
@@ -215,13 +217,13 @@ class WorkbenchApp(TerminalApp):
         self.switcher.main.action_scroll(event.lines)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the question mark as help key in a text field, and on screens that pass letters to the prompt."""
+        """Disable the question mark as the help key in text fields, and on screens that pass letters to the prompt."""
         if action != "help" or not parameters:
             return super().check_action(action, parameters)
         return not isinstance(self.focused, Input | TextArea) and not hasattr(self.screen, "takes_words")
 
     def action_help(self, by_sign: bool = False) -> None:
-        """Show the keys of the current focus and the guides; `by_sign` says that a printable key was pressed."""
+        """Show the keys of the current focus and the guides; `by_sign` is true if the question mark was pressed."""
         open_help(self)
 
     def action_palette(self) -> None:
@@ -235,7 +237,7 @@ class WorkbenchApp(TerminalApp):
         open_palette(self, run)
 
     async def action_model(self, name: str = "") -> None:
-        """Change the model, by name or from a list; if there is no session, begin one on it."""
+        """Change the model, by name or from a list; if there is no session, begin one with it."""
         if not name:
             open_models(self, self.settings, self.state.model, self.action_model)
         elif self.opened.link is not None:
@@ -244,7 +246,7 @@ class WorkbenchApp(TerminalApp):
             await self.switcher.begin_on_model(name)
 
     def action_change_theme(self, name: str = "") -> None:
-        """Change the theme, by name or from a list that applies each one under the cursor."""
+        """Change the theme, by name or from a list that previews the theme under the cursor."""
         self._themes.choose(name, self.book)
 
     def action_setup(self) -> None:
@@ -282,9 +284,9 @@ class WorkbenchApp(TerminalApp):
         open_servers(self, self.settings, self.opened.workspace)
 
     def action_tools(self) -> None:
-        """Show the tools of the agent."""
+        """Show the agent's tools."""
         open_tools(self, self.state, self.opened.workspace)
 
     def action_leave(self) -> None:
-        """Copy the selection; without one, quit at the second call in a row."""
+        """Copy the selection; without one, quit on the second call in a row."""
         self._guard.copy_or_quit()

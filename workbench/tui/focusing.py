@@ -1,4 +1,5 @@
-"""Moves the keyboard focus at once; `Widget.focus` would leave the next keys of a burst with the old widget."""
+"""Moves the keyboard focus at once; `Widget.focus` is deferred, so the next keys of a burst would go to the old widget.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from textual.widget import Widget
 
 
 def focus_now(widget: Widget, container: Widget | None = None) -> None:
-    """Focus a widget; if a change of classes of `container` has just shown it, pass that too."""
+    """Focus a widget; pass `container` if a change of its classes has only just made the widget visible."""
     if container is not None:
         widget.app.stylesheet.update(container)
     widget.screen.set_focus(widget)

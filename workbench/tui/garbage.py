@@ -1,7 +1,7 @@
 """Controls when Python's garbage collector runs; used by the main screen and the app.
 
-The collector visits every object whenever their number has grown by a quarter, which delays a frame in a long session.
-So the objects of the history that a session has read are frozen until another session is opened.
+A full collection visits every object, and one runs whenever their number has grown by a quarter. That delays a frame in
+a long session, so the objects of a loaded history are frozen until another session is opened.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from workbench.tui import keystrokes
 _THRESHOLDS: Final = (50_000, 10, 20)
 """Arguments of `gc.set_threshold`: new objects until a young collection, and collections until an older one."""
 _WORTHWHILE: Final = 5_000
-"""Number of new objects from which a collection is worthwhile while the user is not typing."""
+"""Number of new objects that makes a collection worthwhile while the user is not typing."""
 _YOUNG_PER_FULL: Final = 24
-"""Young collections until a full one, of all objects that are not frozen (some ten thousand)."""
+"""Young collections for each full one, which visits all objects that are not frozen (some ten thousand)."""
 _AT_START: Final = 200_000
 _idle_collections = [0]
 
 
 def begin() -> None:
-    """Hardly ever collect until the first screen is shown, because the objects that imports make stay."""
+    """Collect hardly ever until the first screen is shown, because the objects that imports create stay."""
     gc.set_threshold(_AT_START)
 
 
 def freeze() -> None:
-    """Exclude all current objects from collection, and collect new ones rarely, as frames make and drop many."""
+    """Exclude all current objects from collection, and collect new ones rarely, because frames create and drop many."""
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
 
 
 def collect_while_idle() -> None:
-    """Collect new objects if there are many and the user is not typing, so that no key has to wait for it."""
+    """Collect new objects if there are many and the user is not typing, so that no key has to wait for a collection."""
     if gc.get_count()[0] > _WORTHWHILE and not keystrokes.is_typing():
         _idle_collections[0] = (_idle_collections[0] + 1) % _YOUNG_PER_FULL
         gc.collect(1 if _idle_collections[0] else 2)
@@ -45,6 +45,6 @@ def end() -> None:
 
 
 def collect_all() -> None:
-    """Free what the previous session left; called when another one is opened."""
+    """Free the objects of the previous session; called when another one is opened."""
     gc.unfreeze()
     gc.collect()

@@ -1,4 +1,4 @@
-"""Names of keys as the screen shows them, and the lists of active keys that the help shows."""
+"""Names of keys as shown on screen, and the lists of active keys in the help."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _LAST_FUNCTION: Final = 24
 
 
 class Group(NamedTuple):
-    """The keys of one place; each row holds some keys and what they do."""
+    """The keys of a widget, of a screen or of the app; each row holds some keys and what they do."""
 
     title: str
     rows: list[tuple[str, str]]
@@ -105,7 +105,7 @@ def _lines(group: Group, number: int, column: int, width: int) -> Iterator[Conte
 
 
 def _rows(rows: dict[str, list[str]]) -> list[tuple[str, str]]:
-    """Return the rows of a group; the keys that move the cursor make one row, the last."""
+    """Return the rows of a group; the last row holds all keys that move the cursor."""
     moves = rows.pop("Move", [])
     listed = [(" ".join(dict.fromkeys(keys)), words) for words, keys in rows.items()]
     return listed + ([(" ".join(dict.fromkeys(moves)), "Move")] if moves else [])

@@ -44,13 +44,13 @@ class Bound:
 
     @property
     def context(self) -> str:
-        """The part of the id before the dot; bindings of the same place are active together."""
+        """The id up to its last dot; bindings with the same context are active at the same time."""
         return self.id.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
 class Keymap:
-    """The checked table `[keys]`: the usable entries, and a line on each of the others."""
+    """The checked table `[keys]`: the usable entries, and one line about each of the others."""
 
     usable: Mapping[str, str]
     problems: tuple[str, ...]
@@ -107,12 +107,13 @@ def _unusable(name: str, spec: str, bound: Mapping[str, Bound]) -> str:
 
 
 def _clash(name: str, spec: str, bound: Mapping[str, Bound], keys: Mapping[str, str]) -> str:
-    """Return a message if another binding that is active at the same time has one of the keys, else an empty text."""
+    """Return a message if another binding that is active at the same time has one of the keys, else an empty string."""
     for other in bound.values():
         if other.id == name or not _together(bound[name], other):
             continue
         taken = _split(keys.get(other.id, other.binding.key))
-        meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}  # the nearer of the two gets it
+        # A key that both have by default is no clash: the binding nearer to the focus gets it.
+        meant = {*_split(bound[name].binding.key)} & {*_split(other.binding.key)}
         both = next((key for key in _split(spec) if key in taken and key not in meant), None)
         if both is not None:
             return f"{name}: {both} is the key of {other.id} ({other.binding.description})"

@@ -1,4 +1,4 @@
-"""Tracks when the last key was pressed, so that work that can wait lets the frame of a key go first."""
+"""Tracks when the last key was pressed, so that work that can wait runs after the frame of the key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 _FRAME: Final = 0.03
 """Seconds after a key within which its frame is painted, if it causes one."""
 _GAP: Final = 0.035
-"""Seconds after a key within which work as long as a frame may begin; later, it would delay the next key."""
+"""Seconds after a key within which a task as long as a frame may begin; later, it would delay the next key."""
 _TYPING: Final = 0.4
 """Longest time between two keys of continuous typing, in seconds."""
 _last_key = [0.0]
@@ -26,7 +26,7 @@ def note_frame() -> None:
 
 
 def is_frame_due() -> bool:
-    """Return whether the frame of the last key is still to be painted."""
+    """Return whether the frame of the last key has not been painted yet; false once the user has stopped typing."""
     return _last_frame[0] < _last_key[0] and is_typing()
 
 
@@ -36,10 +36,10 @@ def seconds_ago() -> float:
 
 
 def is_typing() -> bool:
-    """Return whether the user is typing, so that another key may come at any moment."""
+    """Return whether the user is typing, so another key may come at any moment."""
     return seconds_ago() < _TYPING
 
 
 def is_between_keys() -> bool:
-    """Return whether the frame of the last key is painted and the next key is not yet due."""
+    """Return whether the frame of the last key is painted or overdue, and the next key is not expected yet."""
     return (not is_frame_due() or seconds_ago() >= _FRAME) and seconds_ago() < _GAP

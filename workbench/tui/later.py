@@ -16,7 +16,7 @@ _PARTS = (
 
 
 def load_later() -> None:
-    """Import these modules; called in a thread once the screen is painted, so that nothing waits for them later."""
+    """Import these modules; called in a thread once the screen is painted, so that no key has to wait for an import."""
     for part in _PARTS:
         import_module(f"workbench.tui.{part}")
     import_module("workbench.view.formatting.detail")

@@ -1,4 +1,4 @@
-"""A line filter that highlights the words of a search on the main screen."""
+"""A line filter that highlights the matches of a search on the main screen."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MARK: Final = Style(reverse=True, bold=True)
 
 
 class HighlightFilter(LineFilter):
-    """Shows these words reversed and bold, in upper or lower case, so that they stand out without colours too."""
+    """Shows each occurrence of a phrase, in any case, reversed and bold, so that it stands out even without colors."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
         self._needle = words.lower()
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments with the words highlighted, split where a word begins or ends."""
+        """Return the segments with the phrase highlighted, split where an occurrence begins or ends."""
         text = "".join(segment.text for segment in segments if not segment.control).lower()
         if self._needle not in text:
             return segments

@@ -1,4 +1,4 @@
-"""Messages with which panels and questions tell the main screen and the app what the user asked for."""
+"""Messages from panels and questions that tell the main screen and the app what the user asked for."""
 
 from __future__ import annotations
 

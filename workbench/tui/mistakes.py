@@ -16,7 +16,7 @@ _SECONDS = 10
 
 
 class Mistakes:
-    """The problems of each source, such as "settings" or "keys"; a new check replaces those of its source."""
+    """The problems of each source, such as "settings" or "keys"; a new check replaces the problems of its source."""
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
@@ -28,7 +28,7 @@ class Mistakes:
         return tuple(line for problems in self._problems.values() for line in problems)
 
     def replace(self, where: str, lines: Iterable[str]) -> None:
-        """Replace the problems of the source `where` by these."""
+        """Replace the problems of the source `where` with `lines`."""
         self._problems[where] = tuple(lines)
 
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Functions that open the screens over the main one; the module of a screen is imported at its first use."""
+"""Functions that open screens on top of the main screen; the module of each screen is imported on first use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
-    """Show all details of an action in a pager, which searches for `words` if not empty."""
+    """Show all details of an action in a pager, which searches for `words` unless they are empty."""
     from workbench.tui.screens.pager import ActionPage
     from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
 
@@ -118,7 +118,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
 
 
 def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
-    """Show the tools of the agent, unless they are shown already."""
+    """Show the agent's tools, unless they are shown already."""
     from workbench.tui.screens.tools import ToolsScreen
     from workbench.view.tools import tools_here
 
@@ -127,9 +127,9 @@ def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
 
 
 def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
-    """Offer the profiles of the settings or, without any, the models whose key was found, unless shown already.
+    """Offer the models of the settings or, without any, those for which a key was found, unless they are shown already.
 
-    `use` is awaited with the chosen name, if it is another one than `current`.
+    `use` is awaited with the chosen name unless it is `current`.
     """
     from workbench.llm.discovery import sources_of_keys
     from workbench.tui.screens.model_choice import ModelChoice
@@ -172,7 +172,7 @@ def open_first_run(
 
 
 def open_settings(app: App[Any], book: SettingsBook) -> None:
-    """Show every setting, unless they are shown already."""
+    """Show all settings, unless they are shown already."""
     from workbench.tui.screens.settings import SettingsScreen
 
     if not isinstance(app.screen, SettingsScreen):
@@ -180,7 +180,9 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:
-    """Write a session to a file, by default in the current directory, and notify the user of its path or the error."""
+    """Write a session to a file, by default `ID.md` in the current directory, and notify the user of the path or the
+    error.
+    """
     from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()

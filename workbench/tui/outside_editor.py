@@ -18,13 +18,13 @@ from workbench.tui.signals import ENDING
 
 _USUAL = "vi"
 _PATIENCE = 0.7
-"""Seconds that the editor has to end by itself when a signal ends us."""
+"""Seconds that the editor has to exit on its own when a signal ends us."""
 
 
 def edit_outside(app: App[None], text: str, name: str) -> str:
     """Open a text in `$VISUAL`, `$EDITOR` or vi, and return it as the editor saved it, byte for byte.
 
-    The suffix of `name` tells the editor the kind of text. Raises WorkbenchError, with one line, if editing fails.
+    The suffix of `name` tells the editor the type of the text. Raises WorkbenchError, with one line, if editing fails.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _USUAL
     with tempfile.TemporaryDirectory(prefix="ohw-edit-") as directory:
@@ -43,10 +43,10 @@ def edit_outside(app: App[None], text: str, name: str) -> str:
 
 
 def _run(command: list[str], directory: str) -> int:
-    """Run the editor until it ends, and return its exit code.
+    """Run the editor until it exits and return its exit code.
 
-    The event loop is blocked meanwhile. A signal that is to end us ends the editor first and is handled afterwards.
-    Ctrl+z in the editor stops us too, or the shell would never get the terminal. The terminal's modes are restored.
+    This blocks the event loop. A signal that would end us ends the editor first and is handled afterwards. Ctrl+z in
+    the editor stops us too; otherwise the shell would never get the terminal back. The terminal's modes are restored.
     """
     modes = termios.tcgetattr(0) if os.isatty(0) else None
     process = start(command, cwd=directory, is_users=True)

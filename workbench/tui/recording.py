@@ -58,10 +58,10 @@ class ReplayClient:
         self._coming.put_nowait(EngineState(state=_work(self._state)))
 
     def close(self, *, stop: bool = False) -> None:
-        """Do nothing, as the client holds no resources."""
+        """Do nothing, because the client holds no resources."""
 
     def send(self, command: Command) -> None:
-        """Drop the command, as there is no engine to receive it."""
+        """Drop the command, because there is no engine to receive it."""
 
 
 def _work(state: SessionState) -> Literal["idle", "thinking", "deciding", "acting"]:
@@ -108,7 +108,7 @@ class Replay:
             yield self
 
     async def show(self, events: Sequence[Event]) -> None:
-        """Play events and wait until they are applied; slow parts may be painted only with the next call."""
+        """Play events and wait until they are applied; slow parts may not be painted until the next call."""
         self._now = events[-1].at
         clock.stand_at(self._now)
         self.link.play(events)
@@ -118,7 +118,7 @@ class Replay:
         await self._pilot.pause(_PAINTED)
 
     async def rest(self, seconds: float = _AT_REST) -> None:
-        """Wait until nothing has changed for so many seconds, at most `_PATIENCE` seconds."""
+        """Wait until the screen has not changed for `seconds`, for at most `_PATIENCE` seconds."""
         until = time.monotonic() + _PATIENCE
         same, before = 0, self.strips()
         while time.monotonic() < until and same * _POLL_SECONDS < seconds:
@@ -135,14 +135,14 @@ class Replay:
         return rendered_lines(self.app)
 
     def svg(self) -> str:
-        """Return the screen as an SVG picture that needs no other file."""
+        """Return the screen as a self-contained SVG picture."""
         drawn = _FONT.sub("", self.app.export_screenshot(title="ohw"))
         blanks = drawn.replace("&#160;", " ")  # some programs drop non-breaking spaces
         return blanks.replace("<text ", '<text xml:space="preserve" ')
 
 
 def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: Path | None = None) -> str:
-    """Return the screen after these events as SVG."""
+    """Return the screen after these events as an SVG picture."""
 
     async def draw() -> str:
         async with Replay(events, size, theme, themes).running() as replay:
@@ -154,7 +154,9 @@ def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: 
 
 
 def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[Event]]:
-    """Yield the events in groups that span less than `least` seconds, or longer to make at most about `most` groups."""
+    """Yield the events in groups that span less than `least` seconds, or more if there would be over about `most`
+    groups.
+    """
     together: list[Event] = []
     few = len(events) // most
     for event in events:
@@ -212,7 +214,7 @@ async def _played(replay: Replay, events: Sequence[Event]) -> AsyncIterator[tupl
 
 
 def drawn(rows: Sequence[Strip], before: Sequence[Strip]) -> str:
-    """Return the text and sequences, for position and style only, that draw the changed rows on a terminal."""
+    """Return the text that draws the changed rows on a terminal, with escape sequences for position and style only."""
     previous = dict(enumerate(before))
     return "".join(f"\x1b[{y + 1};1H{_row(strip)}" for y, strip in enumerate(rows) if previous.get(y) != strip)
 

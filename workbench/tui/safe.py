@@ -1,4 +1,4 @@
-"""The last filter before the terminal, which keeps control and invisible characters in a widget's text from it."""
+"""The last filter before the terminal: removes control characters and invisible characters from widgets' text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ControlFilter(LineFilter):
     """Drops control and invisible characters from the lines about to be written."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without such characters; the same list if there are none."""
+        """Return the segments without such characters, or the same list if there are none."""
         if not any(_is_unsafe(segment.text) for segment in segments if not segment.control):
             return segments
         return [_cleaned(segment) for segment in segments]

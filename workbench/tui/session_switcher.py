@@ -29,20 +29,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionSources:
-    """Functions that open or list sessions, None if not available. Those that open one may raise WorkbenchError."""
+    """Functions that open or list sessions; None if not available. A function that opens one may raise WorkbenchError.
+    """
 
     demo: Callable[[], Opened] | None = None
-    """Opens a session of the demo."""
+    """Opens a demo session."""
     start: Callable[[str], Opened] | None = None
-    """Opens a new session on the model of that name."""
+    """Opens a new session with the named model."""
     shell: Callable[[], Opened] | None = None
-    """Opens a new session without a model, for shell commands of the user."""
+    """Opens a new session without a model, for the user's shell commands."""
     ways: Callable[[], Sequence[Way]] | None = None
-    """Returns the models that a first session can begin on."""
+    """Returns the models that a first session can begin with."""
     sessions: Callable[[], Sequence[PastSession]] | None = None
     """Returns the sessions that can be resumed."""
     resume: Callable[[str], Opened] | None = None
-    """Opens the session of that id."""
+    """Opens the session with that id."""
 
 
 class SessionSwitcher:
@@ -55,7 +56,7 @@ class SessionSwitcher:
         self.sources = sources
 
     def make_main(self) -> MainScreen:
-        """Return a main screen for the opened session, with the classes of the current size."""
+        """Return a main screen for the opened session, with the CSS classes of the current terminal size."""
         app, opened = self._app, self._app.opened
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, opened.workspace)
@@ -70,7 +71,7 @@ class SessionSwitcher:
         return next(screen for screen in reversed(self._app.screen_stack) if isinstance(screen, MainScreen))
 
     async def show(self, open_session: Callable[[], Opened]) -> None:
-        """Show another session; if it cannot be opened, say why and change nothing."""
+        """Show another session; if it cannot be opened, report why and change nothing."""
         app = self._app
         try:
             opened = await in_daemon(open_session)
@@ -83,22 +84,22 @@ class SessionSwitcher:
         app.state = SessionState(workspace=str(opened.workspace))
         if client is not None:
             client.close()
-        # Run by the app: the screen that is removed may have called this, and would wait for its own end.
+        # Run by the app, because the screen to be removed may be the caller: it would wait for its own removal.
         app.run_worker(self._replace_main("" if opened.message else typed))
 
     async def begin_demo(self) -> None:
-        """Begin a session of the demo."""
+        """Begin a demo session."""
         if self.sources.demo is not None:
             await self.show(self.sources.demo)
 
     async def begin_on_model(self, name: str) -> None:
-        """Begin a session on the model of that name."""
+        """Begin a session with the named model."""
         start = self.sources.start
         if start is not None:
             await self.show(lambda: start(name))
 
     async def begin_in_shell(self, command: str) -> None:
-        """Begin a session without a model by running a shell command of the user in it."""
+        """Begin a session without a model by running the user's shell command in it."""
         if self.sources.shell is not None:
             await self.show(self.sources.shell)
             if self._app.opened.link is not None:
@@ -125,12 +126,12 @@ class SessionSwitcher:
         open_sessions(self._app, self._app.state.session_id, search, rename, resume)
 
     def choose_first_model(self) -> None:
-        """Let the user choose a model to start with, which is then saved in the settings if possible."""
+        """Let the user choose a model to start with, and save it in the settings if possible."""
         if self.sources.ways is not None:
             open_first_run(self._app, self.sources.ways, self._begin_on)
 
     def ask_trust(self) -> None:
-        """Ask whether to trust the directory, then for confirmation of a mode that never asks, if either is needed.
+        """Ask whether to trust the directory, then to confirm a mode that never asks, each only if needed.
 
         The session begins once both are answered.
         """
@@ -187,6 +188,6 @@ class SessionSwitcher:
 
 
 def _size_classes(app: WorkbenchApp) -> Iterator[str]:
-    """Yield the classes for the app's size, with which the first layout is right and nothing is styled twice."""
+    """Yield the CSS classes for the app's size; set in advance, they spare the screen a second styling and layout."""
     for length, steps in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
         yield next(name for least, name in reversed(steps) if length >= least)

@@ -1,4 +1,5 @@
-"""Handles signals: they end the app in order, restore the terminal, and give the exit code 128 + their number."""
+"""Handles signals: they end the app cleanly, restore the terminal, and set the exit code to 128 + the signal's number.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Signals:
         self._terminal = _terminal_state()
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Handle the signals that end; call this in the main thread, before the terminal is taken."""
+        """Handle the signals that end the app; call this in the main thread, before the driver takes over the terminal.
+        """
         for number in ENDING:
             loop.add_signal_handler(number, self._end, number)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
@@ -63,7 +65,7 @@ class Signals:
             loop.add_signal_handler(signal.SIGTSTP, self._stop, stop)
 
     def _stop(self, stop: Callable[[int, None], object]) -> None:
-        """Prepare the app and stop: a SIGTSTP from outside does not pass through the app as the key does."""
+        """Prepare the app and stop it: unlike the key ctrl+z, a SIGTSTP from outside does not pass through the app."""
         if self._is_stopped:
             return  # a second SIGTSTP, sent before the process had stopped: `fg` must not be followed by another stop
         self._is_stopped = True
@@ -101,7 +103,7 @@ class Signals:
 
 
 def _terminal_state() -> list[Any] | None:
-    """Return the modes of the terminal before the screen takes it, None without a terminal."""
+    """Return the terminal's modes before the app changes them, or None if there is no terminal."""
     if not sys.__stdin__ or not sys.__stdin__.isatty():
         return None
     try:

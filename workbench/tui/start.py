@@ -43,7 +43,7 @@ def open_screen(
     session_id: str | None = None,
     demo: bool = False,
 ) -> int:
-    """Show a new session, the one of `session_id`, or the demo until the app ends; return the exit code.
+    """Show a new session, the session `session_id` or the demo until the app ends, and return the exit code.
 
     The engine starts after the first frame.
     """
@@ -73,11 +73,11 @@ def open_screen(
 
 
 def _prepare_process() -> None:
-    """Set what applies to the whole process: thread switching, environment variables, garbage collection."""
+    """Configure the process: thread switching, environment variables and garbage collection."""
     sys.setswitchinterval(_TURN)
     for name in _SIZE:
         os.environ.pop(name, None)
-    gc.freeze()  # what is loaded by now stays, so the collector need not visit it while the screen is painted
+    gc.freeze()  # the objects loaded so far stay, so the collector need not visit them while the screen is painted
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Opener:
     """Hashes of the directory contents that the user has refused to trust; kept until the process ends."""
 
     def update_settings(self, settings: Settings) -> None:
-        """Use these settings for the sessions that begin from now on."""
+        """Use these settings for sessions opened after this call."""
         self.settings = settings
 
     def sources(self, workspace: Path) -> SessionSources:
@@ -105,7 +105,7 @@ class Opener:
         )
 
     def session(self, workspace: Path, prompt: str = "", session_id: str | None = None) -> Opened:
-        """Return a new session, or the one of that id; a new one has no link if no model is set."""
+        """Return a new session, or the existing one with that id; a new one has no link if no model is set."""
         unsent = None if session_id or prompt else unsent_directory(self.locations, workspace)
         if not (self.settings.model or session_id):
             return Opened(None, workspace, prompt, unsent=unsent)
@@ -125,7 +125,9 @@ class Opener:
         )
 
     def on_model(self, name: str, workspace: Path) -> Opened:
-        """Return a new session on that model. Raises WorkbenchError if it cannot be used, for example without a key."""
+        """Return a new session with the named model. Raises WorkbenchError if it cannot be used, for example without a
+        key.
+        """
         from workbench.session.models import SessionModels
 
         settings = replace(self.settings, model=name)
@@ -141,7 +143,7 @@ class Opener:
         return list(ways(self.settings))
 
     def demo(self) -> Opened:
-        """Return a session of the scripted model on a fresh copy of the demo project. Raises UsageError."""
+        """Return a session with the scripted model in a fresh copy of the demo project. Raises UsageError."""
         workspace = copy_demo()
         settings = replace(self.settings, model=DEMO_MODEL, tools={}, mcpServers={}, rules=DEMO_RULES)
         if wants_never(settings, is_new=True):
@@ -149,7 +151,7 @@ class Opener:
         return Opened(DeferredClient(lambda: self._link(settings, workspace, "demo", None)), workspace, DEMO_PROMPT)
 
     def past(self) -> list[PastSession]:
-        """Return the sessions that can be resumed, last used first, without damaged ones and those with a parent."""
+        """Return the sessions that can be resumed, last used first, except damaged ones and those with a parent."""
         from workbench.session.storage.catalog import list_sessions
 
         return [
@@ -161,7 +163,7 @@ class Opener:
         ]
 
     def resume(self, name: str) -> Opened:
-        """Return the session of that id. Raises UsageError if there is none."""
+        """Return the session with that id. Raises UsageError if there is none."""
         from workbench.session.storage.catalog import find_session
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)

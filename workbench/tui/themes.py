@@ -27,12 +27,12 @@ _NO_COLOURS = re.compile(r".*-(style|hover-style)|button-.*")
 
 
 Problem = tuple[int, str]
-"""The number of a line, and what is wrong there."""
+"""The number of a line, and what is wrong with it."""
 
 
 def problems(data: Mapping[str, Any], text: str, own: Collection[str]) -> Iterator[Problem]:
-    """Yield the problems of a theme: missing keys, wrong keys, wrong variables; `own` holds our own variables."""
-    meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a misspelt key is not also reported as missing
+    """Yield the problems of a theme: missing keys, invalid keys, invalid variables; `own` holds our own variables."""
+    meant = {nearest(key, _KEYS) for key in data if key not in _KEYS}  # a misspelled key is not also missing
     name = data.get("name")
     if "name" not in meant and not (isinstance(name, str) and name.strip()):
         yield line_of("name", text), 'a theme needs a name: name = "mine"'
@@ -86,7 +86,7 @@ def _of_colour(key: str, value: object) -> str:
 
 
 def _first_word(value: Any) -> Any:
-    """Return a colour without the opacity that may follow it."""
+    """Return a color without the opacity that may follow it."""
     return value.split(maxsplit=1)[0] if isinstance(value, str) and value.strip() else value
 
 
@@ -137,7 +137,7 @@ def variable_defaults(dark: bool) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Themes:
-    """The usable themes, and a line on each problem in the other files."""
+    """The usable themes, and one line about each problem in the other files."""
 
     usable: tuple[Theme, ...]
     problems: tuple[str, ...]
@@ -151,9 +151,9 @@ def builtin_directory() -> Path:
 
 
 def load_themes(*directories: Path, is_checked: bool = True) -> Themes:
-    """Return the themes in the `*.toml` files of the directories; of several with the same name, the last one counts.
+    """Return the themes in the `*.toml` files of the directories; if several have the same name, the last one wins.
 
-    Our own themes are loaded without checks (`is_checked`) to save time, as tests check them.
+    Built-in themes are loaded without the checks of `is_checked` to save time; tests check them.
     """
     usable: dict[str, Theme] = {}
     skipped = []
@@ -168,25 +168,25 @@ def load_themes(*directories: Path, is_checked: bool = True) -> Themes:
 
 
 def theme_order(names: Iterable[str]) -> list[str]:
-    """Return the names sorted, first those of our own and the user's themes, then those of Textual's."""
+    """Return the names sorted: first our own and the user's themes, then Textual's."""
     return sorted(names, key=lambda name: (name in BUILTIN_THEMES, name))
 
 
 class ThemeError(ValueError):
-    """Raised for a file that is not a valid theme, with the line and the reason of each problem."""
+    """The file is not a valid theme; `problems` holds the line and the reason of each problem."""
 
     def __init__(self, *problems: tuple[int, str]) -> None:
         super().__init__("\n".join(f"{line}: {reason}" for line, reason in problems))
         self.problems = problems
 
     def messages(self, path: Path) -> list[str]:
-        """Return `PATH:LINE: reason` for each problem; the last one adds that the theme is not used."""
+        """Return `PATH:LINE: reason` for each problem; the last line adds that the theme is not used."""
         lines = [f"{path}:{line}: {visible(reason, lines=False)[:300]}" for line, reason in self.problems]
         return [*lines[:-1], f"{lines[-1]}; theme skipped until fixed"]
 
 
 def read_theme(path: Path, *, is_checked: bool = True) -> Theme:
-    """Read a theme file; `is_checked` makes sure that its keys and colours are valid. Raises ThemeError if it fails."""
+    """Read a theme file; with `is_checked`, check its keys and colors first. Raises ThemeError."""
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
@@ -217,7 +217,7 @@ def _files(directories: Sequence[Path]) -> Iterable[Path]:
 
 
 def directory_state(directory: Path) -> tuple[tuple[str, int, int], ...]:
-    """Return a value that changes if a theme file in the directory does; cheap enough to compute every second."""
+    """Return a value that changes whenever a theme file in the directory does; cheap enough to compute every second."""
     state = []
     for path in _files([directory]):
         with suppress(OSError):

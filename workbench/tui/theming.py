@@ -34,7 +34,7 @@ class ThemeDirectory:
         self._register()
 
     def begin_with(self, name: str, settings_file: Path | None) -> None:
-        """Use a theme before anything is styled; a later change would style everything twice.
+        """Set the theme before anything is styled, because a later change would style everything twice.
 
         If there is no theme of that name, report a problem in the settings and use the default theme.
         """
@@ -46,7 +46,7 @@ class ThemeDirectory:
         app.stylesheet.set_variables(app.get_css_variables())
 
     def choose(self, name: str, book: SettingsBook | None) -> None:
-        """Use the theme of that name; if it is empty, open the list of themes, whose choice is saved in `book`."""
+        """Use the named theme; if the name is empty, open the list of themes and save the choice in `book`."""
         from workbench.tui.screens.theme_choice import ThemeChoice
 
         app = self._app
@@ -72,7 +72,7 @@ class ThemeDirectory:
             app.notify(visible(message, lines=False), severity="warning", markup=False)
 
     def watch(self) -> None:
-        """Check the directory for changes regularly from now on."""
+        """Start checking the directory for changes, every `EVERY` seconds."""
         if self._directory is not None:
             self._app.set_interval(EVERY, self.poll)
 

@@ -27,7 +27,7 @@ _KINDS: Final = ("command", "key", "mode", "model", "session", "theme", "file")
 _OF_THE_PROMPT: Final = frozenset(
     ("send", "newline", "take", "close-list", "page-up", "page-down", "palette", "leave", "leave-app", "demo")
 )
-"""Bindings that are left out because they are of use only while writing, or open the palette."""
+"""Bindings that the palette omits: they are useful only while writing, or open the palette itself."""
 _SCATTERED, _IN_WORDS = 3, 5
 """Kinds of match: the letters are scattered over the label; the words occur in the description."""
 
@@ -56,7 +56,7 @@ class PastSession:
 def entries_of(
     app: App[Any], screen: Screen[Any], settings: Settings, prompts: Sequence[ServerPrompt] | None = None
 ) -> list[PaletteEntry]:
-    """Return the entries for a screen; `prompts` are those of MCP servers, or None if it is not the main screen."""
+    """Return the entries for a screen; `prompts` are the MCP servers' prompts, or None if it is not the main screen."""
     is_main = prompts is not None
     keys = {_whole_action(active.node, active.binding.action): active for active in screen.active_bindings.values()}
     entries = [*_commands(keys), *map(_prompt_entry, prompts)] if prompts is not None else []
@@ -87,7 +87,7 @@ def file_entries(paths: Sequence[str]) -> list[PaletteEntry]:
 
 
 def fitting(query: str, entries: Sequence[PaletteEntry], most: int) -> list[PaletteEntry]:
-    """Return at most `most` entries that match, best first; for an empty query, the first ones in their order."""
+    """Return at most `most` matching entries, best first; for an empty query, the first entries in their order."""
     if not query.strip():
         return list(entries[:most])
     ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(query.strip(), entry)) is not None]

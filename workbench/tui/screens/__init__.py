@@ -1,1 +1,1 @@
-"""The screens of the app, one per module: the main screen and those that open over it."""
+"""The screens of the app, one per module: the main screen and the screens that open on top of it."""

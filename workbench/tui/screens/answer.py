@@ -1,4 +1,4 @@
-"""The card that shows a question of the agent: options and a line for free text. Opened by `QuestionOpener`.
+"""The card with a question from the agent: options and a line for free text. Opened by `QuestionOpener`.
 
 Text typed before the card could be read goes to the prompt, and the card closes until the user has finished typing.
 """
@@ -44,7 +44,8 @@ class OptionLine(Static):
 class AnswerScreen(QuestionScreen[TextAnswer | Later]):
     """Asks one question; dismisses with the answer, or with `Later` if it is postponed or withdrawn.
 
-    `pass_on` is called with text typed too early; if it is None, as the user has opened the card, the text is dropped.
+    `pass_on` is called with text typed too early; if it is None, because the user opened the card, such text is
+    dropped.
     """
 
     DEFAULT_CSS = css_beside(__file__)
@@ -93,7 +94,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
             yield self._keys
 
     def no_answer(self) -> Later:
-        """Return a `Later` with the text written so far, which says that the user has not put the question off."""
+        """Return a `Later` with the draft, marked as not postponed by the user."""
         return Later(self._line.value, aside=True)
 
     def on_resize(self) -> None:
@@ -107,7 +108,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         self.show_keys()
 
     def _takes(self, event: events.Key | events.Paste) -> bool:
-        """Return whether the line is to take the event as text; choose or send if the key does that."""
+        """Choose or send if the key does that; return whether the line should handle the event as text."""
         armed = self.quiet.accepts(event)
         self.call_after_refresh(self.show_keys)
         if not armed:
@@ -116,7 +117,11 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return isinstance(event, events.Paste) or not self._answers(event.key)
 
     def _passes_on(self, event: events.Key | events.Paste) -> bool:
-        """Keep text typed too early out of the answer, and pass it to the prompt; return False if it is not text."""
+        """Keep text typed too early out of the answer, and pass it to the prompt unless it is only the digit of an
+        option.
+
+        Returns False if the event is not text.
+        """
         if isinstance(event, events.Key) and not event.is_printable and event.key not in _TYPED:
             return False
         self._early.append(event)
@@ -128,13 +133,16 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return True
 
     def _is_one_choice(self) -> bool:
-        """Return whether only one digit of an option was typed too early: a choice, not text for the prompt."""
+        """Return whether the only key typed too early was the digit of one option: a choice, not text for the prompt.
+        """
         keys = {early.key if isinstance(early, events.Key) else "" for early in self._early}
         options = (str(number) for number in range(1, len(self._question.options) + 1))
         return not self._passed_on and len(keys) == 1 and keys.issubset(options)
 
     def _answers(self, key: str) -> bool:
-        """Send the text on enter, or the option of a digit if the line is empty; return whether it was such a key."""
+        """Send the text on enter or, if the line is empty, the option whose digit was pressed; return whether the key
+        was one of these.
+        """
         if key == "enter":
             self._answer(self._line.value)
             return True
@@ -174,7 +182,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
             self._chosen(event.widget.number)
 
     def action_later(self) -> None:
-        """Put the question off."""
+        """Postpone the question."""
         self.finish(Later(self._line.value))
 
     def action_move(self, lines: int) -> None:

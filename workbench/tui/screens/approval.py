@@ -37,7 +37,8 @@ _PAGE: Final = 10
 
 
 class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
-    """Asks about one action, as edited in `proposal`; dismisses with the decision, or with how the user left."""
+    """Asks about one action, with the edits in `proposal`; dismisses with the decision, or with how else the user left.
+    """
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +72,9 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         type_in_prompt: Callable[[str], None] = lambda text: None,
         try_rule: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`changed`: ids of the other actions that the user has edited; `try_rule` returns what a rule would match."""
+        """`changed` holds the ids of the other actions that the user has edited; `try_rule` returns what a rule would
+        match.
+        """
         super().__init__(clock)
         self.item = asked.action
         self.proposal = asked.proposal or proposal_of(asked.action)
@@ -92,11 +95,11 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         yield self.box
 
     def no_answer(self) -> Later:
-        """Return a `Later` that says that the user has not put the question off."""
+        """Return a `Later` marked as not postponed by the user."""
         return Later(aside=True)
 
     def update_waiting(self, waiting: Sequence[ActionItem]) -> None:
-        """Show another list of waiting actions."""
+        """Replace the list of waiting actions."""
         if tuple(waiting) != self._batch.waiting and not self.is_finished:
             self._batch.waiting = tuple(waiting)
             self._keys.update_batch()
@@ -129,7 +132,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
 
     @on(DiffView.Stepped)
     def on_stepped(self) -> None:
-        """Show the keys for another hunk."""
+        """Show the keys for the newly chosen hunk."""
         self.box.fit(self.size)
         self.show_keys()
 
@@ -155,7 +158,8 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.finish(Turn(other))
 
     async def action_note(self, rejecting: bool) -> None:
-        """Open the line for a reason, with which Enter rejects, or for a note sent with either decision."""
+        """Open the line for a note sent with either decision or, if `rejecting`, for a reason with which Enter rejects.
+        """
         if not self._fields.is_open:
             self._is_rejecting = rejecting
             await self.box.open_note(_REASON_HINT if rejecting else _NOTE_HINT)
@@ -171,7 +175,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         self.show_keys()
 
     def action_later(self) -> None:
-        """Close the note without saving it or, if none is open, put the question off."""
+        """Close the note without saving it or, if none is open, postpone the question."""
         if self.box.is_writing:
             self.box.close_note(None)
             self.show_keys()
@@ -214,7 +218,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.on_stepped()
 
     async def action_diff(self, command: str) -> None:
-        """Run an action of the diff."""
+        """Run an action of the diff widget."""
         if self.box.diff is not None and not self._fields.is_open:
             await self.box.diff.run_action(command)
             self.box.fit(self.size)
@@ -224,9 +228,9 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         self.box.scroll_on(lines)
 
     def action_full(self) -> None:
-        """Show all details as one text that can be searched."""
+        """Show all details as one searchable text."""
         self._above.show_details()
 
     def action_viewer(self) -> None:
-        """Show the diff with the user's edits over the whole screen."""
+        """Show the diff with the user's edits in the full-screen viewer."""
         self._above.show_diff()

@@ -1,6 +1,6 @@
 """The parts of the approval screen: its text fields, the editing of the proposal, the batch, and the keys that decide.
 
-Nothing in this module decides: the actions of the screen do, and `DecisionKeys` says which of them are possible.
+Nothing in this module decides: the screen's actions do, and `DecisionKeys` says which of them are possible.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from workbench.view.state import ActionItem, FileState
 ANSWERS: Final = frozenset({"y", "Y", "n", "tab", "a", "e", "E", "space", "left", "right"})
 """Keys that have no effect before the quiet time is over."""
 _LETTERS: Final = frozenset("ynavdsjkeE ")
-"""Letters that are keys of the question: one alone, pressed too early, is not taken for the start of a word."""
+"""Letters that are keys of the question: a single one, pressed too early, does not count as the start of a word."""
 _OPEN_FIELD: Final = frozenset({"edit", "note(True)", "note(False)"})
 """Actions that open a text field."""
 _NOT_EDITABLE: Final = "what a server asks of the model is sent unchanged, or not at all"
@@ -45,9 +45,9 @@ _HIDDEN_CHARACTERS: Final = "it contains characters this editor would hide or ch
 
 
 class TextFields:
-    """The note and the editor of a question, of which at most one is open.
+    """The note and the editor of a question; at most one of them is open.
 
-    Keys pressed right after the one that opens a field are text for it, also before it exists and has the focus.
+    Keys pressed right after the key that opens a field are text for it, even before the field exists and has the focus.
     """
 
     def __init__(self, box: QuestionBox) -> None:
@@ -56,22 +56,23 @@ class TextFields:
 
     @property
     def open_field(self) -> Widget | None:
-        """The field in which keys are text now, if any."""
+        """The field that receives keys as text, or None."""
         return self._box.query_one("#note", Input) if self._box.is_writing else self._box.editor
 
     @property
     def is_open(self) -> bool:
-        """Whether the keys are text: a note or an edit is being written."""
+        """Whether keys are text input: a note or an edit is being written."""
         return self._box.is_writing or self._box.editor is not None
 
     def expect(self) -> None:
-        """Hold the keys from now on: a field is about to open."""
+        """Start holding keys back, because a field is about to open."""
         self._held = []
 
     def claim(self, event: events.Key) -> bool:
         """Take a key that is meant for a text field; return False if it is not.
 
-        A focused field handles printable keys itself, so one that gets here was pressed before the field had the focus.
+        A focused field handles printable keys itself, so a key that gets here was pressed before the field had the
+        focus.
         """
         field = self.open_field
         if self._held is not None:
@@ -83,7 +84,7 @@ class TextFields:
         return True
 
     def release(self) -> None:
-        """Send the held keys to the field that is open now; drop them if none has opened."""
+        """Send the held keys to the open field, or drop them if none has opened."""
         held, self._held = self._held or [], None
         field = self.open_field
         if field is not None:
@@ -115,7 +116,7 @@ class ProposalEditor:
         return hunk >= 0
 
     async def open(self) -> str:
-        """Open the editor in the question; return why it cannot be opened, or an empty text."""
+        """Open the editor in the question; return why it cannot be opened, or an empty string."""
         if not may_edit(self._item):
             return _NOT_EDITABLE
         title, text = self._select()
@@ -125,7 +126,7 @@ class ProposalEditor:
         return ""
 
     def edit_outside(self, app: App[Any]) -> str:
-        """Edit the text in the user's own editor; return why that failed, or an empty text."""
+        """Edit the text in the user's own editor; return why that failed, or an empty string."""
         if not may_edit(self._item):
             return _NOT_EDITABLE
         _, text = self._select()
@@ -137,7 +138,9 @@ class ProposalEditor:
         return ""
 
     def save(self, text: str) -> bool:
-        """Save the edited text; if it is not valid, the editor says why and stays open, and False is returned."""
+        """Save the edited text and return True; if it is invalid, the editor stays open and says why, and this returns
+        False.
+        """
         try:
             self._apply(text)
         except WorkbenchError as error:
@@ -182,14 +185,14 @@ class Batch:
         self.waiting = tuple(waiting)
 
     def neighbor(self, by: int) -> str:
-        """Return the id of the action `by` places further, wrapping around; empty if no other action waits."""
+        """Return the id of the action `by` places further, wrapping around; empty if no other action is waiting."""
         ids = [action.action_id for action in self.waiting]
         if len(ids) < 2 or self._item.action_id not in ids:
             return ""
         return ids[(ids.index(self._item.action_id) + by) % len(ids)]
 
     def up_to_this_risk(self, *, is_changed: bool) -> tuple[list[ActionItem], int]:
-        """Return the actions to approve together, and the number left out because the user has edited them.
+        """Return the actions to approve together, and how many are left out because the user has edited them.
 
         `is_changed` says whether the action in question is edited.
         """
@@ -235,7 +238,7 @@ class DecisionKeys:
         return bool(self._item.always) and is_unchanged and not self.fields.is_open
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
-        """Return the keys that work now, each with what it does."""
+        """Return the keys that work now, each with its effect."""
         if self._box.is_writing:
             return writing_keys(rejecting=is_rejecting)
         if self._box.editor is not None:
@@ -255,8 +258,8 @@ class DecisionKeys:
     def handle(self, event: events.Key, action: str) -> bool:
         """Stop a key that must not reach its binding; return whether the quiet time was over when it was pressed.
 
-        A key before the end of the quiet time restarts it and decides nothing; words go to the prompt. `action` is what
-        the key is bound to.
+        A key during the quiet time restarts it and decides nothing; words typed then go to the prompt. `action` is the
+        action that the key is bound to.
         """
         if self._quiet.accepts(event):
             self._overheard.forget()
@@ -273,7 +276,7 @@ class DecisionKeys:
         return False
 
     def pass_on(self, text: str) -> None:
-        """Put text that was meant for the prompt there, and put the question off."""
+        """Insert text that was meant for the prompt there, and postpone the question."""
         self._overheard.forget()
         self._type_in_prompt(text)
         self._put_off()
@@ -338,7 +341,7 @@ class ScreensAbove:
         self._question.app.push_screen(PagerScreen(Content("Action details"), text))
 
     def show_diff(self) -> None:
-        """Show the files as they would be written now in the diff viewer."""
+        """Open the diff viewer on the files as they would be written now."""
         if self._item.preview:
             contents = dict(self._proposal.written())
             files = [FileState(delta.path, delta.before, contents[delta.path]) for delta in self._item.preview]

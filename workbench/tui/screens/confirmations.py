@@ -187,7 +187,10 @@ _QUIET = "y in a moment… · n keep asking"
 
 
 class NeverAskScreen(QuestionScreen[bool]):
-    """Dismisses with whether the mode is confirmed; other letters go to the prompt and restart the quiet time."""
+    """Asks to confirm the mode that never asks; dismisses with the answer.
+
+    Letters other than `y` and `n`, and a `y` typed too early, go to the prompt and restart the quiet time.
+    """
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "refuse", "Keep asking", id="never-ask.no")]
@@ -199,7 +202,7 @@ class NeverAskScreen(QuestionScreen[bool]):
         self._keys = Static(id="never-ask-keys")
 
     def compose(self) -> ComposeResult:
-        """Yield what the mode means, and the key hints."""
+        """Yield the meaning of the mode and the key hints."""
         with Vertical(id="never-ask-box") as box:
             box.border_title = "Don't ask in this session?"
             yield Static(Content("\n\n".join(NEVER_MEANS)), id="never-ask-said")
@@ -210,7 +213,7 @@ class NeverAskScreen(QuestionScreen[bool]):
         self._keys.update(Content(_ARMED if self.quiet.check() else _QUIET))
 
     def no_answer(self) -> bool:
-        """Return False: the mode stays as it is."""
+        """Return False: the mode is not changed."""
         return False
 
     def on_key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""The diff viewer over the whole screen (F5): changed files on the left, the diff of the chosen one on the right."""
+"""The full-screen diff viewer (F5): changed files on the left, the diff of the selected file on the right."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from workbench.view.state import Changed, FileState
 
 
 class DiffViewerScreen(ModalScreen[None]):
-    """Shows the changed files of a scope; without a `review` they can only be read."""
+    """Shows the changed files of a scope; without a `review` it is read-only."""
 
     DEFAULT_CSS = css_beside(__file__)
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  (as Textual)
@@ -59,18 +59,18 @@ class DiffViewerScreen(ModalScreen[None]):
         scope: str = "",
         action_id: str = "",
     ) -> None:
-        """Show the scope of the `review` named `scope`, or its first; without a review, show `files`.
+        """Show the review's scope named `scope`, or its first one; without a review, show `files`.
 
         `chosen` is the path of the file to start with; `action_id` adds the scope of that action.
         """
         super().__init__()
         self._review = review
         self._path = chosen
-        """Path of the file to choose once the files are loaded."""
+        """Path of the file to select once the files are loaded."""
         self._scopes = review.scopes(action_id) if review else [Scope("", lambda: files)]
         self._scope = next((at for at, each in enumerate(self._scopes) if each.name == scope), 0)
         self._diff: FileDiff | None = None
-        """The diff that is shown, None while there is none."""
+        """The diff on screen, or None."""
         self._title = Static(id="viewer-title")
         self._list = FileList([])
         self._view = ReviewView(id="viewer-diff")
@@ -130,7 +130,7 @@ class DiffViewerScreen(ModalScreen[None]):
             self.update_files(files)
 
     def update_files(self, files: Sequence[FileState]) -> None:
-        """Replace the files; the same file stays chosen if it is among them."""
+        """Replace the files; the selected file stays selected if it is still among them."""
         current = self._files.current
         path, self._path = self._path or (current.path if current is not None else None), None
         self._files.update(files, path)
@@ -191,7 +191,7 @@ class DiffViewerScreen(ModalScreen[None]):
 
     @on(DiffView.Stepped)
     def on_stepped(self) -> None:
-        """Show in the title which hunk is chosen."""
+        """Show the number of the current hunk in the title."""
         self._show_title()
 
     @on(FileList.Chosen)
@@ -221,7 +221,7 @@ class DiffViewerScreen(ModalScreen[None]):
             self._open_file((self._files.chosen + by) % len(self._files.files))
 
     def action_scope(self) -> None:
-        """Show the next scope; the same file stays chosen if it is in that one too."""
+        """Show the next scope; the selected file stays selected if it is in that scope too."""
         if len(self._scopes) > 1:
             self._scope = (self._scope + 1) % len(self._scopes)
             self._diff, self._status.text, self._search.matches = None, "", []

@@ -1,4 +1,4 @@
-"""The first-run screen: choose one of the models found and make a test call before it is saved, or start the demo."""
+"""The first-run screen: choose one of the models found, which is tested with a call and saved, or start the demo."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.run_worker(self._find())
 
     def on_unmount(self) -> None:
-        """Stop the test call that is running, if any."""
+        """Stop the running test call, if any."""
         self._trials.stop()
 
     def on_key(self, event: events.Key) -> None:
@@ -96,7 +96,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Note a click, which is subject to the same quiet time as a key."""
+        """Record a click, to which the same quiet time applies as to a key."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def on_paste(self, event: events.Paste) -> None:
@@ -125,7 +125,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(OptionList.OptionSelected)
     def on_chosen(self, chosen: OptionList.OptionSelected) -> None:
-        """Test the chosen model, or use it if it was tested; or run one of the other choices."""
+        """Test the chosen model, or use it if it has been tested; or run one of the other choices."""
         name = chosen.option.id or ""
         if not self.is_current or not self.confirmation.is_answered(self):
             return
@@ -142,7 +142,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     @on(OptionList.OptionHighlighted)
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
-        """Show the result of the test call of the model under the cursor, if there was one."""
+        """Show the result of the test call to the model under the cursor, if there was one."""
         name = looked.option.id or ""
         if name.isdecimal() and self._ways[int(name)] in self._trials.outcomes:
             self._show_outcome(self._ways[int(name)])
@@ -157,7 +157,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self._choose(way)
 
     def action_leave(self) -> None:
-        """Close the line for a name or, if it is not open, the screen."""
+        """Close the input line if it is open, else the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False
@@ -168,7 +168,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
             self.dismiss(None)
 
     def action_test(self) -> None:
-        """Make another test call of the model in the line or under the cursor."""
+        """Make another test call to the model in the line or under the cursor."""
         way = self._under_cursor()
         if way is not None and not wrong_way(way):
             self._trials.outcomes.pop(way, None)
@@ -188,7 +188,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._show_note("Enter test · Esc back")
 
     def _choose(self, way: Way) -> None:
-        """Dismiss with the model if it was tested; otherwise test it."""
+        """Dismiss with the model if it has been tested; otherwise test it."""
         if way in self._trials.outcomes:
             self.dismiss(way)
             return
@@ -212,7 +212,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self.query_one("#first-note", Static).update(Content("\n").join(parts))
 
     def _wait(self) -> None:
-        """Begin the quiet time, before which no choice is accepted."""
+        """Begin the quiet time, during which no choice is accepted."""
         self.confirmation.ask(self)
 
 

@@ -1,7 +1,7 @@
 """Changes the approval mode of a session: a key steps through the modes, a command chooses one by name.
 
-A step takes effect once no other has followed for `DEBOUNCE_SECONDS`, so modes that are only passed never take effect.
-The mode that never asks is not among the steps: it must be chosen by name and confirmed.
+A step takes effect once no other has followed for `DEBOUNCE_SECONDS`, so a mode that is only passed through never takes
+effect. The mode that never asks is not among the steps: it must be chosen by name and confirmed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DEBOUNCE_SECONDS: Final = 0.8
 """Seconds without another press after which a mode takes effect."""
 _STALL: Final = 0.3
-"""Delay of the timer, in seconds, that shows that the process was stopped: another press may be unread."""
+"""Seconds by which the timer is late if the process was stopped; then another press may still be unread."""
 
 
 class ModeSwitch:
@@ -40,13 +40,13 @@ class ModeSwitch:
         self._pressed_at = 0.0
 
     def step(self) -> None:
-        """Switch to the next mode of the cycle after the pause."""
+        """Select the next mode of the cycle; it takes effect after DEBOUNCE_SECONDS without another step."""
         now = self._state.next_mode or self._state.mode
         at = MODE_CYCLE.index(now) + 1 if now in MODE_CYCLE else 0
         self._schedule(MODE_CYCLE[at % len(MODE_CYCLE)])
 
     def choose(self, mode: str) -> None:
-        """Switch to this mode at once; ask for confirmation first if it is the one that never asks."""
+        """Switch to this mode at once; ask for confirmation first if it is the mode that never asks."""
         self._schedule("")
         if mode == NEVER:
             from workbench.tui.screens.confirmations import NeverAskScreen
@@ -63,7 +63,7 @@ class ModeSwitch:
             self._client.send(ChangeSettings(mode="never", confirmed=True))
 
     def _schedule(self, mode: str) -> None:
-        """Let this mode take effect after the pause; an empty name only cancels the pending mode."""
+        """Let this mode take effect after `DEBOUNCE_SECONDS`; an empty name only cancels the pending mode."""
         if self._timer is not None:
             self._timer.stop()
         self._pressed_at = time.monotonic()

@@ -1,4 +1,5 @@
-"""The dialog of `/model`: saved models (or those a key was found for) and the current one; `t` makes a test call."""
+"""The dialog of `/model`: saved models (or those with a key that was found) and the current one; `t` makes a test call.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class ModelChoice(ModalScreen[str | None]):
     ]
 
     def __init__(self, profiles: Sequence[Profile], current: str) -> None:
-        """`current` is the session's model, as a profile's name or its own; empty if there is none."""
+        """`current` is the session's model, by the name of its profile or its own; empty if there is none."""
         super().__init__(id="model-choice")
         choices = list(profiles)
         if current and current not in [profile.name for profile in choices]:
@@ -68,7 +69,7 @@ class ModelChoice(ModalScreen[str | None]):
         self.dismiss(self._names[chosen.option_index])
 
     def action_test(self) -> None:
-        """Make a test call of the model under the cursor, and show the result below the list."""
+        """Make a test call to the model under the cursor, and show the result below the list."""
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self._stop()
@@ -85,7 +86,7 @@ class ModelChoice(ModalScreen[str | None]):
         self.query_one("#models-note", Static).update(Content(visible(line, lines=False)))
 
     def on_unmount(self) -> None:
-        """Stop the test call that is running, if any."""
+        """Stop the running test call, if any."""
         self._stop()
 
     def _stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The pager: shows a long text, such as an output, over the whole screen and searches it."""
+"""The pager: shows a long text, such as a command's output, on the whole screen and searches it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class PagerScreen(ModalScreen[None]):
     ]
 
     own_keys = ""
-    """Key hints of a subclass, shown before those of every pager."""
+    """Key hints of a subclass, shown before the pager's own."""
 
     def __init__(
         self, title: Content, text: str, *, headings: bool = False, words: str = "", lines: TextLines | None = None
     ) -> None:
-        """Search for `words` at once, if not empty; `lines` is the widget to use instead of one made from `text`."""
+        """Search for `words` at once unless they are empty; `lines` replaces the widget made from `text`."""
         super().__init__()
         self._words = words
         self._heading = title
@@ -124,6 +124,6 @@ class ActionPage(PagerScreen):
         return bool(self._copy_id) if action == "restore" else True
 
     def action_restore(self) -> None:
-        """Have the engine restore the undo copy, and close; the conversation shows the result."""
+        """Ask the engine to restore the undo copy, and close; the conversation shows the result."""
         self._send(RestoreCopy(copy_id=self._copy_id))
         self.dismiss(None)

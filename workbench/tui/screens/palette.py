@@ -1,4 +1,4 @@
-"""The palette (ctrl+p): a line for a few letters, and below it all entries that match them."""
+"""The palette (ctrl+p): an input for a few letters, and below it every entry that matches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
             self.query, self.paths = query, paths
 
     def __init__(self, entries: Sequence[PaletteEntry], directory: Path | None, sessions: FindSessions | None) -> None:
-        """`directory` is searched for files, and `sessions` returns the past sessions; None leaves them out."""
+        """`directory` is searched for files, and `sessions` returns the past sessions; each is left out if None."""
         super().__init__(id="palette")
         self._entries = list(entries)
         self._find_sessions = sessions
@@ -140,7 +140,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self.query_one("#palette-box").border_subtitle = Content(f"↑↓ enter · {close}{hint}")
 
     def _width(self) -> int:
-        """Return the columns of a row: those of the box without its border, padding and scrollbar."""
+        """Return the width of a row in columns: the box without its border, padding and scrollbar."""
         return max(20, min(self.size.width * 92 // 100, 100) - 6)
 
 

@@ -37,7 +37,7 @@ class QuietTime:
         every: Callable[[float, Callable[[], None]], Timer],
         show_keys: Callable[[], None],
     ) -> None:
-        """`every` starts a repeating timer, on each tick of which `show_keys` updates the key hints."""
+        """`every` starts a repeating timer; on each tick, `show_keys` updates the key hints."""
         self.clock = clock
         self.arming = Arming()
         self._every = every
@@ -57,7 +57,7 @@ class QuietTime:
         return self.arming.is_armed(self.clock())
 
     def check(self) -> bool:
-        """Return whether to show the keys that answer. Once they were shown they count, even after a stall."""
+        """Return whether to show the keys that answer. Once shown, they stay valid even after a stall."""
         if self.has_begun:
             self._check_stall()
         return self._was_armed
@@ -71,7 +71,7 @@ class QuietTime:
         self._show_keys()
 
     def restart(self) -> None:
-        """Start the quiet time again, so that no key pressed before can answer."""
+        """Start the quiet time again, so that no earlier key can answer."""
         self.arming.start(self.clock())
 
     def accepts(self, event: events.Event) -> bool:
@@ -87,7 +87,7 @@ class QuietTime:
         """Start the quiet time again if the process was stopped during it.
 
         A stopped process reads no keys, so a key read later may have been pressed before the user saw the question.
-        With a clock set by a test there is no such check.
+        There is no such check if a test sets the clock.
         """
         now = time.monotonic()
         if now - self._ticked_at > _STALL and not self._was_armed and self.clock is time.monotonic:
@@ -96,7 +96,7 @@ class QuietTime:
 
 
 class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
-    """A modal screen that accepts an answer only after it was visible for a while without a key press."""
+    """A modal screen that accepts an answer only after it has been visible for a while without a key press."""
 
     takes_words = True
     """Letters go to the prompt: none of them is a key of the app."""

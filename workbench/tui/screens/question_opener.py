@@ -24,7 +24,7 @@ _Question = tuple[str, str, int]
 
 
 class QuestionOpener:
-    """Opens questions, at most one at a time, over the screen that has the prompt."""
+    """Opens questions, at most one at a time, on top of the screen that has the prompt."""
 
     def __init__(self, screen: Screen[None], client: Client, state: SessionState) -> None:
         self._screen = screen
@@ -43,7 +43,10 @@ class QuestionOpener:
         return self._screen.query_one(Prompt)
 
     def refresh(self, changed: Changed | None = None) -> None:
-        """Open the next question, withdraw a decided one or ring, after the session or the prompt has changed."""
+        """Withdraw a settled question, open the next one, and ring if the user may not see it.
+
+        Call this after the session or the prompt has changed.
+        """
         self._forget_refused(changed)
         waiting = self._waiting()
         self._withdraw_settled(waiting)
@@ -72,7 +75,7 @@ class QuestionOpener:
         self.refresh()
 
     def _waiting(self) -> list[str]:
-        """Return the ids of the actions that wait for the user, except those whose answer is on its way."""
+        """Return the ids of the waiting actions, except those whose answer is on its way."""
         actions = self._state.actions
         return [each for each in self._state.waiting if _question(actions[each]) not in self._answered]
 
@@ -102,7 +105,7 @@ class QuestionOpener:
         return screen
 
     def _answer_screen(self, item: ActionItem, is_called: bool) -> AnswerScreen:
-        """Return the card for a question of the agent; unless the user has opened it, early keys go to the prompt."""
+        """Return the card for the agent's question; unless the user opened it, early keys go to the prompt."""
         from workbench.tui.screens.answer import AnswerScreen
 
         draft = self._drafts.get(item.action_id, "")
@@ -121,7 +124,7 @@ class QuestionOpener:
                 return
         elif isinstance(result, All):
             for each in result.actions:
-                # An action that was asked about again meanwhile is a new question, which was not answered.
+                # If the action has been asked about again, that is a new question, which the user has not answered.
                 if _question(self._state.actions[each[0]]) == each:
                     self._send(each, Decision("approved"))
         else:
@@ -129,7 +132,8 @@ class QuestionOpener:
         self._screen.call_after_refresh(self.refresh)
 
     def _send(self, question: _Question, result: Decision | Always | TextAnswer | Later) -> None:
-        """Send the answer to the engine or, for `Later`, keep the draft; do nothing if the action no longer waits."""
+        """Send the answer to the engine or, for `Later`, keep the draft; do nothing if the action is no longer waiting.
+        """
         action_id, fingerprint, _ = question
         if action_id not in self._state.waiting:
             return
@@ -145,7 +149,7 @@ class QuestionOpener:
         self._client.send(result.command(action_id, fingerprint))
 
     def _withdraw_settled(self, waiting: list[str]) -> None:
-        """Withdraw the open question if another front end answered, the run was stopped, or the action changed."""
+        """Withdraw the open question if another front end answered it, the run was stopped, or the action changed."""
         if self._open is None:
             return
         question, screen = self._open

@@ -43,7 +43,7 @@ _NONE: Final = "There are no rules yet."
 
 
 class RulesScreen(ModalScreen[None]):
-    """Shows the rules of `book` and of the session; commands to `send` change those of the session."""
+    """Shows the rules of `book` and of the session; session rules are changed by commands passed to `send`."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -173,7 +173,7 @@ class RulesScreen(ModalScreen[None]):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Note a click, so that one made before the question was visible does not answer it."""
+        """Record a click, so that one made before the question was visible does not answer it."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     async def _save(self, rule: Rule, scope: str) -> None:
@@ -195,7 +195,7 @@ class RulesScreen(ModalScreen[None]):
         return path is not None and self.is_attached
 
     def _state_rule(self, text: str, *, is_there: bool) -> None:
-        """Update the session state's rules now, as the engine's event will do in a moment."""
+        """Update the rules in the session state at once, ahead of the engine's event."""
         others = tuple(rule for rule in self._state.rules if rule != text)
         self._state.rules = (*others, text) if is_there else others
 
@@ -206,7 +206,7 @@ class RulesScreen(ModalScreen[None]):
         self.query_one(Input).focus()
 
     async def action_drop(self) -> None:
-        """Delete the rule under the cursor at the second press; the first one asks."""
+        """Delete the rule under the cursor on the second press; the first one asks."""
         at = self.query_one("#rules-list", OptionList).highlighted
         if at is None or not self._rules or not self.query_one("#rules-list").has_focus:
             return

@@ -1,4 +1,4 @@
-"""The MCP servers screen: the state, tools and log of each server, and the changes that wait for approval."""
+"""The MCP servers screen: the state, tools and log of each server, and the changes waiting for approval."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class ServersScreen(ModalScreen[None]):
         self._catalog = catalog
         self._entries: dict[str, CatalogEntry] = {}
         self._entry: CatalogEntry | None = None
-        """The entry as it was shown: only that is approved."""
+        """The entry as it was shown; an approval covers nothing else."""
         self._is_fresh = False
-        """Whether the changes to approve have just changed, so that the user may not have read them."""
+        """Whether the changes to approve have just changed, so the user may not have read them."""
         self._is_laid_out = self._end_reached = False
-        """Whether the changes to approve are laid out, and whether their end was visible."""
+        """Whether the changes to approve are laid out, and whether their end has been visible."""
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
@@ -72,7 +72,7 @@ class ServersScreen(ModalScreen[None]):
                 yield Static(id="servers-told")
 
     async def on_mount(self) -> None:
-        """Read the files in a thread, now and then regularly."""
+        """Read the files in a thread, at once and then every `_SECONDS`."""
         await self._load()
         if not self.is_attached:
             return
@@ -145,7 +145,7 @@ class ServersScreen(ModalScreen[None]):
         self.call_after_refresh(self._check_scroll)
 
     def _check_scroll(self) -> None:
-        """Note whether the end of the changes to approve is visible."""
+        """Set `_end_reached` if the end of the changes to approve is visible."""
         about, waiting = self.query_one("#servers-about"), self.query_one("#servers-waiting")
         height = about.size.height
         if self._is_laid_out and height and about.scroll_offset.y + height >= waiting.size.height:
@@ -157,7 +157,7 @@ class ServersScreen(ModalScreen[None]):
             event.stop()
 
     async def action_approve(self) -> None:
-        """Pin the tools of the server under the cursor as shown, or say what the user has to read first."""
+        """Pin the tools of the server under the cursor as shown, or say what the user must read first."""
         server, entry = self._server, self._entry
         if server is None or entry is None or not _to_approve(entry):
             self.notify("This server has no pending approvals.", markup=False)
@@ -194,7 +194,7 @@ class ServersScreen(ModalScreen[None]):
 
 
 def _to_approve(entry: CatalogEntry) -> list[str]:
-    """Return the changes of a server that can be approved, as lines of text."""
+    """Return the server's changes that can be approved, as lines of text."""
     return list(changed_lines(entry))
 
 
@@ -219,7 +219,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
 
 
 def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
-    """Yield lines that say how a server is started, which file names it, and what is wrong with it."""
+    """Yield lines with a server's command or URL, the file that configures it, and its problems."""
     mask_secrets(server)
     yield Content.styled(visible(MASKER.masked(server.target), lines=False), "$dim")
     yield Content.styled(visible(f"from {server.source}", lines=False), "$dim")

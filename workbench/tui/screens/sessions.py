@@ -1,4 +1,4 @@
-"""The Sessions screen: lists all sessions, to filter, search, open, rename, export and delete."""
+"""The Sessions screen: lists all sessions, and filters, searches, opens, renames, exports and deletes them."""
 
 from __future__ import annotations
 
@@ -76,11 +76,12 @@ class SessionQuery:
         return self.kind == "search" and bool(self.text.strip())
 
     def rows(self) -> Sequence[SessionRow]:
-        """Return the sessions, of those read so far, that match the filter or the search."""
+        """Return the sessions read so far that match the filter, or the results of the search."""
         return self._shelf.match_rows(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
 
     def begin(self, kind: str, text: str) -> Callable[[], None] | None:
-        """Set the filter or search and stop an earlier search; return the work for a thread, None if there is none."""
+        """Set the filter or search and stop an earlier search; return the work for a thread, or None if there is none.
+        """
         self.kind, self.text, self._matches = kind, text, []
         self._number += 1
         self.is_searching = self.is_search
@@ -147,7 +148,8 @@ class SessionNote:
         self.line.update(Content(visible(text, lines=False)))
 
     def cursor_moved(self) -> bool:
-        """Drop the message if the cursor has left the session it is about; return whether the cursor has."""
+        """Drop the message if the cursor has left the session that it is about; return whether the cursor has left it.
+        """
         row = self._rows.current
         is_other = self._about is None or row is None or self._about.entry.id != row.entry.id
         if is_other:
@@ -169,7 +171,7 @@ class SessionActions:
         set_title: Callable[[str], None],
         refresh: Callable[[], None],
     ) -> None:
-        """`set_title` has the engine of the open session change its title; `refresh` shows the rows again."""
+        """`set_title` asks the engine to rename the open session; `refresh` shows the rows again."""
         self._shelf = shelf
         self._rows = rows
         self._note = note
@@ -178,7 +180,7 @@ class SessionActions:
         self._refresh = refresh
 
     def refusal(self, kind: str) -> str:
-        """Return why the session under the cursor cannot be renamed or exported; empty when it can."""
+        """Return why the session under the cursor cannot be renamed or exported; empty if it can."""
         row = self._rows.current
         if kind not in _SUBMIT_HINTS:
             return ""
@@ -230,7 +232,7 @@ class SessionActions:
 
 
 class SessionsScreen(ModalScreen[str | None]):
-    """Dismisses with the id of the session to open, or None; `set_title` has the engine rename the open session."""
+    """Dismisses with the id of the session to open, or None; `set_title` asks the engine to rename the open session."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -267,7 +269,7 @@ class SessionsScreen(ModalScreen[str | None]):
             yield self._note.line
 
     def on_mount(self) -> None:
-        """Start reading the sessions in a thread, and the search that the screen was opened with."""
+        """Start reading the sessions in a thread, and begin the search that the screen was opened with."""
         self.query_one(Input).display = False
         self.set_focus(self._rows)
         self.run_worker(in_daemon(self._query.read))
@@ -352,7 +354,7 @@ class SessionsScreen(ModalScreen[str | None]):
 
     @on(SessionList.Moved)
     def on_moved(self) -> None:
-        """Show the details of the session under the cursor; withdraw the question whether to delete another one."""
+        """Show the details of the session under the cursor; cancel a pending deletion of another one."""
         if self._note.cursor_moved():
             self.confirmation.forget()
 

@@ -149,7 +149,7 @@ class SettingsScreen(ModalScreen[None]):
         self.app.push_screen(SettingEdit(chosen.row, self._book.check), written)
 
     def action_reset(self) -> None:
-        """Remove the current row's entry from the file; a whole saved model after a confirmation."""
+        """Remove the current row's entry from the file; removing a whole saved model must be confirmed."""
         row = self.query_one(SettingList).current
         if row is None or isinstance(self.focused, Input):
             return
@@ -176,7 +176,7 @@ class SettingsScreen(ModalScreen[None]):
         self._show_notice(f"✓ {done}" if row.value.note else f"✓ {done}; takes effect {row.entry.takes_effect}")
 
     def _remove(self, row: SettingRow) -> None:
-        """Delete a whole saved model at the second press; the first one asks."""
+        """Delete a whole saved model on the second press; the first one asks."""
         warning = f"Delete saved model {row.value.text}? Press u again to confirm."
         if self._notice != (row.entry.path, warning) or not self.confirmation.is_answered(row.entry.path):
             self.confirmation.ask(row.entry.path)
@@ -239,7 +239,7 @@ class SettingEdit(ModalScreen[str | None]):
             yield Static(id="setting-note")
 
     def on_mount(self) -> None:
-        """Focus the choices, at the current value, or the input line."""
+        """Focus the list of choices, at the current value, or else the input line."""
         if self._entry.choices:
             rows = self.query_one(OptionList)
             rows.focus()
@@ -278,7 +278,7 @@ class SettingEdit(ModalScreen[str | None]):
 
     @on(OptionList.OptionHighlighted)
     def on_highlighted(self) -> None:
-        """Withdraw the question for confirmation when the cursor moves."""
+        """Cancel a pending confirmation when the cursor moves."""
         self.confirmation.forget()
         self._note("")
 
@@ -288,11 +288,11 @@ class SettingEdit(ModalScreen[str | None]):
             event.stop()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Note a click, so that one made before the warning was shown does not confirm it."""
+        """Record a click, so that one made before the warning was shown does not confirm it."""
         self.confirmation.hears("", time.monotonic() - event.time)
 
     def _start_text(self) -> str:
-        """Return the current value, or an empty text if it is a default or partly masked."""
+        """Return the current value, or an empty string if it is a default or partly masked."""
         is_set = self._value.source != "default" or self._value.is_yours
         return self._value.text if is_set and not self._value.is_masked else ""
 

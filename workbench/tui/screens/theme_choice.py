@@ -22,7 +22,7 @@ _NOTE = "Enter: use for this run · {}: save as default"
 
 
 class ThemeChoice(ModalScreen[str | None]):
-    """Applies each theme while the cursor is on it; escape restores the one before. The background is transparent.
+    """Applies each theme while the cursor is on it; escape restores the previous one. The background is transparent.
 
     Dismisses with the name of the theme to save in the settings, or None.
     """
@@ -71,7 +71,7 @@ class ThemeChoice(ModalScreen[str | None]):
             self.dismiss(self._names[at])
 
     def action_keep(self) -> None:
-        """Restore the theme from before and close."""
+        """Restore the previous theme and close."""
         self.app.theme = self._current
         self.dismiss()
 

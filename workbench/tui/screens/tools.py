@@ -25,7 +25,7 @@ _CHANGES = "[tools] in your settings switches them on and off; the guide on tool
 
 
 class ToolsScreen(ModalScreen[None]):
-    """Shows the tools that `find_tools` returns; it is called in a thread, as third-party tools may be slow to load."""
+    """Shows the tools that `find_tools` returns; called in a thread, because third-party tools may be slow to load."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Close", id="tools.close")]
