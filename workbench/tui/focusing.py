@@ -1,5 +1,4 @@
-"""Moves the keyboard focus at once; `Widget.focus` is deferred, so the next keys of a burst would go to the old widget.
-"""
+"""Moves the keyboard focus at once; `Widget.focus` is deferred, so the next keys of a burst would go to the old widget."""
 
 from __future__ import annotations
 
