@@ -95,9 +95,7 @@ class QuitGuard:
         self._signals: Signals | None = None
 
     def install_signals(self) -> None:
-        """Handle ending signals. The driver calls this before it takes over the terminal, so the terminal is always
-        restored.
-        """
+        """Handle ending signals; called before the driver takes over the terminal, so that it is always restored."""
         if self._signals is None:
             window = self._app.terminal.window
             self._signals = Signals(self.end, self._warn, window.ending, window.end)

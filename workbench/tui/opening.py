@@ -180,9 +180,7 @@ def open_settings(app: App[Any], book: SettingsBook) -> None:
 
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:
-    """Write a session to a file, by default `ID.md` in the current directory, and notify the user of the path or the
-    error.
-    """
+    """Write a session to a file, `ID.md` in the current directory by default; notify the user of the path or error."""
     from workbench.view.sessions import SessionShelf
 
     path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()

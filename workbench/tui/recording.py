@@ -154,9 +154,7 @@ def picture(events: Sequence[Event], size: tuple[int, int], theme: str, themes: 
 
 
 def moments(events: Sequence[Event], least: float, most: int) -> Iterator[list[Event]]:
-    """Yield the events in groups that span less than `least` seconds, or more if there would be over about `most`
-    groups.
-    """
+    """Yield the events in groups that span less than `least` seconds, or more to limit the groups to about `most`."""
     together: list[Event] = []
     few = len(events) // most
     for event in events:

@@ -125,9 +125,7 @@ class Opener:
         )
 
     def on_model(self, name: str, workspace: Path) -> Opened:
-        """Return a new session with the named model. Raises WorkbenchError if it cannot be used, for example without a
-        key.
-        """
+        """Return a new session with the named model. Raises WorkbenchError if it cannot be used, e.g. without a key."""
         from workbench.session.models import SessionModels
 
         settings = replace(self.settings, model=name)

@@ -139,9 +139,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return not self._passed_on and len(keys) == 1 and keys.issubset(options)
 
     def _answers(self, key: str) -> bool:
-        """Send the text on enter or, if the line is empty, the option whose digit was pressed; return whether the key
-        was one of these.
-        """
+        """Send the text on enter or, with an empty line, the option with this digit; return whether the key did so."""
         if key == "enter":
             self._answer(self._line.value)
             return True

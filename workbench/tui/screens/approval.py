@@ -71,9 +71,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         type_in_prompt: Callable[[str], None] = lambda text: None,
         try_rule: Callable[[str], Trial] = lambda rule: Trial(),
     ) -> None:
-        """`changed` holds the ids of the other actions that the user has edited; `try_rule` returns what a rule would
-        match.
-        """
+        """`changed` holds the ids of other actions that the user edited; `try_rule` returns what a rule would match."""
         super().__init__(clock)
         self.item = asked.action
         self.proposal = asked.proposal or proposal_of(asked.action)

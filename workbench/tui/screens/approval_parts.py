@@ -138,9 +138,7 @@ class ProposalEditor:
         return ""
 
     def save(self, text: str) -> bool:
-        """Save the edited text and return True; if it is invalid, the editor stays open and says why, and this returns
-        False.
-        """
+        """Save the edited text; if it is invalid, the editor stays open and says why. Return whether it was saved."""
         try:
             self._apply(text)
         except WorkbenchError as error:

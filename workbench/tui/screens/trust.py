@@ -1,4 +1,4 @@
-"""The trust screen: asks whether a directory's own files may be used, before any of them is."""
+"""The trust screen: asks whether a directory's own tools and rules may be used, before any of them takes effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CHOICES: Final = (
 
 
 class TrustScreen(QuestionScreen[bool]):
-    """Dismisses with whether the directory is trusted; text typed meanwhile goes to the prompt.
+    """Dismisses with whether the directory is trusted; text typed while it is open goes to the prompt.
 
     "No" is accepted at once, "yes" only from a key or click made after the quiet time of a question.
     """
@@ -88,7 +88,7 @@ class TrustScreen(QuestionScreen[bool]):
         self.show_keys()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Note a click, which is subject to the same quiet time as a key."""
+        """Record a click, to which the same quiet time applies as to a key."""
         self.quiet.accepts(event)
 
     def on_paste(self, event: events.Paste) -> None:

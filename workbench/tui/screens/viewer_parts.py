@@ -26,7 +26,7 @@ from workbench.view.review.review import Comment, Review
 from workbench.view.state import Changed, FileState
 
 _COMPARED_AT_ONCE: Final = 300_000
-"""Most characters, old and new text together, that are compared without a thread."""
+"""Maximum number of characters, old and new text together, that are compared without a thread."""
 _HINTS: Final = (
     *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
     *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
@@ -43,7 +43,7 @@ _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
 
 
 class ChangedFiles:
-    """The files of a scope, the chosen one, and their diffs, each computed once for the same content."""
+    """The files of a scope, the selected file, and their diffs, each computed only once for the same content."""
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
@@ -53,16 +53,16 @@ class ChangedFiles:
 
     @property
     def current(self) -> FileState | None:
-        """The chosen file, or None if there are no files."""
+        """The selected file, or None if there are no files."""
         return self.files[self.chosen] if self.chosen < len(self.files) else None
 
     def update(self, files: Sequence[FileState], path: str | None) -> None:
-        """Replace the files, leaving out unchanged ones, and choose the file at `path` or else the first."""
+        """Replace the files, leaving out unchanged ones, and select the file at `path` or else the first."""
         self.files = [replace(file) for file in files if file.before != file.after or file.note]
         self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
 
     def quick_diff(self, file: FileState) -> FileDiff | None:
-        """Return the diff if it is known or quickly computed, otherwise None."""
+        """Return the diff if it is cached or quick to compute, otherwise None."""
         cached = self._diffs.get(file.path)
         is_cached = cached is not None and (cached[0].before, cached[0].after) == (file.before, file.after)
         if is_cached or len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE:
@@ -89,7 +89,7 @@ class ChangedFiles:
 
 
 def _without_lines(path: str, file: FileState) -> FileDiff:
-    """Return a diff without lines; its note says why and what is known of the file before and after."""
+    """Return a diff without lines; its note says why, and what is known about the file before and after."""
     facts = [text.strip() for text in (file.before, file.after) if text]
     note = ": ".join(filter(None, (file.note, " → ".join(facts))))
     return replace(compare(path, None, None), note=note)
@@ -131,7 +131,7 @@ class ViewerStatus:
 
 
 class ViewerSearch:
-    """Searches the lines of all files or of the chosen one, and goes from match to match."""
+    """Searches the lines of all files or of the selected one, and steps through the matches."""
 
     def __init__(
         self, files: ChangedFiles, view: ReviewView, status: ViewerStatus, open_file: Callable[[int], None]
@@ -178,7 +178,7 @@ class ViewerSearch:
         self._status.show(f"match {self._current + 1} of {len(self.matches)}{more} · n/N next, previous · esc ends")
 
     def mark(self) -> None:
-        """Mark the matches of the chosen file."""
+        """Mark the matches of the selected file."""
         self._view.mark_matches([match for match in self.matches if match.file == self._files.chosen], None)
 
     def end(self) -> bool:
@@ -209,7 +209,7 @@ class ViewerComments:
         self._edited: Comment | None = None
 
     def ask(self) -> None:
-        """Open the comment on the line under the cursor for editing, or a new one."""
+        """Open the comment on the line under the cursor, or a new one, for editing."""
         comment = self._here()
         if comment is not None:
             self._edited = comment
@@ -237,7 +237,7 @@ class ViewerComments:
             self.refresh()
 
     def refresh(self) -> None:
-        """Show the comments of the chosen file below their lines, and the number of unsent ones."""
+        """Show the comments of the selected file below their lines, and the number of unsent ones."""
         file = self._files.current
         if file is not None:
             diff = self._files.diff(file)
@@ -261,7 +261,7 @@ class ViewerComments:
 
 
 class Reverter:
-    """Has the engine revert a hunk or a file, or undo the last revert."""
+    """Asks the engine to revert a hunk or a file, or to undo the last revert."""
 
     def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
         self._review = review
@@ -272,7 +272,7 @@ class Reverter:
         self._undo: FileRevert | None = None
 
     def revert(self, *, whole_file: bool, fixed: str) -> None:
-        """Revert the hunk under the cursor or the whole file; `fixed` says why the scope cannot be reverted, if so."""
+        """Revert the hunk under the cursor or the whole file; `fixed` is why the scope cannot be reverted, or empty."""
         review, file = self._review, self._files.current
         if review is None or file is None:
             return

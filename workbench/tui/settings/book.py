@@ -48,15 +48,15 @@ class CurrentValue:
     """Whether the user's file sets it."""
     note: str = ""
     problem: str = ""
-    """Why the entry of the file is ignored."""
+    """Why the file's entry is ignored."""
     is_masked: bool = False
-    """Whether `text` leaves out a part of the value, or is no value."""
+    """Whether `text` omits a part of the value, or is not a value."""
 
 
 class SettingsBook:
-    """Reads and writes `settings.toml`; `settings` is what is in effect now.
+    """Reads and writes `settings.toml`; `settings` holds the settings in effect.
 
-    The TOML editor is imported when something is saved, as loading tomlkit takes 50 ms.
+    The TOML editor is imported when something is saved, because loading tomlkit takes 50 ms.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class SettingsBook:
         return CurrentValue(safe or entry.default, *self._source(entry), problem=problem, is_masked=safe != text)
 
     def check(self, entry: SettingEntry, text: str) -> str:
-        """Return what is wrong with a text for this row; empty if it can be saved."""
+        """Return why a text is not valid for this row; empty if it can be saved."""
         try:
             self._value(entry, text)
         except (ValueError, UsageError) as error:
@@ -110,7 +110,7 @@ class SettingsBook:
         return ""
 
     def save(self, entry: SettingEntry, text: str) -> str:
-        """Save a row, with its default if the text is empty; return the name if it is a saved model, else "".
+        """Save the text of a row; an empty text restores the default. Return the name of a saved model's row, else "".
 
         Raises UsageError if the text is not valid or the file cannot be written.
         """
@@ -190,7 +190,7 @@ class SettingsBook:
             listener(settings)
 
     def _value(self, entry: SettingEntry, text: str) -> Any:
-        """Return the value to write, None for the default. Raises ValueError or UsageError."""
+        """Return the value to write, or None for the default. Raises ValueError or UsageError."""
         if entry.is_secret:
             raise ValueError("Keys are not stored in settings. Set api_key_env, or api_key_file of a saved model.")
         text = text.strip()
@@ -209,14 +209,14 @@ class SettingsBook:
         return value
 
     def _check_default(self, entry: SettingEntry) -> None:
-        """Check that a saved model can do without this entry. Raises UsageError."""
+        """Check that a saved model is valid without this entry. Raises UsageError."""
         if entry.path[0] == "models":
             _, profile, field = entry.path
             rest = {name: value for name, value in self.settings.models[profile].items() if name != field}
             read_profile(profile, rest)
 
     def _source(self, entry: SettingEntry) -> tuple[str, bool, str]:
-        """Return where the value comes from, whether the file sets it, and a note about what overrides the file."""
+        """Return where the value comes from, whether the file sets it, and a note if something overrides the file."""
         is_written = _at(self._raw, entry.path) is not None
         if len(entry.path) > 1:
             return ("your file" if is_written else "default"), is_written, ""
@@ -246,7 +246,7 @@ def _check_key(name: str, text: str, keys: Mapping[str, str]) -> None:
 
 
 def _without_password(text: str) -> str:
-    # Loaded for the few values that may hold one.
+    # Imported on first use: nothing else in this module needs the package.
     from workbench.llm.errors import public_url
 
     return public_url(text) if "://" in text and "@" in text else text

@@ -30,7 +30,7 @@ def is_profile(path: KeyPath) -> bool:
 
 
 def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
-    """Check the text for a new saved model or for a new name. Raises ValueError or UsageError if it is not valid."""
+    """Check the text that adds or renames a saved model. Raises ValueError or UsageError if it is not valid."""
     if path == ADD:
         if problem := wrong_way(read_way(text)):
             raise ValueError(problem)
@@ -43,13 +43,13 @@ def check_profile(path: KeyPath, text: str, names: Collection[str]) -> None:
 
 
 def added(text: str, names: Collection[str]) -> tuple[str, dict[KeyPath, Any]]:
-    """Return the name of a new saved model and the changes to the file, which keep the model of new sessions."""
+    """Return the name of a new saved model, and the changes that add it without making it the default model."""
     name, changes = profile_changes(read_way(text), names)
     return name, {path: value for path, value in changes.items() if path != ("model",)}
 
 
 def removed(name: str, raw: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    """Return the changes that delete a saved model, including its use as the model of new sessions."""
+    """Return the changes that delete a saved model, and the setting `model` too if it names that model."""
     is_last = set(raw.get("models", ())) <= {name}
     changes: dict[KeyPath, Any] = {ADD if is_last else ("models", name): None}
     return changes | ({("model",): None} if raw.get("model") == name else {})
@@ -97,15 +97,15 @@ class SettingEntry:
         return self.setting is not None and self.setting.is_secret
 
     def show(self, value: object) -> str:
-        """Return a value as text, as the form shows and reads it."""
+        """Return a value as the text that the form shows and reads."""
         return format_value(value) if self.setting is None or value is None else self.setting.kind.show(value)
 
     def explained(self, text: str) -> str:
-        """Return a shown value with its unit, or with what an empty value or 0 means."""
+        """Return a shown value with its unit, or with the meaning of an empty value or 0."""
         return _explained(text, self.setting) if self.setting is not None else text
 
     def read(self, text: str) -> Any:
-        """Return the value of a text. Raises UsageError if the text is not valid."""
+        """Parse the text of a value. Raises UsageError if the text is not valid."""
         return _SWITCH.get(text, text) if self.setting is None else self.setting.kind.parse(self.name, text)
 
 
@@ -166,7 +166,7 @@ def _profile(name: str) -> Iterator[SettingEntry]:
 
 
 def _tools() -> Iterator[SettingEntry]:
-    # From the names alone: the tools load pydantic, for which the first paint of the screen must not wait.
+    # Only the names are used: importing the tools loads pydantic, which would delay the screen's first paint.
     about = "Which tools the agent has, unless a row below says otherwise."
     yield SettingEntry(("tools", "set"), "Tools", "Tool preset", about, "code", choices=list(TOOL_SETS.items()))
     about = "Whether the agent has this tool; its parameters are in the file."

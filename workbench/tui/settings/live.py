@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def apply_settings(app: WorkbenchApp, settings: Settings) -> None:
-    """Apply the theme, the keys, the terminal settings and the mode now; the rest applies from the next session on."""
+    """Apply the theme, the keys, the terminal settings and the mode now; the others apply to the next session."""
     before, app.settings = app.settings, settings
     if settings.theme != before.theme and settings.theme in app.available_themes:
         app.theme = settings.theme

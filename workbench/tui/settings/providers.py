@@ -10,7 +10,7 @@ from typing import Any, Final
 from workbench.config.settings import Settings
 
 _MOST: Final = 4
-"""Most models of one server that are offered."""
+"""Maximum number of models that are offered per server."""
 _UNNAMED: Final = "NAME"
 
 
@@ -32,12 +32,12 @@ class Way:
 
     @property
     def provider(self) -> str:
-        """The provider and a slash, for the user to write the name after, if the name is not known; else empty."""
+        """The provider and a slash, to which the user adds the model's name, if that is not known; else empty."""
         return self.model.removesuffix(_UNNAMED) if not self.is_named else ""
 
 
 def ways(settings: Settings) -> Iterator[Way]:
-    """Return the models found in the environment and on the default ports; takes up to a second."""
+    """Yield the models found in the settings, on the default ports and in the environment; takes up to a second."""
     from workbench.llm.discovery import sources_of_keys, sources_of_servers
 
     for name in settings.models:
@@ -48,13 +48,13 @@ def ways(settings: Settings) -> Iterator[Way]:
 
 
 def read_way(text: str) -> Way:
-    """Parse a model and, after a space, the optional address of its server, as the user writes them."""
+    """Parse a model and, after a space, the optional URL of its server, as the user writes them."""
     model, _, api_base = text.strip().partition(" ")
     return Way(model, "", api_base.strip())
 
 
 def wrong_way(way: Way) -> str:
-    """Return why a model cannot be called as it is written; empty if it can."""
+    """Return why a model cannot be called as written; empty if it can."""
     provider, _, name = way.model.partition("/")
     if not provider or not name or not way.is_named:
         return "write it as PROVIDER/NAME, such as openai/gpt-5"
@@ -64,7 +64,7 @@ def wrong_way(way: Way) -> str:
 
 
 def profile_changes(way: Way, taken: Collection[str]) -> tuple[str, dict[tuple[str, ...], Any]]:
-    """Return the name of the model's profile, new unless it has one, and the changes that make new sessions use it.
+    """Return the name of the model's profile, a new one if it has none, and the changes that make it the default.
 
     `taken` holds the names that a new profile must not have.
     """

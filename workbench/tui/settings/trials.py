@@ -1,4 +1,4 @@
-"""Test calls of models in the first run, one at a time."""
+"""Test calls to models in the first run, one at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Trials:
         self._trial: ModelTrial | None = None
 
     async def ask(self, way: Way) -> TrialOutcome | None:
-        """Make a test call of a model and return the result; None if the call was stopped or followed by another."""
+        """Make a test call to a model and return the result, or None if the call was stopped or followed by another."""
         self.stop()
         trial = self._trial = ModelTrial(way.profile or way.model, way.api_base)
         outcome = await in_daemon(trial.result)
@@ -25,7 +25,7 @@ class Trials:
         return outcome
 
     def stop(self) -> None:
-        """Stop the call that is running, if any."""
+        """Stop the running call, if any."""
         trial, self._trial = self._trial, None
         if trial is not None:
             trial.stop()

@@ -1,7 +1,7 @@
-"""Copies text to the clipboard, and reads images from it, with programs of the system.
+"""Copies text to the clipboard and reads images from it with programs of the system.
 
-A terminal passes on only text, and many refuse the control sequence for the clipboard. An image is stored in a file
-that a message can name; the prompt does that in a thread.
+Terminals pass on only text, and many refuse the control sequence for the clipboard. An image is stored in a file that a
+message can mention; the prompt does that in a thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from workbench.view.chips import size_of
 
 _COPY_TIMEOUT: Final = 5.0
 _READ_TIMEOUT: Final = 4.0
-"""Seconds that a program has to write the content of the clipboard."""
+"""Seconds within which a program must write the content of the clipboard."""
 _RETENTION: Final = 30 * 24 * 3600.0
 """Seconds after which a stored image is removed."""
 _KINDS: Final = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -36,7 +36,7 @@ _APPLE: Final = "get the clipboard as \u00abclass PNGf\u00bb"
 
 
 def copy_command(env: Mapping[str, str], platform: str = sys.platform) -> Sequence[str] | None:
-    """Return a command that copies its standard input to the clipboard; None if no such program is installed."""
+    """Return a command that copies its standard input to the clipboard, or None if no such program is installed."""
     commands: list[tuple[str, ...]]
     if platform == "darwin":
         commands = [("pbcopy",)]
@@ -160,7 +160,7 @@ def _output(command: Sequence[str], env: Mapping[str, str], most: int) -> bytes:
 
 
 def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> bytes | None:
-    """Return at most `most` + 1 bytes of the output; None if the deadline passes first."""
+    """Return at most `most` + 1 bytes of the output, or None if the deadline passes first."""
     assert process.stdout is not None
     pipe, data = process.stdout.fileno(), bytearray()
     while len(data) <= most:
@@ -182,7 +182,7 @@ def _succeeded(process: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program with its process group if it still runs, and close the pipe."""
+    """Kill the program with its process group if it is still running, and close the pipe."""
     if process.poll() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -192,7 +192,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _store(directory: Path, data: bytes, kind: str) -> Path:
-    """Write a file that only the user can read, named after its content; remove those older than `_RETENTION`."""
+    """Write a file that only the user can read, named after its content; remove files older than `_RETENTION`."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     for old in directory.glob("clip-*"):
         with suppress(OSError):

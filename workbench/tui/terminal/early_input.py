@@ -1,4 +1,4 @@
-"""Delivers keys and pastes typed after a key that opens a screen or moves the focus to the new focus."""
+"""Delivers keys and pastes that follow a key which opens a screen or moves the focus to the widget focused then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.tui import keystrokes
 from workbench.tui.textual_seam.screen import binding_owner
 
 _ROUNDS: Final = 2
-"""Round trips from the focused widget up to the app: the key itself, then the messages that its action sent."""
+"""Round trips from the focused widget up to the app: one for the key, one for the messages that its action sent."""
 _PATIENCE: Final = 1.0
 """Seconds after which held input is delivered, in case the widget that had the focus is gone."""
 

@@ -1,4 +1,4 @@
-"""Line filters for terminals without colours (NO_COLOR) or without unicode."""
+"""Line filters for terminals without colors (NO_COLOR) or without Unicode."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from textual.filter import LineFilter
 from workbench.ascii import TABLE
 
 _STANDS_OUT: Final = 0.1
-"""Least difference in brightness (0 to 1) between a background and its surroundings that is shown as reversed."""
+"""Minimum difference in brightness (0 to 1) from the surroundings at which a background is shown as reversed."""
 
 
 class NoColour(LineFilter):
-    """Removes colours but keeps bold and the like; a background that stands out, as a cursor's, becomes reversed."""
+    """Removes colors but keeps bold and the like; a background that stands out, such as a cursor's, is reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colours."""
+        """Return the segments without colors."""
         around = round(background.brightness, 2)
         return [
             segment if segment.control or segment.style is None else _bare(segment.text, segment.style, around)
@@ -44,10 +44,10 @@ def _attributes(style: Style, around: float) -> Style:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces characters that are not ASCII; one without a similar character becomes a question mark per cell."""
+    """Replaces characters that are not ASCII; one without an ASCII equivalent becomes a question mark per cell."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments in ASCII; the same list if they are ASCII already."""
+        """Return the segments in ASCII, or the same list if they are ASCII already."""
         if all(segment.text.isascii() for segment in segments):
             return segments
         return [_plain(segment) for segment in segments]

@@ -45,7 +45,7 @@ class Capabilities:
 
 
 def capabilities(settings: TerminalSettings, env: Mapping[str, str]) -> Capabilities:
-    """Return the capabilities that the settings choose, or for "auto" those known of the terminal in `env`."""
+    """Return the capabilities that the settings name; for "auto", the ones known for the terminal in `env`."""
     program = env.get("TERM_PROGRAM", "")
     is_multiplexed = "TMUX" in env or "STY" in env or env.get("TERM", "").startswith(("screen", "tmux"))
     has_title = not env.get("TERM", "dumb").startswith(_NO_TITLE)
@@ -96,7 +96,7 @@ class TerminalWindow:
         return (_POP_TITLE if self._can.title else "") + ("\x1b]9;4;0;0\x07" if self._can.progress else "")
 
     def begin(self) -> None:
-        """Save the current title of the window."""
+        """Save the window's current title."""
         self._title = self._progress = ""
         self._is_ours = True
         if self._can.title:
@@ -114,7 +114,7 @@ class TerminalWindow:
         self._title, self._progress = title, progress
 
     def notify(self, state: SessionState) -> None:
-        """Send a desktop notice that a question waits."""
+        """Send a desktop notice that a question is waiting."""
         words = f"ohw {_directory(state)}: a question needs your answer"
         if self._can.notice == "9":
             self._write(f"\x1b]9;{words}\x07")
@@ -122,7 +122,7 @@ class TerminalWindow:
             self._write(f"\x1b]777;notify;ohw;{words}\x07")
 
     def end(self) -> None:
-        """Restore the window, only once: a second call would pop the title of another program from the stack."""
+        """Restore the window's title and progress. A second call does nothing: it would pop another program's title."""
         if self._is_ours and self.ending:
             self._write(self.ending)
         self._is_ours = False
@@ -169,16 +169,16 @@ class TerminalIntegration:
             app.animation_level = "none"
 
     def change(self, settings: Mapping[str, object]) -> None:
-        """Apply changed settings for bell and clipboard; title, progress and the like change at the next start."""
+        """Apply changed settings for the bell and the clipboard; title and progress change at the next start."""
         self.settings = read_terminal(settings)
 
     def line_filters(self, filters: Sequence[LineFilter]) -> list[LineFilter]:
-        """Return Textual's filters, with our own for NO_COLOR in place of its greys, and one for ASCII if wanted."""
+        """Return Textual's filters, with our NO_COLOR filter in place of its grey one, and an ASCII filter if set."""
         others = [each for each in filters if not isinstance(each, Monochrome)]
         return [*others, *([_NO_COLOUR] if self._app.no_color else []), *([_ASCII] if self.is_ascii else [])]
 
     def begin(self) -> None:
-        """Show the state of the session in the window from now on, except while the app is suspended."""
+        """Watch the window's focus, and show the session's state in the window except while the app is suspended."""
         self._app.watch(self._app, "app_focus", self._focus_default, init=False)
         if self._app.is_headless:
             return
@@ -213,7 +213,7 @@ class TerminalIntegration:
             self._app.notify("copied", timeout=2)
 
     def copy_with_program(self, text: str) -> None:
-        """Copy text with a program if the settings allow it, as many terminals refuse the control sequence."""
+        """Copy text with a program if the settings allow it, because many terminals refuse the control sequence."""
         if self.settings.clipboard and not self._app.is_headless:
             copy_with_program(text, self._env)
 
@@ -263,11 +263,11 @@ class TerminalApp(App[int]):
         return result
 
     def on_mount(self) -> None:
-        """Begin to show title and progress."""
+        """Start to show the title and the progress."""
         self.terminal.begin()
 
     def on_unmount(self) -> None:
-        """Restore the window."""
+        """Restore the window and the garbage collector."""
         self.terminal.end()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

@@ -16,17 +16,17 @@ Canvas: TypeAlias = list[dict[int, Strip]]
 
 
 class FrontToBackCompositor(Compositor):
-    """A compositor that does not render what lies behind a widget.
+    """A compositor that does not render the covered parts of widgets.
 
-    Reason: Textual 8.2.8 renders every widget of the lines that changed, containers below their content, and cuts each
-    line at the edges of all of them. Here only the spans that changed are filled.
+    Reason: Textual 8.2.8 renders every widget on the changed lines, containers under their content too, and cuts each
+    line at the edges of all of them. Here only the changed spans are filled.
     Upstream: `Compositor.render_partial_update` and `_render_chops`; `_dirty_regions` and `_regions_to_spans` are read.
     Without it: `LowLatencyScreen` keeps Textual's compositor when this module cannot be imported; an override that is
     not called leaves Textual's way of painting. `test_front_first.py` compares both, cell by cell.
     """
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Return an update of the spans that changed, None if there are none."""
+        """Return an update of the changed spans, or None if there are none."""
         screen = self.size.region
         regions = [region.intersection(screen) for region in self._dirty_regions]
         self._dirty_regions.clear()
@@ -41,7 +41,7 @@ class FrontToBackCompositor(Compositor):
         return ChopsUpdate(canvas, spans, ends)
 
     def _render_chops(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Sequence[Mapping[int, Strip]]:
-        """Render the whole of each line for which `is_rendered_line` is true."""
+        """Render in full each line for which `is_rendered_line` is true."""
         width, height = self.size
         return self._fill([[(0, width)] if is_rendered_line(y) else [] for y in range(height)])
 
@@ -71,7 +71,7 @@ def _overlaps(spans: list[Span], x: int, right: int) -> bool:
 
 
 def _put(line: dict[int, Strip], strip: Strip, x: int, spans: list[Span]) -> list[Span]:
-    """Put the parts of a strip, which begins at `x`, that lie in the spans on the line; return the empty spans left."""
+    """Put the parts of a strip at `x` that lie in the spans on the line; return the spans that are still empty."""
     right = x + strip.cell_length
     empty: list[Span] = []
     for first, last in spans:

@@ -1,4 +1,4 @@
-"""A terminal driver that takes the terminal only once and accepts any bytes as input."""
+"""A terminal driver that takes over the terminal only once and accepts any bytes as input."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class HandlesSignals(Protocol):
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that loses neither keys nor the terminal's modes to a byte, a signal or a stop.
+    """A driver that survives invalid input bytes, signals and stops without losing keys or the terminal's modes.
 
     Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT without a stop
-    before it starts a second input thread: the two share the keys, and our modes are saved as those to restore.
+    before it starts a second input thread: the two share the keys, and our own modes are saved as the ones to restore.
     Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
     `_enable_bracketed_paste` and `_disable_line_wrap`; `getincrementaldecoder` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a
@@ -39,13 +39,13 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops; a byte that is not UTF-8 arrives as U+FFFD."""
-        # Textual decodes strictly: one such byte, as in a paste from a Latin-1 program, would end thread and app.
+        # Textual decodes strictly: one such byte, as in a paste from a Latin-1 program, would end the app.
         lenient = partial(codecs.getincrementaldecoder("utf-8"), errors="replace")
         linux_driver.__dict__["getincrementaldecoder"] = lambda _encoding: lenient
         super().run_input_thread()
 
     def start_application_mode(self) -> None:
-        """Take the terminal; if we own it already, only set its modes again."""
+        """Take over the terminal; if we own it already, only set its modes again."""
         if self._owned_modes is None:
             if isinstance(self._app, HandlesSignals):
                 self._app.install_signals()
@@ -66,13 +66,13 @@ class TerminalDriver(LinuxDriver):
         self._writer_thread = None
 
     def _sigcont_application(self, *_: object) -> None:
-        """Take the terminal again after a stop, even after a SIGSTOP, for which no process can prepare."""
+        """Take over the terminal again after a stop, even after a SIGSTOP, for which no process can prepare."""
         if self._auto_restart:
             self.start_application_mode()
             self._app.call_later(self._repaint_all)
 
     def _set_modes(self, modes: list[Any]) -> None:
-        """Set what the shell may have changed meanwhile: terminal modes, alternate screen, cursor, reports."""
+        """Set what the shell may have changed during a stop: terminal modes, alternate screen, cursor, reports."""
         try:
             termios.tcsetattr(self.fileno, termios.TCSANOW, modes)
         except termios.error:
@@ -83,7 +83,7 @@ class TerminalDriver(LinuxDriver):
         self._disable_line_wrap()
 
     def _repaint_all(self) -> None:
-        """Draw the whole screen at its current size, as nothing of it is left on the terminal."""
+        """Redraw the whole screen at its current size: after a stop, nothing of it is left on the terminal."""
         signal.raise_signal(signal.SIGWINCH)
         repaint(self._app.screen)
 

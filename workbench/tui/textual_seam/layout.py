@@ -68,7 +68,7 @@ def anchor_when_scrollable(widget: Widget, *, is_scrollable: bool) -> None:
     Reason: `Widget.anchor` of Textual 8.2.8 pushes content that fits down to the end of the container, and the public
     methods scroll at once, which is wrong during a layout.
     Upstream: `Widget._anchored` and `Widget._anchor_released`.
-    Without it: Textual does not read the attributes, and content that fits stands at the bottom.
+    Without it: Textual does not read the attributes, and content that fits is placed at the bottom.
     """
     widget._anchored = is_scrollable
     if not is_scrollable:

@@ -1,4 +1,4 @@
-"""Markdown blocks that make the styles for bold, code and so on only if needed; used by `widgets.markdown_stream`."""
+"""Markdown blocks that create the styles for bold, code and so on only on demand; used by `widgets.markdown_stream`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.tui.textual_seam.layout import SingleLayoutPass
 
 
 class SlimBlock(MarkdownBlock):
-    """A mixin for Markdown blocks that makes the inline styles when they are first asked for.
+    """A mixin for Markdown blocks that creates each inline style when it is first requested.
 
     It must be the second base of a block: the style sheet takes the type names of a widget from its first bases only.
 
@@ -27,11 +27,11 @@ class SlimBlock(MarkdownBlock):
     @classmethod
     @cache
     def _get_component_classes(cls) -> frozenset[str]:
-        """Return no names, so that no style is made before it is needed."""
+        """Return no names, so that no style is created before it is needed."""
         return frozenset()
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Return the styles of these component classes, making those not asked for before."""
+        """Return the styles of these component classes, creating those that were not requested before."""
         for name in names:
             if name in MarkdownBlock.COMPONENT_CLASSES and name not in self._component_styles:
                 node = DOMNode(classes=name)

@@ -23,11 +23,11 @@ except ImportError:  # Textual has moved the private classes that our compositor
 
 
 class LowLatencyScreen(Screen[None]):
-    """A screen that paints the answer to a key at once, and lays out nested streams in one pass.
+    """A screen that paints the response to a key at once, and lays out nested streams in one pass.
 
-    Reason: Textual 8.2.8 paints with the next tick of a clock, up to two ticks away behind a frame that took long. It
-    restyles a screen that has just been styled. It tells a change of size to the innermost two containers only, so that
-    outer stream layouts keep an old height when something beside them changed at the same time.
+    Reason: Textual 8.2.8 paints with the next tick of a clock, which is up to two ticks away after a slow frame. It
+    restyles a screen that has just been styled. It reports a change of size to the innermost two containers only, so
+    outer stream layouts keep an old height if something beside them changed at the same time.
     Upstream: `Screen._on_idle`, `_on_layout`, `_compositor_refresh`, and the sets `_dirty_widgets` and
     `_layout_widgets`; `StreamLayout._cached_placements`; `App._batch_count`.
     Without it: if one of these is gone, the handlers return and Textual's own do the work.
@@ -49,7 +49,7 @@ class LowLatencyScreen(Screen[None]):
             _paint_focused(self)
 
     async def on_layout(self, message: messages.Layout) -> None:
-        """Have every container around the changed widget laid out again, in place of Textual's handler."""
+        """Schedule a layout of every container around the changed widget, in place of Textual's handler."""
         if self._has_internals:
             message.stop()
             message.prevent_default()
@@ -72,7 +72,7 @@ def _paint_focused(screen: Screen[Any]) -> None:
 
 
 def _require_layout(screen: Screen[Any], changed: Widget) -> None:
-    """Have every container around a widget laid out, up to the first one of a fixed size."""
+    """Schedule a layout of every container around a widget, up to the first one of a fixed size."""
     widget = changed
     if isinstance(widget.layout, StreamLayout):
         widget.layout._cached_placements = None  # other children may have moved, so old placements are void
@@ -145,7 +145,7 @@ def rendered_lines(app: App[Any]) -> list[Strip]:
 
 
 def own_bindings(node: DOMNode) -> Mapping[str, Sequence[Binding]]:
-    """Return the bindings of a widget or screen by key, in order, with those of its bases and the user's keys.
+    """Return the bindings of a widget or screen by key, in order, including inherited ones and the user's keys.
 
     Reason: `Screen.active_bindings` of Textual 8.2.8 keeps one binding per key, and none of disabled actions.
     Upstream: `DOMNode._bindings`, a public `BindingsMap`.

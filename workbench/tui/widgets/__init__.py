@@ -1,1 +1,1 @@
-"""Widgets, one a module: the parts that screens are made of."""
+"""The widgets that screens are made of, one per module."""

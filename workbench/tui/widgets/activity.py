@@ -1,4 +1,4 @@
-"""One line on what the engine does now and since when, going by the log; costs nothing while it is idle."""
+"""One line that says what the engine is doing, and since when according to the log; costs nothing while it is idle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORKING = ("thinking", "deciding", "acting")
 
 
 class Activity(Widget):
-    """Shows what the engine does; ticks once a second while the agent works."""
+    """Shows what the engine is doing; ticks once a second while the agent works."""
 
     def __init__(self, state: SessionState) -> None:
         super().__init__(id="activity")
@@ -49,7 +49,7 @@ class Activity(Widget):
         return self._last_line
 
     def _repaint(self) -> None:
-        """Refresh only when the line would look different."""
+        """Refresh only if the line has changed."""
         if not self._last_line.is_same(self._line()):
             self.refresh()
 
@@ -63,19 +63,19 @@ class Activity(Widget):
 
 
 def is_working(state: SessionState) -> bool:
-    """Return whether the agent is busy and does not wait for the user."""
+    """Return whether the agent is busy and not waiting for the user."""
     return state.work in _WORKING and not state.waiting
 
 
 def began(state: SessionState) -> datetime | None:
-    """Return since when, going by the log; None for what it does not record, such as an answer that streams."""
+    """Return when the current activity began; None if the log does not record it, as for a streaming answer."""
     if state.running:
         return next(iter(state.running.values())).started
     return None if state.live and state.live.text else state.thinks_since
 
 
 def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
-    """Return what happens now, in words with a sign, and its style; `answer` is the key that opens a question."""
+    """Return the current activity, as a sign and words, and its style; `answer` is the key that opens a question."""
     if state.work == "lost":
         return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
@@ -98,7 +98,7 @@ def _waiting(state: SessionState, key: str) -> str:
 
 
 def _sub_agents(state: SessionState) -> str:
-    """Return which sub-agents work; empty if none does."""
+    """Return the number and names of the running sub-agents; empty if there are none."""
     names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "subagent"]
     return f"{counted(len(names), 'sub-agent')} running: {first_line(', '.join(names), 80)}" if names else ""
 

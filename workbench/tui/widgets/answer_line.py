@@ -1,4 +1,4 @@
-"""The line for a free answer to a question; the card sees its keys first."""
+"""The input line for a free-text answer to a question; the card sees its keys first."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.text import visible
 
 
 class AnswerLine(Input):
-    """Accepts the keys that the card lets through; a paste never sends."""
+    """Accepts the keys that the card lets through; a paste never submits."""
 
     def __init__(self, takes: Callable[[events.Key | events.Paste], bool], placeholder: str) -> None:
         super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)
         self._takes = takes
 
     async def on_key(self, event: events.Key) -> None:
-        """Pass on keys that are not for this line; run its own at once, so that no later letter overtakes them."""
+        """Drop a key that the card has handled; run the line's own keys at once, so that no later letter gets ahead."""
         if not self._takes(event):
             event.prevent_default()
             event.stop()

@@ -1,4 +1,4 @@
-"""The chips above the prompt: images that go with the message, each with its size or why it cannot be sent."""
+"""The chips above the prompt: images sent with the message, each with its size or why it cannot be sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The card of an action in the conversation; it can be focused, and enter or a click opens the whole action."""
+"""The card of an action in the conversation; it can be focused, and enter or a click shows all of the action."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.view.state import ActionItem
 
 
 class ActionCard(Copying):
-    """One action: its line and a few lines of its result, live while it runs."""
+    """One action: its line and a few lines of its result, updated while it runs."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

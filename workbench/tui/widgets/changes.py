@@ -1,6 +1,6 @@
 """The changes list: files that differ from how they were when the session, or this turn, began.
 
-Files that others changed, alone or together with the agent, are listed apart, below the agent's own.
+Files that others changed, alone or together with the agent, are listed separately, below the agent's own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ChangesPanel(LineList):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("full_stop", "scope", "Session or turn", id="changes.scope")]
 
     class ScopeChanged(Message):
-        """Posted when the list is to show only this turn, or the whole session again."""
+        """Posted to toggle between this turn's changes and the whole session's."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -49,7 +49,7 @@ class ChangesPanel(LineList):
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """Return the words for the panel's border: `1 file +3 −1`, after "this turn" if only that is shown."""
+        """Return the text for the panel's border: `1 file +3 −1`, after "this turn" if only that is shown."""
         files = _files(state).values()
         turn = "this turn" if state.only_turn else ""
         if not files:
@@ -71,7 +71,7 @@ class ChangesPanel(LineList):
             self.post_message(FileChosen(row.path))
 
     def action_scope(self) -> None:
-        """Ask to show only this turn, or the whole session."""
+        """Ask to toggle between this turn's changes and the whole session's."""
         self.post_message(self.ScopeChanged())
 
 

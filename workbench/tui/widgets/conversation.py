@@ -1,4 +1,4 @@
-"""The conversation: messages, streaming answers, action cards and notices. The main screen feeds it `show`."""
+"""The conversation: messages, streaming answers, action cards and notices. The main screen calls `show`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 
 _REST: Final = 2.0
-"""How many seconds after a change or scroll what is out of sight is dropped."""
+"""Seconds after a change or a scroll until items out of sight are dropped."""
 _STOPS = "ActionCard, UserText, AgentText, FinalText, MoreText"
 
 
 class Conversation(FollowingScroll):
-    """Everything said and done, newest last; follows the end until the user scrolls up."""
+    """All messages and actions, newest last; follows the end until the user scrolls up."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,10 +39,10 @@ class Conversation(FollowingScroll):
         self._ticker = SecondTicker(self, lambda: self.mounted.repaint(self.mounted.state.running.values()))
         self._cleanup: Timer | None = None
         self._unread = 0
-        """How many messages and cards arrived while the user looked at earlier ones."""
+        """Number of messages and cards that arrived while the user looked at earlier ones."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show what changed; `None` means everything."""
+        """Show what has changed, or everything if `changed` is None."""
         self.mounted.show(state, changed)
         self._unread += len(changed.added) if changed is not None else 0
         self._show_scroll_hint()
@@ -55,7 +55,7 @@ class Conversation(FollowingScroll):
         return self.mounted.is_pending
 
     def can_lose(self, count: int) -> bool:
-        """Return whether `count` items at the beginning can go: the end is followed and they are not mounted."""
+        """Return whether the first `count` items can be dropped: the end is followed and they are not mounted."""
         return self.follows and not self.mounted.is_loading and self.mounted.window.first > count
 
     def reveal(self, item: Item, *, takes_keys: bool = True) -> None:
@@ -65,11 +65,11 @@ class Conversation(FollowingScroll):
             (view if view.can_focus else self).focus(scroll_visible=False)
 
     def mark(self, item: Item | None) -> None:
-        """Mark this item alone as the result of the search."""
+        """Mark this item, and no other, as the current match of the search."""
         self.mounted.mark(item)
 
     def first_in_sight(self) -> Item | None:
-        """Return the item at the top of what is shown."""
+        """Return the topmost visible item."""
         views = self.mounted.views.values()
         return next((view.item for view in views if view.virtual_region.bottom > self.scroll_y), None)
 
@@ -81,7 +81,7 @@ class Conversation(FollowingScroll):
         return result
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Load items at an end that is reached; following may have ended, or begun again."""
+        """Load more items if an end is reached; show whether the end is followed, because that may have changed."""
         super().watch_scroll_y(old_value, new_value)
         if self.is_mounted and self.max_scroll_y > 0:
             if new_value <= 0 < old_value:
@@ -122,7 +122,7 @@ class Conversation(FollowingScroll):
             view.show_item()
 
     def _load_older(self) -> None:
-        """Load older items; when few of those that were read are left, ask for more of the session."""
+        """Load older items; when few of the items that were read remain, ask for more of the session."""
         self.mounted.load(older=True)
         if self.mounted.wants_earlier:
             self.post_message(EarlierRequested())
@@ -140,7 +140,7 @@ class Conversation(FollowingScroll):
             self._cleanup = self.set_timer(_REST, self._clean_up)
 
     def _clean_up(self) -> None:
-        """Drop what is out of sight, or wait while the user is typing."""
+        """Drop items and lines out of sight, or wait while the user is typing."""
         self._cleanup = None
         if keystrokes.is_typing():
             self._clean_up_later()

@@ -9,13 +9,13 @@ from workbench.tui.widgets.side import SidePanels
 
 _WIDTH = "width"
 _LOWER_PANELS = ("tasks", "changes")
-"""Ids of the panels with another one above them, whose upper border can be moved."""
+"""Ids of the panels below another panel, whose upper border can be moved."""
 
 
 class PanelBorders:
     """Moves the border beside the side panels and the borders between them.
 
-    Sizes that the user has chosen hold until the size of the screen changes.
+    Sizes set by the user last until the size of the screen changes.
     """
 
     def __init__(self, side: SidePanels) -> None:
@@ -69,7 +69,7 @@ class PanelBorders:
                 side.make_higher("tasks", -higher, self._available_height())
 
     def reset_after_resize(self) -> None:
-        """Restore the sizes of the style sheet if the screen size differs from when the user changed them."""
+        """Restore the style sheet's sizes if the screen size has changed since the user set others."""
         if self._screen_size and self._screen_size != self._side.screen.size:
             self._screen_size = None
             self._side.reset_sizes()
@@ -79,7 +79,7 @@ class PanelBorders:
         return self._side.screen.has_class("-narrow")
 
     def _available_height(self) -> int:
-        """Return the rows that the panels share; on a narrow screen, some 60 % of its height for the unfolded one."""
+        """Return the rows that the panels share; on a narrow screen, about 60 % of its height for the open panel."""
         return self._side.screen.size.height * 6 // 10 + 2 if self._is_narrow else self._side.size.height
 
     def _border_at(self, x: int, y: int) -> str:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from workbench.view.follower import Follower
 
 MAX_EVENTS: Final = 4_000
-"""Events to keep while the end is followed; small steps take some three megabytes."""
+"""Number of events to keep while the end is followed; with small steps they take about 3 MB."""
 RETRY: Final = 1_000
-"""New events after which trimming is tried again."""
+"""Number of new events after which trimming is tried again."""
 
 
 class SessionFeed:
@@ -32,10 +32,10 @@ class SessionFeed:
         is_behind: Callable[[], bool],
         can_drop: Callable[[int], bool],
     ) -> None:
-        """`start_worker` is `run_worker` of the widget whose end also ends the feed.
+        """`start_worker` is `run_worker` of a widget; the feed ends with that widget.
 
-        `is_behind` returns whether that widget is still mounting earlier changes; `can_drop` returns whether the first
-        so many items are out of sight and not needed.
+        `is_behind` returns whether that widget is still mounting earlier changes; `can_drop(count)` returns whether the
+        first `count` items are out of sight and not needed.
         """
         self._client = client
         self._state = state

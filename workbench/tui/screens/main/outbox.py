@@ -32,7 +32,7 @@ class Outbox:
         self._recalled.add(seq)
 
     def restore(self, prompt: Prompt, changed: Changed | None) -> None:
-        """Put recalled, refused and lost messages into the prompt, before the text being typed."""
+        """Insert recalled, refused and lost messages into the prompt, before the text being typed."""
         withdrawn = self._withdrawn(changed)
         if withdrawn:
             focus_now(prompt)
@@ -50,7 +50,7 @@ class Outbox:
         return [item.text for item in back]
 
     def _undelivered(self, changed: Changed | None) -> str:
-        """Forget the messages that are logged now; return those refused, or lost with the engine, as one text."""
+        """Forget logged messages; if one was refused or the engine is lost, remove the rest and return their text."""
         added = changed.added if changed is not None else []
         for item in added:
             if isinstance(item, UserItem) and (text := well_formed(item.text)) in self._pending:

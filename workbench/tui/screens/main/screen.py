@@ -55,7 +55,7 @@ class MainScreen(LowLatencyScreen):
     def __init__(
         self, opened: Opened, state: SessionState, writing: Writing, begin_shell: Callable[[str], Awaitable[None]]
     ) -> None:
-        """See `Submitter` for `begin_shell`."""
+        """Create the screen; `begin_shell` is described in `Submitter`."""
         super().__init__()
         link = self.link = opened.link or DeferredClient(_no_model)
         self.state, self.writing = state, writing
@@ -90,7 +90,7 @@ class MainScreen(LowLatencyScreen):
         self._draft.flush()
 
     def show(self, changed: Changed | None) -> None:
-        """Repaint what changed; None repaints everything."""
+        """Repaint what has changed, or everything if `changed` is None."""
         if not self.app.is_running:
             return  # an ending app removes the widgets while the engine may still send events
         self.view.show(changed, self.submitter.outbox.pending)
@@ -123,7 +123,7 @@ class MainScreen(LowLatencyScreen):
     @on(events.ScreenResume)
     @on(events.DescendantFocus)
     def on_keys_changed(self) -> None:
-        """Update the key hints after the next refresh, as other keys work now."""
+        """Update the key hints after the next refresh, because other keys work now."""
         self.call_after_refresh(self.refresh_status)
 
     @on(Prompt.Changed)
@@ -141,7 +141,7 @@ class MainScreen(LowLatencyScreen):
 
     @on(QueueList.Withdrawn)
     def on_queue_list_withdrawn(self, event: QueueList.Withdrawn) -> None:
-        """Take a queued message back."""
+        """Withdraw a queued message."""
         self.submitter.withdraw(event)
 
     @on(ActionChosen)
@@ -189,7 +189,7 @@ class MainScreen(LowLatencyScreen):
             self.link.send(Interrupt())
 
     def action_stop(self) -> None:
-        """End the run; an action that waits for approval is not executed."""
+        """End the run; an action waiting for approval is not executed."""
         if self.state.work == "idle":
             self.warn("nothing is running; /quit quits")
         self.link.send(Interrupt())
@@ -199,7 +199,7 @@ class MainScreen(LowLatencyScreen):
         self._questions.open_next()
 
     def action_compact(self, undo: bool = False) -> None:
-        """Have the history condensed, or the last condensation undone."""
+        """Ask the engine to condense the history, or to undo the last condensation."""
         if self.has_session:
             self.link.send(Condense(undo=undo))
 
@@ -213,7 +213,7 @@ class MainScreen(LowLatencyScreen):
             self.notify("no queued messages", timeout=3)
 
     def action_init(self, focus: str = "") -> None:
-        """Have the agent write its notes on the workspace."""
+        """Ask the agent to write its notes on the workspace."""
         self.submitter.request_notes(focus)
 
     def action_server_prompt(self, name: str) -> None:

@@ -32,19 +32,19 @@ SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
 """Bindings of the main screen for the search."""
 
 _WHERE_CHARACTERS: Final = 20
-"""Most characters of the place of a match, so that the keys fit a narrow terminal too."""
+"""Maximum length of a match's location, so that the keys fit on a narrow terminal too."""
 
 
 class SearchInput(Input):
-    """The line for the words, in which they are not highlighted."""
+    """The input line of the search, in which the words are not highlighted."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return all filters except that of the search."""
+        """Return all filters except the search's."""
         return [each for each in super().get_line_filters() if not isinstance(each, HighlightFilter)]
 
 
 class SessionSearch(Horizontal):
-    """Searches messages, commands and results while the user types, including those not mounted or loaded.
+    """Searches messages, commands and results while the user types, including ones that are not mounted or loaded.
 
     Enter focuses the match, up and down go to others, escape ends the search.
     """
@@ -75,7 +75,7 @@ class SessionSearch(Horizontal):
         self._start: Item | None = None
         """The item at the top of the conversation when the search began; None if its end was followed."""
         self.words = ""
-        """The words to search for, empty without a search; pages opened meanwhile search for them too."""
+        """The words to search for, empty without a search; a page opened during the search looks for them too."""
         self.line_filters: Sequence[LineFilter] = ()
         """The filter that highlights the words on the main screen; empty without a search."""
 
@@ -130,7 +130,7 @@ class SessionSearch(Horizontal):
         self.display = False
 
     async def _search(self, words: str) -> None:
-        """Search the loaded part, then load and search the rest; the shown match stays the same."""
+        """Search the loaded part, then load and search the rest; the current match stays the same."""
         await self._find(words)
         self._highlight(words)
         self._current = self._first_match()
@@ -151,7 +151,7 @@ class SessionSearch(Horizontal):
         self._matches = await in_daemon(lambda: find_in(items, words))
 
     def _first_match(self) -> int:
-        """Return the index of the newest match if the end was followed, else of the first one from `_start` on."""
+        """Return the index of the newest match if the end was followed, else of the first one at or below `_start`."""
         last = len(self._matches) - 1
         if self._start is None or last < 0:
             return max(0, last)

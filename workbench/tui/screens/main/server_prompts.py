@@ -1,4 +1,4 @@
-"""Prompts of MCP servers: requested like commands, and put into the prompt for the user to read and send."""
+"""Prompts of MCP servers: requested like commands, and inserted into the prompt for the user to read and send."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PromptRequests:
-    """Requests prompts of MCP servers and puts them into the prompt of one main screen."""
+    """Requests prompts from MCP servers and inserts them into the prompt of one main screen."""
 
     def __init__(
         self, client: Client, offers: ServerOffers, prompt: Callable[[], Prompt], notify: Callable[..., None]
@@ -52,7 +52,7 @@ class PromptRequests:
         return True
 
     def choose(self, name: str) -> None:
-        """Request a server prompt by name; if it needs arguments, write the command into the prompt to complete."""
+        """Request a server prompt by name; if it needs arguments, put the command into the prompt to be completed."""
         server_prompt = self._offers.prompt(name)
         if server_prompt is None:
             return
@@ -65,7 +65,7 @@ class PromptRequests:
         focus_now(prompt)
 
     def insert(self, changed: Changed | None) -> None:
-        """Put a prompt that a server has sent into the prompt, for the user to check and send."""
+        """Insert a prompt that a server has sent into the user's prompt, to be checked and sent."""
         if changed is not None and changed.prompt:
             prompt = self._prompt()
             focus_now(prompt)

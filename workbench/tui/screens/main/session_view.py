@@ -43,7 +43,7 @@ PANEL_KEYS: Final[tuple[BindingType, ...]] = (
 
 
 class SessionView(Horizontal):
-    """The conversation and the side panels, with the search over them; follows the session from `start` on.
+    """The conversation, the side panels and the search; follows the session once `start` is called.
 
     On a narrow screen the side panels are folded into tabs, and one of them can be unfolded. A zoomed panel takes the
     whole width; the screen then has the class `-zoomed`, and `-zoomed-side` if it is a side panel.
@@ -81,7 +81,7 @@ class SessionView(Horizontal):
         yield self.side
 
     def show(self, changed: Changed | None, pending: Sequence[str]) -> None:
-        """Repaint what changed; `pending` are messages that are not in the log yet."""
+        """Repaint what has changed; `pending` are messages that are not in the log yet."""
         if changed is not None and changed.is_only_live:
             self._show_live(changed)
             return
@@ -128,7 +128,7 @@ class SessionView(Horizontal):
             focus_now(self.side.query_one(f"#{name}", Widget), self.side)
 
     def zoom(self) -> None:
-        """Give the focused panel, or without one the conversation, the whole width; undo that if it is zoomed."""
+        """Zoom the focused panel, or else the conversation, to the whole width; if a panel is zoomed, undo that."""
         zoomed, focused = not self.screen.has_class("-zoomed"), self.screen.focused
         panel = focused if focused is not None and focused.id in PANELS else self.conversation
         for each in self.query(".panel"):
@@ -191,7 +191,7 @@ class SessionView(Horizontal):
 
     @on(SidePanels.Filtered)
     def on_filtered(self) -> None:
-        """Update the panel's title, which has the number of matching rows."""
+        """Update the panel's title, which shows the number of matching rows."""
         self._show(Changed())
 
     @on(ChangesPanel.ScopeChanged)
@@ -230,7 +230,7 @@ class SessionView(Horizontal):
         return self.conversation.is_attached and self.conversation.is_behind
 
     def _can_drop(self, count: int) -> bool:
-        """Return whether the first `count` items are out of sight, and neither filtered nor searched."""
+        """Return whether the first `count` items are out of sight and neither a filter nor a search is active."""
         timeline = self.side.query_one(Timeline)
         is_followed = self.conversation.can_lose(count) and timeline.is_at_end
         return is_followed and not timeline.rows.is_filtered and not self.search.words

@@ -87,21 +87,21 @@ class Submitter:
         self.show_waiting()
 
     def send_first(self) -> None:
-        """Send the message that the session was opened with, if any; without a session, put it into the prompt."""
+        """Send the message that the session was opened with, if any; without a session, insert it into the prompt."""
         if self._first_message and self._has_session:
             self.send(self._first_message, self._first_message)
         elif self._first_message:
             self._prompt.restore_text(self._first_message)
 
     def restore(self, changed: Changed | None) -> None:
-        """Put undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt."""
+        """Insert undelivered and withdrawn messages, and a prompt that an MCP server has sent, into the prompt."""
         self.outbox.restore(self._prompt, changed)
         self.server_prompts.insert(changed)
         if changed is None:
             self._writing.recall(_recallable_messages(self._state))
 
     def show_waiting(self) -> None:
-        """Show queued messages above the prompt, and on its border how many are on their way or that it is foreign."""
+        """Show queued messages above the prompt; its border says how many are being sent, or that a server wrote it."""
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} being sent" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), as_subtitle=True)
@@ -114,7 +114,7 @@ class Submitter:
         self._client.send(UnqueueMessage(message=event.item.seq))
 
     def request_notes(self, focus: str = "") -> None:
-        """Have the agent write, or refresh, its notes on the workspace."""
+        """Ask the agent to write, or refresh, its notes on the workspace."""
         from workbench.agent.instructions import notes_request
 
         if self._has_model:
