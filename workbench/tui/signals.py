@@ -1,4 +1,4 @@
-"""Handles signals: they end the app cleanly, restore the terminal, and set the exit code to 128 + the signal's number."""
+"""Handles signals: they end the app cleanly, restore the terminal, and set the exit code to 128 + the signal number."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Signals:
         self._terminal = _terminal_state()
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Handle the signals that end the app; call this in the main thread, before the driver takes over the terminal."""
+        """Handle the signals that end the app; call this in the main thread, before the driver starts."""
         for number in ENDING:
             loop.add_signal_handler(number, self._end, number)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)

@@ -133,7 +133,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
         return True
 
     def _is_one_choice(self) -> bool:
-        """Return whether the only key typed too early was the digit of one option: a choice, not text for the prompt."""
+        """Return whether the only key typed too early is the digit of an option: a choice, not text for the prompt."""
         keys = {early.key if isinstance(early, events.Key) else "" for early in self._early}
         options = (str(number) for number in range(1, len(self._question.options) + 1))
         return not self._passed_on and len(keys) == 1 and keys.issubset(options)

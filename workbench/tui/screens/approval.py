@@ -37,7 +37,7 @@ _PAGE: Final = 10
 
 
 class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
-    """Asks about one action, with the edits in `proposal`; dismisses with the decision, or with how else the user left."""
+    """Asks about one action, with the edits in `proposal`; dismisses with the decision, or how else the user left."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -155,7 +155,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.finish(Turn(other))
 
     async def action_note(self, rejecting: bool) -> None:
-        """Open the line for a note sent with either decision or, if `rejecting`, for a reason with which Enter rejects."""
+        """Open the line for a note sent with any decision or, if `rejecting`, for a reason with which Enter rejects."""
         if not self._fields.is_open:
             self._is_rejecting = rejecting
             await self.box.open_note(_REASON_HINT if rejecting else _NOTE_HINT)

@@ -1,4 +1,4 @@
-"""The dialog of `/model`: saved models (or those with a key that was found) and the current one; `t` makes a test call."""
+"""The dialog of `/model`: saved models (or those with a key that was found) and the current one; `t` tests one."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class QuestionOpener:
         self._screen.call_after_refresh(self.refresh)
 
     def _send(self, question: _Question, result: Decision | Always | TextAnswer | Later) -> None:
-        """Send the answer to the engine or, for `Later`, keep the draft; do nothing if the action is no longer waiting."""
+        """Send the answer to the engine or, for `Later`, keep the draft; do nothing if the action no longer waits."""
         action_id, fingerprint, _ = question
         if action_id not in self._state.waiting:
             return

@@ -80,7 +80,7 @@ class SessionQuery:
         return self._shelf.match_rows(self._matches, self.text) if self.is_search else self._shelf.rows(self.text)
 
     def begin(self, kind: str, text: str) -> Callable[[], None] | None:
-        """Set the filter or search and stop an earlier search; return the work for a thread, or None if there is none."""
+        """Set the filter or search and stop an earlier search; return the work for a thread, or None if not needed."""
         self.kind, self.text, self._matches = kind, text, []
         self._number += 1
         self.is_searching = self.is_search
@@ -147,7 +147,7 @@ class SessionNote:
         self.line.update(Content(visible(text, lines=False)))
 
     def cursor_moved(self) -> bool:
-        """Drop the message if the cursor has left the session that it is about; return whether the cursor has left it."""
+        """Drop the message if the cursor has left the session that it is about; return whether the cursor has."""
         row = self._rows.current
         is_other = self._about is None or row is None or self._about.entry.id != row.entry.id
         if is_other:

@@ -1,4 +1,4 @@
-"""The messages of a conversation: those of the user and the agent, and notices of the workbench."""
+"""The messages of a conversation: the user's, the agent's, and notices from the workbench."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from workbench.view.window import head_of
 from workbench.view.wrapping import code_blocks
 
 MOST_OF_A_MESSAGE: Final = 4_000
-"""How many characters of a user's message are shown in place at most."""
+"""Maximum number of characters of a user's message that are shown in place."""
 MOST_OF_REASONING: Final = 40
-"""How many lines of reasoning are shown in place at most."""
+"""Maximum number of lines of reasoning that are shown in place."""
 _CSS: Final = css_beside(__file__)
 _NOTICE_STYLES: Final = {
     "info": ("·", "$dim"),
@@ -36,7 +36,7 @@ _NOTICE_STYLES: Final = {
 
 
 class UserText(Copying, Static):
-    """A message of the user."""
+    """A message from the user."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -68,7 +68,7 @@ class UserText(Copying, Static):
 
 
 class NoticeText(Static):
-    """A notice of the workbench."""
+    """A notice from the workbench."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -79,13 +79,13 @@ class NoticeText(Static):
         self.show_item()
 
     def show_item(self) -> None:
-        """Show it as it is now."""
+        """Show the notice as it is now."""
         sign, style = _NOTICE_STYLES[self.item.kind]
         self.update(Content.assemble((f"{sign} {visible(self.item.text[:MOST_OF_A_MESSAGE])}", style)))
 
 
 class MoreText(Static, can_focus=True):
-    """A line that opens a whole text in the pager."""
+    """A line that opens a complete text in the pager."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -103,7 +103,7 @@ class MoreText(Static, can_focus=True):
         update_content(self, Content(visible(line, lines=False)))
 
     def action_open(self) -> None:
-        """Ask for the whole text to be shown."""
+        """Ask for the complete text to be shown."""
         self.post_message(TextChosen(self.title, self.text))
 
     def on_click(self, event: events.Click) -> None:
@@ -113,7 +113,7 @@ class MoreText(Static, can_focus=True):
 
 
 class OpenNotice(MoreText):
-    """A notice of the workbench with a detail that opens."""
+    """A notice from the workbench, with details that open in the pager."""
 
     def __init__(self, item: NoticeItem) -> None:
         super().__init__(item.title, item.detail)
@@ -121,13 +121,13 @@ class OpenNotice(MoreText):
         self.show_item()
 
     def show_item(self) -> None:
-        """Show it as it is now."""
+        """Show the notice as it is now."""
         sign, _ = _NOTICE_STYLES[self.item.kind]
         self.set_text(f"{sign} {self.item.text} · enter opens", self.item.detail)
 
 
 class AgentText(Copying, Vertical, SingleLayoutPass):
-    """A message of the agent: reasoning folded to one line, then Markdown, streaming or whole."""
+    """A message from the agent: reasoning folded to one line, then Markdown, streaming or complete."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -142,7 +142,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._more: MoreText | None = None
 
     def compose(self) -> ComposeResult:
-        """Mount name, reasoning, text and a line for the rest; parts without anything to show are not created yet."""
+        """Yield name, reasoning, text and a line for the rest; parts without anything to show are not created yet."""
         self._refresh_parts()
         parts = (self._reasoning, self._thoughts, self._body, self._more)
         yield Static(Content.styled("Agent", "bold $secondary"))
@@ -171,7 +171,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
         self._refresh_parts()
 
     def finish(self, item: AgentItem) -> None:
-        """Replace the streamed text by the stored answer."""
+        """Replace the streamed text with the stored answer."""
         item.unfolded = self.item.unfolded
         self.item = item
         self._body.finish(item.text)
@@ -213,7 +213,7 @@ class AgentText(Copying, Vertical, SingleLayoutPass):
 
 
 class FinalText(Copying, Vertical):
-    """The final message of the agent, from its `finish` action."""
+    """The agent's final message, from its `finish` action."""
 
     DEFAULT_CSS = _CSS
     SCOPED_CSS = False
@@ -231,7 +231,7 @@ class FinalText(Copying, Vertical):
         return [("code block", block) for block in code_blocks(self.copies()[1])]
 
     def compose(self) -> ComposeResult:
-        """Mount the message as Markdown."""
+        """Yield the message as Markdown, and a line for the rest of a long one."""
         message = self.copies()[1]
         hidden_count = len(message) - len(head_of(message))
         yield Static(Content.styled("Agent", "bold $secondary"))
@@ -242,7 +242,7 @@ class FinalText(Copying, Vertical):
             yield more
 
     def show_item(self) -> None:
-        """Do nothing, as the text does not change."""
+        """Do nothing, because the text does not change."""
 
 
 def _reasoning_line(item: AgentItem) -> str:

@@ -16,7 +16,7 @@ Copy = tuple[str, str]
 
 
 class Copying(Widget, can_focus=True):
-    """A widget with keys to copy: `y` its message or command, `Y` the output or, press by press, its code blocks."""
+    """A widget whose content can be copied: `y` copies its message or command, `Y` its output or next code block."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy", "Copy", id="conversation.copy"),
@@ -30,10 +30,10 @@ class Copying(Widget, can_focus=True):
 
     @abstractmethod
     def copies(self) -> Copy:
-        """Return what `y` copies."""
+        """Return the text that `y` copies, with its description."""
 
     def more_copies(self) -> list[Copy]:
-        """Return what `Y` copies, one with each press."""
+        """Return the texts that `Y` copies, one with each press."""
         return []
 
     def action_copy(self) -> None:

@@ -1,4 +1,4 @@
-"""How a diff view lays out its files, and where its hunks and its cursor are; knows no widget."""
+"""Lays out the files of a diff view, and locates its hunks and its cursor; independent of widgets."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class DiffLayout:
         return self.beside if self.beside is not None else screen_width >= WIDE
 
     def at(self, width: int, screen_width: int) -> Geometry:
-        """Return rows and columns for a width of the view."""
+        """Return the geometry of the diff at a width of the view."""
         layout = LayoutOptions(width, self.is_beside(screen_width), self.wrapped)
         return self._geometries.at(layout, self.document, self.opened, self.comments)
 
     def is_longer(self, most: int, width: int, screen_width: int) -> bool:
-        """Return whether it takes more than `most` rows at a width; counts the unwrapped rows first, which is cheap."""
+        """Return whether the diff takes over `most` rows at a width; counts unwrapped rows first, which is cheap."""
         rows = self.document.rows(self.opened, beside=self.is_beside(screen_width))
         return len(rows) > most or self.at(width, screen_width).height > most
 
@@ -50,7 +50,7 @@ class DiffLayout:
             self._geometries.clear()
 
     def is_new_layout(self, layout: LayoutOptions) -> bool:
-        """Return whether the look differs from that of the last call, without a `restart` in between."""
+        """Return whether the layout differs from the last call's; False for the first call and after `restart`."""
         before, self._last_layout = self._last_layout, layout
         return before not in (None, layout)
 
@@ -61,7 +61,7 @@ class DiffLayout:
         return row.kind == "fold"
 
     def toggle_folds(self, geometry: Geometry, hunk: int) -> None:
-        """Open the unchanged lines around a hunk (all of them for -1); if none is folded, fold all again."""
+        """Unfold the unchanged lines around a hunk (all of them for -1); if none is folded, fold all again."""
         folds = geometry.folds_around(hunk) if hunk >= 0 else geometry.rows.folds()
         if folds:
             self.opened.update(folds)
@@ -70,7 +70,7 @@ class DiffLayout:
 
 
 def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
-    """Return the next or previous hunk; from none (-1), the one at screen line `top` or right before it."""
+    """Return the next or previous hunk; if `current` is -1, the first from screen line `top` on, or the one before it."""
     if current >= 0:
         target = current + by
     else:
@@ -80,7 +80,7 @@ def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
 
 
 def scroll_to_hunk(geometry: Geometry, hunk: int, top: int, height: int) -> int | None:
-    """Return the screen line to scroll to for a hunk with some lines before it; None if it is in view."""
+    """Return the screen line to scroll to for a hunk with some lines before it, or None if it is in view."""
     row = geometry.top_of(geometry.hunk_row(hunk))
     is_cut = geometry.at(min(top, geometry.height - 1))[1] > 0
     if not is_cut and top + 1 <= row < top + height - min(6, height // 2):
@@ -89,7 +89,7 @@ def scroll_to_hunk(geometry: Geometry, hunk: int, top: int, height: int) -> int 
 
 
 def line_at(geometry: Geometry, index: int) -> LineId | None:
-    """Return the line that a row stands for; None for a fold or a title."""
+    """Return the line that a row shows, or None for a fold or a title."""
     row = geometry.rows[index] if 0 <= index < len(geometry.rows) else None
     return None if row is None or row.kind in ("file", "fold") else line_of(row.file, row.old, row.new)
 
@@ -100,7 +100,7 @@ def row_at(geometry: Geometry, y: int) -> int:
 
 
 def scroll_to_row(geometry: Geometry, index: int, top: int, height: int) -> int | None:
-    """Return the screen line to scroll to so that a row is in view; None if it is."""
+    """Return the screen line to scroll to so that a row is in view, or None if it is already."""
     y = geometry.top_of(max(0, index))
     return None if top <= y < top + max(1, height) else max(0, y if y < top else y - max(1, height) + 1)
 
@@ -111,7 +111,7 @@ def top_of_hunk(geometry: Geometry, hunk: int) -> int:
 
 
 def search_marks(marks: Marks, matches: Collection[Match], here: Match | None) -> Marks:
-    """Return the marks with the matches of a search in the first file, one of them the current one."""
+    """Return the marks with the matches of a search in the first file, and with the current match."""
     by_line: dict[LineId, list[tuple[int, int]]] = {}
     for match in matches:
         by_line.setdefault(line_of_match(match), []).append((match.start, match.end))

@@ -17,9 +17,9 @@ from workbench.view.diff.geometry import LONGEST, Geometry
 from workbench.view.diff.lines import Marks, cut_cells
 from workbench.view.diff.rows import DiffRow, Side
 
-# How the parts of a diff look, as a table instead of a style sheet: Textual works out every component class of a
-# widget each time it is mounted or restyled, and a question would wait for that. With the table, only the styles that
-# are painted are worked out.
+# The look of the parts of a diff is a table, not a style sheet: Textual computes every component class of a widget
+# each time it is mounted or restyled, and a question would have to wait for that. With the table, only the styles that
+# are painted are computed.
 _TEXT: Final = "$foreground"
 LOOKS: Final = {
     "same": _TEXT,
@@ -65,13 +65,13 @@ _Painted = list[tuple[int, int, str]]
 
 
 class DiffStyles:
-    """The Rich styles of the names in `LOOKS`, each worked out once for a theme because that is slow."""
+    """The Rich styles of the names in `LOOKS`, each computed only once per theme because that is slow."""
 
     def __init__(self) -> None:
         self._styles: dict[str, Style] = {}
 
     def clear(self) -> None:
-        """Forget the styles, as the theme has changed."""
+        """Forget the styles, because the theme has changed."""
         self._styles.clear()
 
     def named(self, widget: Widget, name: str) -> Style:
@@ -91,7 +91,7 @@ class Painter:
         self.style = style
         self.offset = offset
         self.current = current
-        """The chosen hunk, marked in the gutter."""
+        """The current hunk, marked in the gutter."""
         self._index = 0
         self.marks = marks or Marks()
 
@@ -123,7 +123,7 @@ class Painter:
         return [*old_half, divider, *new_half]
 
     def _at_cursor(self, segments: list[Segment], mark: str) -> list[Segment]:
-        """Return the segments of the cursor's line, whose numbers are highlighted by a sign and a colour."""
+        """Return the segments of the cursor's line, with a sign and highlighted numbers."""
         _, numbers, *rest = segments
         return [Segment(mark, self.style("mark")), Segment(numbers.text, self.style("cursor")), *rest]
 

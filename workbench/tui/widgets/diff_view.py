@@ -1,4 +1,4 @@
-"""The diff view: a line-API widget that paints only what is in sight. Used by the approval screen and diff viewer."""
+"""The diff view: a line-API widget that paints only visible lines. Used by the approval screen and the diff viewer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class HunkStepped(Message):
-    """Another hunk was chosen: its position (from 0, -1 for none) and how many there are."""
+    """Another hunk became current: its index (-1 for none), and the number of hunks."""
 
     def __init__(self, hunk: int, count: int) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class HunkStepped(Message):
 
 
 class DiffRenderer:
-    """Paints the lines of a view, and highlights the syntax of far ones in small steps, so that no frame waits."""
+    """Paints the lines of a view, and highlights the syntax of distant ones in small steps, so that no frame waits."""
 
     def __init__(self) -> None:
         self.styles = DiffStyles()
@@ -82,13 +82,13 @@ class DiffView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.page = DiffLayout(files, wrapped=wrapped)
         self.current = -1
-        self.excluded: Collection[int] = ()  # hunks that are not taken, counted over all files
+        self.excluded: Collection[int] = ()  # excluded hunks, counted across all files
         self.marks = Marks()
         self._renderer = DiffRenderer()
 
     @property
     def geometry(self) -> Geometry:
-        """Rows and columns for the current width."""
+        """The geometry of the diff at the current width."""
         geometry = self._at(max(20, self.scrollable_content_region.width or self.size.width))
         if self.page.is_new_layout(geometry.options):
             # A scrollbar came or went, so the height may have changed.
@@ -99,11 +99,11 @@ class DiffView(ScrollView, can_focus=True):
         return self.page.at(width, self.app.size.width)
 
     def rows_at(self, width: int) -> int:
-        """Return how many rows all lines take at a width."""
+        """Return the number of rows that all lines take at a width."""
         return self._at(width).height
 
     def foresee(self, width: int, most: int) -> int:
-        """Lay out before it is shown, in `width` cells with the scrollbar; return the rows it takes, at most `most`."""
+        """Lay out before the view is shown, in `width` cells with the scrollbar; return its rows, at most `most`."""
         is_long = self.page.is_longer(most, width, self.app.size.width)
         self._lay(self._at(width - 1 if is_long else width))
         self.show_vertical_scrollbar = is_long
@@ -125,7 +125,7 @@ class DiffView(ScrollView, can_focus=True):
         self.lay_out(rows_changed=False)
 
     def show(self, files: Sequence[FileDiff]) -> None:
-        """Show other files, from their top."""
+        """Show these files from the top."""
         self.page.document = DiffDocument(files)
         self.page.opened.clear()
         self.current = -1
@@ -133,11 +133,11 @@ class DiffView(ScrollView, can_focus=True):
         self.scroll_to(0, 0, animate=False)
 
     def show_edited(self, files: Sequence[FileDiff]) -> None:
-        """Show the same files with other texts in their hunks, at the same place."""
+        """Show the same files with other texts in their hunks, at the same position."""
         self._change(lambda: setattr(self.page, "document", DiffDocument(files)))
 
     def notify_style_update(self) -> None:
-        """Paint again with other styles."""
+        """Repaint with the new theme's styles."""
         super().notify_style_update()
         self._renderer.styles.clear()
 
@@ -146,7 +146,7 @@ class DiffView(ScrollView, can_focus=True):
         return self._renderer.line(self, y)
 
     def action_step(self, by: int) -> None:
-        """Choose the next or previous hunk; the first step takes the one in view."""
+        """Go to the next or previous hunk; the first step goes to the hunk in view."""
         if self.geometry.hunk_count:
             self.current = next_hunk(self.geometry, self.current, int(self.scroll_offset.y), by)
             self._show_current()
@@ -159,13 +159,13 @@ class DiffView(ScrollView, can_focus=True):
         self.post_message(self.Stepped(self.current, self.geometry.hunk_count))
 
     def action_fold(self) -> None:
-        """Open the unchanged lines around the chosen hunk (all of them if none is chosen), or fold them again."""
+        """Unfold the unchanged lines around the current hunk (all of them if there is none), or fold them again."""
         before = self.geometry
         self.page.toggle_folds(before, self.current)
         self.lay_out()
         moved = top_of_hunk(self.geometry, self.current) - top_of_hunk(before, self.current)
         top = int(self.scroll_offset.y) + moved
-        self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height counts only after that
+        self.call_after_refresh(self.scroll_to, y=top, animate=False)  # the new height takes effect only then
 
     def action_split(self) -> None:
         """Show old and new side by side, or one below the other."""
@@ -176,7 +176,7 @@ class DiffView(ScrollView, can_focus=True):
         self._change(lambda: setattr(self.page, "wrapped", not self.page.wrapped))
 
     def _change(self, change: Callable[[], None]) -> None:
-        """Make a change and lay out again, keeping the chosen hunk or the top line in sight."""
+        """Make a change and lay out again, keeping the current hunk or the top line in sight."""
         index = row_at(self.geometry, int(self.scroll_offset.y))
         row = self.geometry.rows[index] if index >= 0 else None
         change()

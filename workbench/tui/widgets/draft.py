@@ -1,7 +1,7 @@
 """The draft: typed text that is not sent, in a file beside the session's other state; it outlives the screen.
 
-Until a first message is sent there is no session to come back to. The draft is then kept for the directory, by
-process, and the next new screen there takes over what an ended screen left.
+Before the first message there is no session to return to. Such a draft is stored per directory and process, and the
+next new screen in that directory adopts the newest one whose process has ended.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
 FILE: Final = "draft"
 _DELAY: Final = 0.4
-"""How many seconds after a key the draft is written."""
+"""Seconds from a key until the draft is written."""
 _LARGEST: Final = 4 << 20
 _UNSENT: Final = re.compile(rf"{FILE}-(\d+)-(\d+)")
 
 
 class Draft:
-    """Keeps the prompt's text of one main screen.
+    """Saves the text in the prompt of one main screen.
 
-    `keep` returns the state directory of a session by id. `unsent` is the directory for drafts of a new session, None
-    if the session is not new. A server's words are not kept: back in the prompt they would pass for the user's.
+    `keep` returns the state directory of a session by id. `unsent` is the directory for drafts of a new session, or
+    None if the session is not new. A server's text is not saved: restored to the prompt, it would pass for the user's
+    own.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Draft:
         self._is_due = self._has_looked = False
 
     def note(self, prompt: Prompt) -> None:
-        """Note that the prompt's text changed, and write it soon, or at once if it is empty."""
+        """Record that the prompt's text has changed, and write it soon, or at once if it is empty."""
         text = "" if prompt.is_foreign else prompt.pastes.expand(prompt.text)
         if text == self._text or (self._keep is None and self._unsent is None):
             return
@@ -60,14 +61,14 @@ class Draft:
             self._screen.set_timer(_DELAY if text.strip() else 0.01, self._save)
 
     def restore(self, prompt: Prompt) -> None:
-        """Restore what the last screen of this session left, unless it was sent or something is typed already."""
+        """Restore the draft of the session's last screen, unless it was sent or something is typed already."""
         if prompt.text:
             return
         self._adopt()
         path = self._path()
         if path is None or (path == self._unsent and self._has_looked):
             return
-        self._has_looked = True  # do not offer again what was sent since, even if the engine has not reported it yet
+        self._has_looked = True  # a text sent since then is not offered again, even if the engine has not logged it yet
         try:
             text = path.read_bytes().decode("utf-8", "replace") if path.stat().st_size <= _LARGEST else ""
         except OSError:
@@ -77,7 +78,7 @@ class Draft:
             prompt.restore_text(text)
 
     def flush(self) -> None:
-        """Write what is typed now, because the screen ends."""
+        """Write the current text at once, because the screen is closing."""
         if self._is_due:
             self._is_due = False
             self._write()
@@ -102,13 +103,13 @@ class Draft:
                 discard_file(self._unsent)
 
     def _path(self) -> Path | None:
-        """Return the draft's file: the directory's until a message is sent, then the session's; None without an id."""
+        """Return the draft's file: the directory's before the first message, then the session's; None if not known."""
         if self._unsent is not None and not any(isinstance(item, UserItem) for item in self._state.items):
             return self._unsent
         return self._keep(self._state.session_id) / FILE if self._keep and self._state.session_id else None
 
     def _adopt(self) -> None:
-        """Take over the newest draft that an ended screen of this directory left before a first message."""
+        """Rename the newest draft that an ended process left in this directory before its first message to ours."""
         if self._unsent is None or self._path() != self._unsent or self._unsent.exists():
             return
         with suppress(OSError):

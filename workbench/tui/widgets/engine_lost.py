@@ -14,7 +14,7 @@ from workbench.view.state import SessionState
 
 
 class EngineLost(Static):
-    """The first line of a modal, which covers the activity line."""
+    """The first line of a modal screen, which covers the activity line."""
 
     DEFAULT_CSS = """
     EngineLost { dock: top; width: 1fr; height: auto; max-height: 3; padding: 0 1; background: $surface; }

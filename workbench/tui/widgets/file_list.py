@@ -27,7 +27,7 @@ class FileRow(NamedTuple):
 
 
 class FileList(ScrollView, can_focus=False):
-    """One row for each file; the chosen one is highlighted by a mark and a colour."""
+    """One row for each file; the selected one is highlighted with a mark and a color."""
 
     DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {"file--chosen", "file--sign", "file--added", "file--removed"}
@@ -46,7 +46,7 @@ class FileList(ScrollView, can_focus=False):
         self.virtual_size = Size(1, len(self._rows))
 
     def show(self, rows: Sequence[FileRow]) -> None:
-        """Show other files."""
+        """Replace the files."""
         self._rows = tuple(rows)
         self.virtual_size = Size(1, len(self._rows))
         self.refresh(layout=True)

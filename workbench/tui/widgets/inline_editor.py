@@ -14,7 +14,7 @@ from workbench.tui.widgets.painting import css_beside
 
 
 class InlineEditor(TextArea):
-    """Keeps or discards the edited text; its keys do nothing else."""
+    """Edits a text; its keys save or discard the edit and never answer the question."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -23,14 +23,14 @@ class InlineEditor(TextArea):
     ]
 
     class Saved(Message):
-        """Posted when the text is to be used."""
+        """Posted when the user saves the text."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Discarded(Message):
-        """Posted when the edit is to be dropped."""
+        """Posted when the user discards the edit."""
 
     def __init__(self) -> None:
         super().__init__(id="place", tab_behavior="indent", highlight_cursor_line=False)
@@ -49,11 +49,11 @@ class InlineEditor(TextArea):
         self.border_subtitle = Content(visible(why, lines=False))
 
     def action_keep(self) -> None:
-        """Post the text after the letters that are still on their way, as this key is handled before them."""
+        """Post the text once letters that are still pending are inserted, because this key is handled before them."""
         self.call_later(lambda: self.post_message(self.Saved(self.text)))
 
     def action_discard(self) -> None:
-        """Drop the edit."""
+        """Discard the edit."""
         self.post_message(self.Discarded())
 
 

@@ -1,4 +1,4 @@
-"""The last line of the screen: keys that work now, read from the active bindings."""
+"""The last line of the screen: the keys that work now, read from the active bindings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ELSEWHERE = (("mode", "mode"), ("diff", "diff"), ("zoom", "maximize"), ("palett
 
 
 class KeyHints(Widget):
-    """Shows as many hints as fit, the most needed first."""
+    """Shows as many hints as fit, the most important first."""
 
     def __init__(self) -> None:
         super().__init__(id="hints")
@@ -48,7 +48,7 @@ class KeyHints(Widget):
 
 
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
-    """Return the keys that work now, as the user's keymap names them."""
+    """Return the keys that work now, including the user's own."""
     keys = bound_keys(screen)
     if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "help")] if "help" in keys else []
@@ -68,7 +68,7 @@ def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list
 
 
 def bound_keys(screen: Screen[Any]) -> dict[str, str]:
-    """Return the first key bound to each binding id, as it is written on the screen."""
+    """Return the first key bound to each binding id, as shown on the screen."""
     keys: dict[str, str] = {}
     for active in screen.active_bindings.values():
         if active.binding.id and active.enabled:

@@ -1,7 +1,7 @@
-"""A list of single lines whose cost does not depend on how many there are, ten or a hundred thousand.
+"""A list of single lines whose cost does not depend on their number, be it ten or a hundred thousand.
 
-Base of the timeline, the task and changes panels and the pager: subclasses say how many lines there are and what one
-looks like; only the lines in sight are painted, and those of two screens are cached.
+Base of the timeline, the task and changes panels and the pager: subclasses return the number of lines and the content
+of each. Only visible lines are painted, and two screenfuls are cached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.tui.widgets.painting import MARKS, as_strip, css_beside, line_sty
 from workbench.view.wrapping import Line, Piece
 
 _LEAST_CACHED: Final = 128
-"""The least number of painted lines that are cached; each has some four kilobytes."""
+"""Minimum number of painted lines to cache; each takes about 4 kB."""
 
 
 KEYS: Final[list[BindingType]] = [
@@ -38,7 +38,7 @@ KEYS: Final[list[BindingType]] = [
 
 
 class StripCache:
-    """Painted lines by index, width and mark, and the styles they were painted with."""
+    """Painted lines by index, width and mark, and the styles that they were painted with."""
 
     def __init__(self) -> None:
         self.strips: LRUCache[tuple[int, int, str], Strip] = LRUCache(_LEAST_CACHED)
@@ -53,23 +53,23 @@ class StripCache:
                 self.strips.discard((index, width, mark))
 
     def resize(self, height: int) -> None:
-        """Drop all lines; keep those of two screens of this height from now on."""
+        """Drop all lines, and make room for two screens of this height."""
         self.strips.clear()
         self.strips.grow(max(_LEAST_CACHED, 2 * height))
 
     def restyle(self) -> None:
-        """Drop all lines and styles, as the theme has changed."""
+        """Drop all lines and styles, because the theme has changed."""
         self.strips.clear()
         self._styles.clear()
 
     def styles_of(self, widget: Widget) -> dict[str, Style]:
-        """Return the styles of the current theme, which are worked out once."""
+        """Return the styles of the current theme, which are computed only once."""
         self._styles = self._styles or line_styles(widget)
         return self._styles
 
 
 class LineList(QuietScrollView, can_focus=True):
-    """Lines with a cursor; with `follows_end` the last line stays in sight once it is."""
+    """Lines with a cursor; with `follows_end`, the last line stays in sight once it has been reached."""
 
     DEFAULT_CSS = css_beside(__file__)
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"line--{name}" for name in MARKS}
@@ -102,12 +102,12 @@ class LineList(QuietScrollView, can_focus=True):
             self.is_at_end = True
 
     def on_resize(self) -> None:
-        """Paint for the new width, keeping the end in sight if it was."""
+        """Repaint for the new width, keeping the end in sight if it was."""
         self._painted_strips.resize(self.size.height)
         self.set_count(self.count)
 
     def forget(self, index: int | None = None) -> None:
-        """Paint line `index` again, or all lines."""
+        """Repaint line `index`, or all lines."""
         self._painted_strips.discard(index, line_width(self))
         if index is None:
             self.refresh()
@@ -115,12 +115,12 @@ class LineList(QuietScrollView, can_focus=True):
             self.refresh_lines(index, 1)
 
     def notify_style_update(self) -> None:
-        """Paint again with other styles."""
+        """Repaint with the new theme's styles."""
         self._painted_strips.restyle()
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
-        """Return one line in sight."""
+        """Return the strip of one visible line."""
         width, base = line_width(self), self.rich_style
         index = self.scroll_offset.y + y
         if index >= self.count:
@@ -137,7 +137,7 @@ class LineList(QuietScrollView, can_focus=True):
         return as_strip(line, width, styles, base + styles[mark] if mark else base)
 
     def watch_cursor(self, before: int, after: int) -> None:
-        """Paint the line the cursor left and the one it moved to."""
+        """Repaint the line that the cursor left and the one that it moved to."""
         self.refresh_lines(before, 1)
         self.refresh_lines(after, 1)
 
@@ -185,5 +185,5 @@ class LineList(QuietScrollView, can_focus=True):
 
 
 def line_width(view: QuietScrollView) -> int:
-    """Return the cells of a line without the scrollbar, which would cover the last one."""
+    """Return the width of a line in cells, without the scrollbar, which would cover its last cell."""
     return view.size.width - bool(view.show_vertical_scrollbar)

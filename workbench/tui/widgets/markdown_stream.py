@@ -30,11 +30,11 @@ from workbench.view.wrapping import MarkdownCut
 
 FRAMES_A_SECOND: Final = 10
 WHILE_TYPING: Final = 0.5
-"""The least seconds between two frames while the user types; each is painted right after that of a key."""
+"""Minimum seconds between two frames while the user types; each is painted right after a key's frame."""
 LONGEST_WAIT: Final = 1.0
-"""The most seconds that the text waits for the frames of keys."""
+"""Maximum seconds that the text waits for the frames of keys."""
 LONGEST_TAIL: Final = 1.0
-"""The most seconds that whole blocks stay plain text while the user types: mounting them takes more than a frame."""
+"""Maximum seconds that complete blocks stay plain text while the user types: mounting them takes more than a frame."""
 TAIL_LINES: Final = 40
 _RETRY: Final = 0.02
 """Seconds until a frame that had to wait is tried again."""
@@ -46,8 +46,8 @@ GUESSED: Final = ("python", "bash", "diff")
 def plain_parser() -> MarkdownIt:
     """Return the shared parser for Markdown without links, images and HTML, which are shown as the agent wrote them.
 
-    It keeps nothing between two texts. Textual asks for a parser with each piece, and each is 0.3 MB of reference
-    cycles. Threads may share it once its chains of rules are compiled, which parsing does.
+    It keeps no state between texts. Textual requests a parser for each piece of text, and each new one would be 0.3 MB
+    of reference cycles. Threads may share it once its rule chains are compiled, which the first parse does.
     """
     parser = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     parser.disable(["link", "image", "autolink", "linkify", "reference"], ignoreInvalid=True)
@@ -58,8 +58,8 @@ def plain_parser() -> MarkdownIt:
 class Fence(MarkdownFence, SlimBlock):
     """A block of code; only the lexer of its own language is ever loaded.
 
-    For code without a language Textual tries every lexer, and for an unknown language the plugins of all packages: that
-    loads 230 modules (12 MB that stay) while the screen stands still.
+    For code without a language, Textual tries every lexer, and for an unknown language the plugins of all packages:
+    that loads 230 modules (12 MB, never freed) while the screen is frozen.
     """
 
     @classmethod
@@ -99,7 +99,7 @@ class TailText(Static, SingleLayoutPass):
 
 
 class MarkdownStream(Vertical, SingleLayoutPass):
-    """One text of the agent; call `grow` while it streams, `finish` when it is complete."""
+    """One text from the agent; call `grow` while it streams, `finish` when it is complete."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -135,7 +135,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         return self._text
 
     def grow(self, whole: str) -> None:
-        """Take in the text so far and paint it with the next frame; ignored once the stream has ended."""
+        """Set the text so far, to be painted with the next frame; ignored after the end or if `whole` differs."""
         if not self._is_streaming or not whole.startswith(self._text):
             return
         self._cut.feed(whole[len(self._text) :])
@@ -144,7 +144,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
     def on_mount(self) -> None:
-        """Paint what arrived before it was mounted."""
+        """Paint the text that arrived before the widget was mounted."""
         if self._is_streaming and self._text and not self._markdown.source:
             self._timer = self.set_timer(1 / FRAMES_A_SECOND, self._frame)
 
@@ -153,7 +153,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
         self._stop_timer()
 
     def finish(self, whole: str) -> None:
-        """End the stream, with this as the whole text."""
+        """End the stream with the complete text."""
         self._is_streaming = False
         self._stop_timer()
         self._text = whole
@@ -188,7 +188,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
             self._tail.display = bool(lines)
 
     async def _mount_blocks(self, piece: str) -> None:
-        """Mount complete blocks, up to what one message may show; the pager has the rest."""
+        """Mount complete blocks, up to the limit for one message; the pager shows the rest."""
         self._weight += markdown_nodes(piece)
         if piece and self._weight <= LONGEST:
             self._settled += piece
@@ -211,7 +211,7 @@ class MarkdownStream(Vertical, SingleLayoutPass):
 
 
 def _may_paint(waited: float) -> bool:
-    """Return whether a frame would delay no key now, or the text has waited long enough."""
+    """Return whether a frame now would delay no key, or the text has waited long enough."""
     if not keystrokes.is_typing() or waited > LONGEST_WAIT:
         return True
     return waited > WHILE_TYPING and keystrokes.is_between_keys()

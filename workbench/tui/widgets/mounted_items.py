@@ -1,8 +1,8 @@
-"""Which items of the conversation have a widget: a window of neighbours (see `view.window`), in a scrolling panel.
+"""Mounts widgets for a window of consecutive items of the conversation (see `view.window`), in a scrolling panel.
 
-Older parts load when the user scrolls to the top, and the parts around an item when it is looked for. What is out of
-sight costs little: painted lines are dropped at once, widgets once they are screens above the end that is followed.
-Each line that Textual caches takes about four kilobytes, each widget some fifty.
+Older items are mounted when the user scrolls to the top, and the items around a match when it is revealed. Items out of
+sight cost little: their painted lines are dropped soon, their widgets once they are several screens above the followed
+end. Each line that Textual caches takes about 4 kB, each widget about 50 kB.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:  # Markdown is not needed before the first message
     from workbench.tui.widgets.conversation_messages import AgentText, FinalText, NoticeText, OpenNotice, UserText
 
 _RETRIES: Final = 6
-"""How often to scroll again to a revealed item while its neighbours are laid out."""
+"""Number of times to scroll again to a revealed item while its neighbors are laid out."""
 
 _NEAR: Final = 4 * CHUNK
-"""Older parts of the session are read once this many items or fewer are left above the mounted ones."""
+"""Earlier parts of the session are read once this many items or fewer remain above the mounted ones."""
 
 ItemView: TypeAlias = "ActionCard | UserText | NoticeText | OpenNotice | AgentText | FinalText"
 
@@ -40,7 +40,7 @@ class FollowingScroll(VerticalScroll, SingleLayoutPass):
     """A container that stays at its end until the user scrolls up; the End key follows the end again."""
 
     is_scrollable_now = False
-    """Whether there was something to scroll at the last arrangement."""
+    """Whether there was something to scroll in the last layout."""
 
     def on_mount(self) -> None:
         """Begin at the end."""
@@ -67,7 +67,7 @@ class MountedItems:
         self.state = SessionState()
         self.window = Window(lambda at: nodes_of(self._items[at]), rows=lambda at: least_rows(self._items[at]))
         self.views: dict[int, ItemView] = {}
-        """Widgets by the id of their item, without the one of the streaming answer."""
+        """Widgets by the `id()` of their item, without the streaming answer's widget."""
         self.is_loading = False
         self._live: AgentText | None = None
         self._marked: Item | None = None
@@ -89,7 +89,7 @@ class MountedItems:
         return self.window.last >= len(self._items)
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show what changed; `None` means everything."""
+        """Show what has changed, or everything if `changed` is None."""
         self.state = state
         self.window.max_items = max(MAX_ITEMS, self._panel.size.height)
         self.window.height = 0 if is_in_use(self._panel) else self._panel.size.height
@@ -110,13 +110,13 @@ class MountedItems:
             self._show_live()
 
     def repaint(self, items: Iterable[Item]) -> None:
-        """Show these items again, as far as they are mounted."""
+        """Repaint those of these items that are mounted."""
         for item in items:
             if (view := self.views.get(id(item))) is not None:
                 view.show_item()
 
     def show_end(self) -> None:
-        """Mount the last screenful, which appears soonest, then what is needed to fill the panel."""
+        """Mount the last screenful first, which appears soonest, then older items until the panel is full."""
         total = len(self._items)
         most = max(CHUNK, self._panel.app.size.height // 2) if total > MAX_ITEMS // 2 else None
         self._replace(self.window.reset(total, most))
@@ -135,11 +135,11 @@ class MountedItems:
 
     @property
     def wants_earlier(self) -> bool:
-        """Whether older parts of the session are to be read, because few items are left above the mounted ones."""
+        """Whether earlier parts of the session should be read, because few items remain above the mounted ones."""
         return self.window.first <= _NEAR and self.state.first_seq > 1
 
     def reveal(self, item: Item) -> ItemView | None:
-        """Mount an item with its neighbours, scroll to it and return its widget; None if the session lacks the item."""
+        """Mount an item with its neighbors, scroll to it and return its widget, or None if there is no such item."""
         index = next((index for index, each in enumerate(self._items) if each is item), None)
         if index is None:
             return None
@@ -150,14 +150,14 @@ class MountedItems:
         return view
 
     def mark(self, item: Item | None) -> None:
-        """Mark this item alone as the result of the search."""
+        """Mark this item, and no other, as the current match of the search."""
         before, self._marked = self._marked, item
         for each in (before, item):
             if each is not None and (view := self.views.get(id(each))) is not None:
                 view.set_class(each is item, "-found")
 
     def trim(self) -> None:
-        """Unmount what streamed and is not in the window, and what is screens above the end that is followed."""
+        """Unmount widgets outside the window, and those several screens above the end while it is followed."""
         if self.is_loading:
             return
         mounted = self._items[self.window.first : self.window.last]
@@ -175,14 +175,14 @@ class MountedItems:
             self._panel.run_worker(self._load_chunk(older=older), group="window")
 
     async def _load_chunk(self, *, older: bool) -> None:
-        """Mount a chunk, keeping what the user looks at in its place."""
+        """Mount a chunk, keeping the visible items in place."""
         panel, items = self._panel, self._items
         try:
             step = self.window.older() if older else self.window.newer(len(items))
             anchor = self.views.get(id(items[step.mount.stop if older else step.mount.start - 1]))
             offset = anchor.virtual_region.y - panel.scroll_y if anchor else 0
             fresh = [self._view(index) for index in step.mount]
-            removed = [items[index] for index in step.unmount]  # indexes shift when older items are read meanwhile
+            removed = [items[index] for index in step.unmount]  # indexes shift if earlier items are read before then
             async with panel.batch():
                 await panel.mount_all(fresh, before=0 if older and panel.children else None)
                 for item in removed:
@@ -195,7 +195,7 @@ class MountedItems:
         self._show_live()
 
     def _prepend(self, count: int) -> None:
-        """Account for items put before the first one; if the user waits at the top, mount some of them."""
+        """Account for items read before the first one; if the user is waiting at the top, mount some of them."""
         is_waiting = self.window.first == 0 and self._panel.scroll_y <= 0 and not self._panel.follows
         self.window.shift(count)
         if is_waiting:
@@ -234,7 +234,7 @@ class MountedItems:
             self._live.show_item()
 
     def _finish_stream(self, added: Iterable[Item]) -> None:
-        """Let the stored answer take over the widget that streamed it."""
+        """Hand the widget that streamed an answer over to the stored answer."""
         for item in added:
             live = self._live
             if live and isinstance(item, AgentItem) and live.is_mounted and item.text.startswith(live.item.text[:40]):
@@ -251,7 +251,7 @@ class MountedItems:
 
 
 def is_in_use(panel: Widget) -> bool:
-    """Return whether something within the panel is focused or selected, so that it must not be removed."""
+    """Return whether something within the panel is focused or selected, so it must not be removed."""
     focused = panel.screen.focused
     return bool(panel.screen.selections) or (focused is not None and panel in focused.ancestors)
 
@@ -265,7 +265,7 @@ def drop_unseen_lines(panel: Widget) -> None:
 
 
 def _count_far_above(panel: Widget, views: Sequence[Widget]) -> int:
-    """Return how many of the first views are screens above the last one; one not laid out yet has no rows."""
+    """Return how many of the first views are screens above the last one; a view not laid out yet has no rows."""
     rows = mounted_rows(panel.size.height)
     for index in range(len(views) - 1, -1, -1):
         rows -= views[index].size.height
@@ -275,7 +275,7 @@ def _count_far_above(panel: Widget, views: Sequence[Widget]) -> int:
 
 
 def _scroll_to_view(panel: FollowingScroll, view: Widget, retries: int, before: int = -1) -> None:
-    """Scroll to a view, and again while what is mounted around it grows."""
+    """Scroll to a view, and again while the widgets around it are being laid out."""
     if not view.is_attached:
         return
     y = view.virtual_region.y

@@ -38,7 +38,7 @@ STYLES: Final = {
     "diff-added": "on $diff-added",
     "diff-removed": "on $diff-removed",
 }
-"""The styles of the other names of a piece, on the background of its line."""
+"""The styles of all other names of a piece, painted on the background of its line."""
 
 
 def as_content(lines: Iterable[Line]) -> Content:
@@ -49,14 +49,14 @@ def as_content(lines: Iterable[Line]) -> Content:
 
 
 def update_content(widget: Static, content: Content) -> None:
-    """Set the content of a widget; if it shows that already, nothing is laid out or painted."""
+    """Set the content of a widget; do nothing if it shows that already."""
     current = widget.content
     if not (isinstance(current, Content) and current.is_same(content)):
         widget.update(content)
 
 
 def entitle(widget: Widget, title: Content, *, as_subtitle: bool = False) -> None:
-    """Set the title of a border, or of the lower one with `as_subtitle`; if it is the same, nothing is painted."""
+    """Set the title of a widget's border, or its subtitle with `as_subtitle`; do nothing if it is the same."""
     current = widget.border_subtitle if as_subtitle else widget.border_title
     if current == title.markup:
         return
@@ -74,7 +74,7 @@ def as_strip(line: Line, width: int, styles: Mapping[str, Style], base: Style) -
 
 
 def style_of(app: App[Any], words: str) -> Style:
-    """Return the Rich style that the words describe in the current theme; what they do not name stays unset."""
+    """Return the Rich style that the words describe in the current theme; attributes not named stay unset."""
     return app.stylesheet.parse_style(words).rich_style
 
 
