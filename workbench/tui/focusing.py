@@ -1,4 +1,4 @@
-"""Moves the keyboard focus at once; `Widget.focus` is deferred, and the next keys of a burst would miss the new widget."""
+"""Moves the keyboard focus at once; `Widget.focus` is deferred, so the next keys of a burst would miss the widget."""
 
 from __future__ import annotations
 

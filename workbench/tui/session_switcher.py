@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SessionSources:
-    """Functions that open or list sessions; None if not available. One that opens a session may raise WorkbenchError."""
+    """Functions that open or list sessions; None if not available. Those that open one may raise WorkbenchError."""
 
     demo: Callable[[], Opened] | None = None
     """Opens a demo session."""

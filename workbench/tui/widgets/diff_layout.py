@@ -70,7 +70,7 @@ class DiffLayout:
 
 
 def next_hunk(geometry: Geometry, current: int, top: int, by: int) -> int:
-    """Return the next or previous hunk; if `current` is -1, the first from screen line `top` on, or the one before it."""
+    """Return the next or previous hunk; if `current` is -1, the first from screen line `top` on, or the one before."""
     if current >= 0:
         target = current + by
     else:
