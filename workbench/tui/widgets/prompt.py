@@ -1,4 +1,4 @@
-"""Where the user writes: several lines, history at the edges, large pastes folded, and a paste that never sends."""
+"""The prompt: a multi-line input with the history at its edges; large pastes are folded, and a paste never sends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class ForeignMessages:
-    """Texts from servers that were sent from a prompt; such a text still counts as a server's when it comes back."""
+    """Server texts that were sent from a prompt; such a text still counts as the server's when it is recalled."""
 
     def __init__(self) -> None:
         self._sent: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class ForeignMessages:
 
 
 class PromptSubmitted(Message):
-    """Posted when the user sent the text; the prompt is empty again, and `restore_text` undoes that."""
+    """Posted when the user has sent the text; the prompt is empty again, and `restore_text` undoes that."""
 
     def __init__(self, text: str, written: str, *, is_foreign: bool = False) -> None:
         """`written` is the text with its large pastes folded; with `is_foreign` it came from a server."""
@@ -89,17 +89,17 @@ class Prompt(TextArea):
         self._foreign = ForeignMessages()
 
     def bring(self, text: str) -> None:
-        """Put a server's text before what is typed, to be read from its beginning."""
+        """Insert a server's text before the typed text, and scroll to its beginning."""
         self.is_foreign = True
         self.load_text(f"{text}\n{self.text}".strip())
         self.scroll_home(animate=False)
 
     def restore_text(self, text: str) -> None:
-        """Put back a text that could not be sent, before what was typed since."""
+        """Put back a text that could not be sent, before the text typed since."""
         self._replace_all(f"{text}\n{self.text}".strip())
 
     def load_text(self, text: str) -> None:
-        """Replace the text; it stays marked as a server's if it was, or if it contains a sent text of a server."""
+        """Replace the text; it stays marked as a server's if it was, or if it contains a sent text from a server."""
         self.is_foreign = bool(text) and (self.is_foreign or self._foreign.is_part_of(text))
         super().load_text(text)
 
@@ -114,11 +114,11 @@ class Prompt(TextArea):
         self.focus()
 
     def type_over(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
-        """Replace a range by text and put the cursor behind it, as typing does."""
+        """Replace a range with text and put the cursor behind it, as typing does."""
         self.replace(text, start, end, maintain_selection_offset=False)
 
     def action_submit(self) -> None:
-        """Take what is chosen in the list; otherwise send the text, unless it is blank, and clear the prompt."""
+        """Insert the row chosen in the list; without one, or if it runs a command, send the text unless it is blank."""
         choice = self.completer.chosen
         if choice is not None and not self._is_typed(choice) and not self._insert_choice(choice).runs:
             return
@@ -138,16 +138,16 @@ class Prompt(TextArea):
         self.scroll_cursor_visible()
 
     def action_complete(self) -> None:
-        """Insert what is chosen in the list in place of the part that was typed."""
+        """Replace the typed part with the row chosen in the list, or with the first row."""
         if self.completer.is_open:
             self._insert_choice(self.completer.chosen or self.completer.choices[0])
 
     def action_close_list(self) -> None:
-        """Close the list, and leave the text as it is."""
+        """Close the list without changing the text."""
         self.completer.close()
 
     def action_search_history(self) -> None:
-        """List sent messages that contain the typed words; with each further press choose the next older one."""
+        """List sent messages that contain the typed words; each further press chooses the next older one."""
         if not self.completer.search_history(self.text):
             self.completer.close()
             self.app.notify("nothing that was sent before holds these words", timeout=3)
@@ -164,14 +164,14 @@ class Prompt(TextArea):
         self._replace_all(visible(text.rstrip("\n")))
 
     def action_paste(self) -> None:
-        """Paste the image on the system's clipboard or, without one, what was copied here."""
+        """Paste the image on the system clipboard or, without one, the text that was copied here."""
         if self.app.clipboard and not can_read_images(os.environ):
             super().action_paste()
         else:
             self.paste_image(or_text=True)
 
     def paste_image(self, *, or_text: bool = False) -> None:
-        """Mention the image on the system's clipboard once a thread has read it, or say why there is none."""
+        """Insert a mention of the image on the system clipboard once a thread has read it, or report an error."""
         self.run_worker(self._paste(or_text), group="paste", exclusive=True)
 
     async def _paste(self, or_text: bool) -> None:
@@ -201,7 +201,7 @@ class Prompt(TextArea):
         self.scroll_cursor_visible()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enable two keys only while the list is open."""
+        """Enable the keys of the list only while it is open."""
         return self.completer.is_open if action in ("complete", "close_list") else True
 
     def action_cursor_up(self, select: bool = False) -> None:
@@ -228,7 +228,7 @@ class Prompt(TextArea):
             await self.run_action(f"screen.page({pages})")
 
     def update_suggestion(self) -> None:
-        """Fit the list to the text before the cursor, at once and in the order of the keys."""
+        """Update the list for the text before the cursor, at once, so that the next keys act on the new list."""
         if self.is_foreign and not self.text:  # the user starts over, and no undo may bring the server's words back
             self.is_foreign = False
             self.history.clear()
@@ -238,7 +238,7 @@ class Prompt(TextArea):
             self.completer.update(request_at(lines, row, column) if is_own else None, self.text)
 
     def watch_selection(self, before: Selection, now: Selection) -> None:
-        """Fit the list to the new place of the cursor."""
+        """Update the list for the new position of the cursor."""
         self.update_suggestion()
 
     def _is_typed(self, choice: CompletionRow) -> bool:
@@ -256,7 +256,7 @@ class Prompt(TextArea):
         return choice
 
     def _recall(self, step: int) -> bool:
-        """Show another text of the history; return False if there is none, or if the prompt's text would be lost."""
+        """Show another text from the history; return False if there is none, or if the prompt's text would be lost."""
         can_leave = not self.is_foreign or self._foreign.is_part_of(self.text)
         text = self.past.step(step, self.text) if can_leave else None
         if text is not None:
@@ -274,7 +274,7 @@ class Prompt(TextArea):
 
 
 def _with_space(choice: CompletionRow) -> str:
-    """Return the text to insert, with a space after it unless the user will go on writing right there."""
+    """Return the text to insert, with a space after it unless the user will continue right there."""
     return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
 
 

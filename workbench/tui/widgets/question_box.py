@@ -22,19 +22,19 @@ from workbench.view.approval.questions import Asked
 from workbench.view.formatting.approval import RISK_ICONS, Hint, what_runs, why_asked
 from workbench.view.state import ActionItem
 
-# Columns of border, padding and scrollbar; of these, the columns that a text leaves free at its end. A diff counts its
-# own scrollbar.
+# Columns of border, padding and scrollbar. A diff counts its own scrollbar, so it is laid out `_SPARE` columns wider
+# than a text.
 _SIDES = 6
 _SPARE = 2
 _WIDEST_TEXT = 104
 _WIDEST_DIFF = 190
 _SMALLEST_DIFF = 4
 _ROWS_FOR_BOTH = 14
-"""How many free rows it takes to keep the edited text in sight above the editor."""
+"""Number of free rows needed to keep the text being edited in sight above the editor."""
 
 
 class QuestionBox(Vertical):
-    """Shows one waiting action in full, scrolling what does not fit. It decides nothing itself."""
+    """Shows one waiting action in full, with parts that scroll if they do not fit. It decides nothing itself."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -55,10 +55,10 @@ class QuestionBox(Vertical):
         self._rows: dict[str, int] = {}
         self._done: set[str] = set()
         self.note = ""
-        """The note for the model as it is now."""
+        """The current note for the model."""
 
     def compose(self) -> ComposeResult:
-        """Mount the parts from top to bottom."""
+        """Yield the parts from top to bottom."""
         yield self._batch
         yield self._what
         if self._files:
@@ -77,7 +77,7 @@ class QuestionBox(Vertical):
 
     @property
     def diff(self) -> DiffView | None:
-        """The diff of what would be written; None if the action writes no files."""
+        """The diff of the files to be written, or None if the action writes none."""
         try:
             return self.query_one("#diff", DiffView)
         except NoMatches:
@@ -89,7 +89,7 @@ class QuestionBox(Vertical):
         return any(note.display for note in self.query("#note"))
 
     async def open_note(self, placeholder: str) -> None:
-        """Open the line for the note; keys are text from now on."""
+        """Open the line for the note, which receives the keys as text from then on."""
         note = next(iter(self.query("#note").results(Input)), None)
         if note is None:  # created when needed: a question must not wait for what it does not show
             note = Input(id="note", select_on_focus=False)
@@ -110,11 +110,11 @@ class QuestionBox(Vertical):
 
     @property
     def editor(self) -> InlineEditor | None:
-        """The editor of a hunk or of the arguments; None while none is open."""
+        """The open editor of a hunk or of the arguments, or None."""
         return next((editor for editor in self.query(InlineEditor) if editor.display), None)
 
     async def open_editor(self, text: str, title: str) -> None:
-        """Let the user edit a text in place."""
+        """Open the editor on a text inside the question."""
         editor = next(iter(self.query(InlineEditor)), None)
         if editor is None:  # created with the first edit and only hidden after it
             editor = InlineEditor()
@@ -136,21 +136,21 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     def show_batch(self, waiting: Sequence[ActionItem]) -> None:
-        """Show which other actions wait now."""
+        """Show the actions that are waiting now."""
         at = [item.action_id for item in waiting].index(self._action.action_id)
         self._batch.show_waiting(waiting, at)
         self._position, self._titled = _position(at + 1, len(waiting)), 0
         self.fit(self.screen.size)
 
     def show_keys(self, hints: tuple[Hint, ...]) -> None:
-        """Show which keys work now."""
+        """Show the keys that work now."""
         if hints != self._hints:
             self._hints = hints
             if self.is_mounted:
                 self.fit(self.screen.size)
 
     def fit(self, screen: Size) -> None:
-        """Take the size that the content needs, at most that of the screen."""
+        """Resize the box to its content, at most to the size of the screen."""
         widest = _WIDEST_DIFF if self._files else _WIDEST_TEXT
         width = min(screen.width - (2 if screen.width < 100 else 8), widest)
         inner = width - _SIDES
@@ -175,7 +175,7 @@ class QuestionBox(Vertical):
             self._share(rows_free, inner)
 
     def _share_with_editor(self, rows_free: int, inner: int) -> None:
-        """Share rows between the editor and, if both fit, the edited text above it."""
+        """Share the rows between the editor and, if both fit, the text being edited above it."""
         editor, above = self.editor, self.diff or self._what
         if editor is None:
             return
@@ -185,7 +185,7 @@ class QuestionBox(Vertical):
         editor.styles.height = min(rows_free - rows, max(5, editor.document.line_count + 3))
 
     def _share(self, rows_free: int, inner: int) -> None:
-        """Share rows between what runs, the diff and the reasons."""
+        """Share the rows between the command, the diff and the reasons."""
         why = min(self._why.rows_at(inner), max(2, rows_free // 3))
         what = self._what.rows_at(inner)
         gaps = 1 + int(bool(self._files) and rows_free > 12)
@@ -206,13 +206,13 @@ class QuestionBox(Vertical):
         text.lay_out(width)
 
     def scrollers(self) -> Iterator[ScrollView]:
-        """Yield the parts that must have been seen to their end, from top to bottom."""
+        """Yield the parts that the user must have seen to their end, from top to bottom."""
         yield self._what
         if self.diff is not None:
             yield self.diff
 
     def check_read(self) -> bool:
-        """Note which parts have been seen to their end; return whether all have."""
+        """Record which parts have been seen to their end; return whether all have."""
         scrollers = list(self.scrollers())
         for scroller in scrollers:
             name, height = scroller.id or "", scroller.size.height
@@ -235,7 +235,7 @@ def _scroll(scrollers: Sequence[ScrollView], lines: int) -> None:
 
 
 def packed(hints: tuple[Hint, ...], width: int) -> list[Content]:
-    """Return the hints on as few lines as possible, none of them split."""
+    """Return the hints on as few lines as possible, without splitting any of them."""
     lines = [Content("")]
     for key, words in hints:
         part = Content.assemble((key, "bold $primary"), f" {words}") if key else Content.styled(words, "$sign-waiting")

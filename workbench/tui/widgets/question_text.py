@@ -1,4 +1,4 @@
-"""Parts of a question: the actions that wait, the line about the hunks, and wrapped text. Used by QuestionBox."""
+"""Parts of a question: the waiting actions, the line about the hunks, and wrapped text. Used by QuestionBox."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from workbench.view.wrapping import row_starts
 
 
 class BatchList(Static):
-    """The actions that wait, with the one in question marked; hidden when it waits alone."""
+    """The waiting actions, with the one in question marked; hidden if it is the only one."""
 
     def __init__(self, waiting: Sequence[ActionItem], at: int) -> None:
         super().__init__(id="batch")
         self.show_waiting(waiting, at)
 
     def show_waiting(self, waiting: Sequence[ActionItem], at: int) -> None:
-        """Set the actions that wait; call `lay_out` after it."""
+        """Set the waiting actions; call `lay_out` afterwards."""
         self._waiting = tuple(waiting)
         self._at = at
         self.display = len(self._waiting) > 1
 
     def lay_out(self, width: int) -> int:
-        """Lay out for a width; return the rows it takes, including the gap below it."""
+        """Lay out for a width; return the number of rows, including the gap below."""
         if not self.display:
             return 0
         lines = batch_lines(self._waiting, self._at, width)
@@ -44,7 +44,7 @@ class BatchList(Static):
 
 
 class HunkLine(Static):
-    """Says which hunks are accepted; hidden for a single one that is as it was proposed."""
+    """Says which hunks are accepted; hidden for a single hunk that has not been edited or excluded."""
 
     def __init__(self, proposal: Proposal) -> None:
         super().__init__(id="hunks")
@@ -52,7 +52,7 @@ class HunkLine(Static):
         self.display = False
 
     def lay_out(self, current: int) -> int:
-        """Show which hunks are accepted now; return how many rows that takes."""
+        """Show which hunks are accepted now; return the number of rows that this takes."""
         self.display = self._proposal.count > 1 or bool(self._proposal.count and self._proposal.is_changed)
         if self.display:
             update_content(self, as_content([hunk_line(self._proposal, current)]))
@@ -88,12 +88,12 @@ class QuestionText(ScrollView, can_focus=False):
         self._is_new = True
 
     def set_lines(self, lines: Sequence[StyledLine]) -> None:
-        """Show other lines; call `lay_out` after it."""
+        """Replace the lines; call `lay_out` afterwards."""
         self._lines = tuple(lines)
         self._rows_width = 0
 
     def rows_at(self, width: int) -> int:
-        """Return how many rows the text takes at a width."""
+        """Return the number of rows that the text takes at a width."""
         if width != self._rows_width:
             self._rows = [row for line in self._lines for row in self._wrapped(line, max(4, width))]
             self._rows_width = width
@@ -101,7 +101,7 @@ class QuestionText(ScrollView, can_focus=False):
         return len(self._rows)
 
     def lay_out(self, width: int) -> None:
-        """Wrap for a width, which must be that of the widget without its scrollbar."""
+        """Wrap for a width, which must be the widget's without its scrollbar."""
         self.virtual_size = Size(width, self.rows_at(width))
         if self._is_new:
             self._is_new = False

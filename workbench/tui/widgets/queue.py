@@ -1,4 +1,4 @@
-"""The messages that wait for the agent, above the prompt: one can be edited again, or dropped."""
+"""The queued messages, above the prompt; each can be edited again or removed from the queue."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.tui.focusing import focus_now
 from workbench.view.state import UserItem
 
 ROWS = 4
-"""How many messages are in view at once; fewer on a low screen."""
+"""Number of messages in view at once; fewer on a low screen."""
 _LOW, _LOW_ROWS = 30, 2
 
 
 class QueueList(Widget, can_focus=True):
-    """One line for each message; up in an empty prompt leads here."""
+    """One line for each message; the up key in an empty prompt leads here."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "withdraw(True)", "Edit", id="queue.edit"),
@@ -52,7 +52,7 @@ class QueueList(Widget, can_focus=True):
         self.display = False
 
     def show(self, items: Sequence[UserItem]) -> None:
-        """Show the messages that wait."""
+        """Show the queued messages."""
         if [item.seq for item in items] == [item.seq for item in self._items]:
             return
         self._items = list(items)
@@ -65,7 +65,7 @@ class QueueList(Widget, can_focus=True):
         self.refresh(layout=True)
 
     def enter(self) -> bool:
-        """Take the focus, at the newest message; return False if none waits."""
+        """Take the focus, at the newest message; return False if the queue is empty."""
         if not self._items:
             return False
         self.at = len(self._items) - 1
@@ -85,7 +85,7 @@ class QueueList(Widget, can_focus=True):
         self.refresh()
 
     def action_withdraw(self, edit: bool) -> None:
-        """Ask, once for each message, to remove the chosen one."""
+        """Ask, once for each message, to remove the chosen message from the queue."""
         if self._items and self._items[self.at].seq not in self._asked:
             self._asked.add(self._items[self.at].seq)
             self.post_message(self.Withdrawn(self._items[self.at], edit=edit))

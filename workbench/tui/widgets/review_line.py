@@ -12,7 +12,7 @@ Asked = Literal["search", "comment"]
 
 
 class ReviewLine(Input):
-    """Hidden until `ask` is called; enter posts what was written, escape discards it."""
+    """Hidden until `ask` is called; enter posts the text, escape discards it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "hand_over", "Keep", id="viewer.line-keep"),
@@ -21,14 +21,14 @@ class ReviewLine(Input):
     ]
 
     class Written(Message):
-        """Posted on enter: the words, and what they are for."""
+        """Posted on enter: the text and its purpose."""
 
         def __init__(self, asked: Asked, text: str, whole: bool) -> None:
             super().__init__()
             self.asked = asked
             self.text = text
             self.whole = whole
-            """Whether to search in all files, and not only in the one shown."""
+            """Whether to search in all files rather than only in the current one."""
 
     class Cancelled(Message):
         """Posted when the user goes back to the diff."""
@@ -37,7 +37,7 @@ class ReviewLine(Input):
         super().__init__(select_on_focus=False, id="viewer-line")
         self.display = False
         self.asked: Asked = "search"
-        """What the words are for."""
+        """The purpose of the text."""
         self._whole = True
 
     def ask(self, asked: Asked, title: str = "", text: str = "") -> None:
@@ -51,7 +51,7 @@ class ReviewLine(Input):
         self.focus()
 
     def action_width(self) -> None:
-        """Switch a search between all files and the one that is shown; a comment has no such choice."""
+        """Switch a search between all files and the current one; do nothing for a comment."""
         if self.asked == "search":
             self._whole = not self._whole
             self._show_scope()
@@ -61,11 +61,11 @@ class ReviewLine(Input):
             self.placeholder = f"search in {'all files' if self._whole else 'this file'} · tab changes that"
 
     def action_hand_over(self) -> None:
-        """Hide the line and post what was written."""
+        """Hide the line and post the text."""
         self.display = False
         self.post_message(self.Written(self.asked, self.value, self._whole))
 
     def action_leave(self) -> None:
-        """Hide the line and discard what was written."""
+        """Hide the line and discard the text."""
         self.display = False
         self.post_message(self.Cancelled())

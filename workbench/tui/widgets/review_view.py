@@ -34,7 +34,7 @@ class ReviewView(DiffView):
     BINDINGS: ClassVar[list[BindingType]] = _KEYS
 
     line: LineId | None = None
-    """The line under the cursor, which a new layout may put in another row; None on a fold or a title."""
+    """The line under the cursor, which a new layout may move to another row; None on a fold or a title."""
 
     def show(self, files: Sequence[FileDiff]) -> None:
         """Show another file, with the cursor on its first hunk."""
@@ -63,7 +63,7 @@ class ReviewView(DiffView):
             self.call_after_refresh(self._bring_into_view)
 
     def lay_out(self, *, rows_changed: bool = True) -> None:
-        """Lay out, keeping the cursor on its line, which may be in another row now."""
+        """Lay out, keeping the cursor on its line, which may have moved to another row."""
         super().lay_out(rows_changed=rows_changed)
         row = self.geometry.row_of(self.line) if self.line is not None else -1
         if row >= 0:
@@ -106,7 +106,7 @@ class ReviewView(DiffView):
         self._move_to(len(self.geometry.rows) - 1 if last else 0)
 
     def action_step(self, by: int) -> None:
-        """Choose the next or previous hunk, counted from the cursor."""
+        """Go to the next or previous hunk from the cursor."""
         geometry, row = self.geometry, max(0, self.marks.cursor)
         if geometry.hunk_count and geometry.hunk_at(row) < 0:
             self.current = geometry.hunk_from(row) - (1 if by > 0 else 0)
@@ -124,7 +124,7 @@ class ReviewView(DiffView):
         self.line = line_at(self.geometry, row)
 
     def _move_to(self, row: int) -> None:
-        """Put the cursor on the nearest row, and choose the hunk there."""
+        """Put the cursor on the nearest row, and make the hunk there the current one."""
         last = len(self.geometry.rows) - 1
         if last < 0:
             return

@@ -1,4 +1,4 @@
-"""The rows of the Sessions screen; costs the same for ten and for ten thousand of them."""
+"""The rows of the Sessions screen, at a cost that does not depend on their number."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SessionList(LineList):
             self.row = row
 
     class Moved(Message):
-        """Posted when the cursor is on another row."""
+        """Posted when the cursor has moved to another row."""
 
     def __init__(self, is_twin: Callable[[SessionRow], bool], *, id: str | None = None) -> None:
-        """`is_twin` says of a row whether another session has the same title."""
+        """`is_twin` returns whether another session has the same title as a row's session."""
         super().__init__(id=id)
         self._is_twin = is_twin
         self._rows: Sequence[SessionRow] = ()
@@ -38,11 +38,11 @@ class SessionList(LineList):
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def show(self, rows: Sequence[SessionRow], empty: str) -> None:
-        """Show other rows, keeping the cursor on its session; `empty` is shown if there are none."""
+        """Replace the rows, keeping the cursor on its session; `empty` is the text shown if there are none."""
         before = self.current
         self._rows, self._empty = rows, empty
         self.set_count(len(rows) or 1)
-        stays = _name(before) if self.cursor else None  # on the first row the cursor stays there, whatever rows arrive
+        stays = _name(before) if self.cursor else None  # a cursor on the first row stays there, whatever rows arrive
         self.cursor = next((at for at, row in enumerate(rows) if _name(row) == stays), 0) if stays else 0
         self.forget()
 

@@ -22,7 +22,7 @@ class SettingList(LineList):
             self.row = row
 
     class Moved(Message):
-        """Posted when the cursor is on another row."""
+        """Posted when the cursor has moved to another row."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -35,7 +35,7 @@ class SettingList(LineList):
         return self._rows[self.cursor] if self.cursor < len(self._rows) else None
 
     def show(self, rows: Sequence[SettingRow]) -> None:
-        """Show other rows, keeping the cursor on its setting if it is among them."""
+        """Replace the rows, keeping the cursor on its setting if it is among them."""
         before = self.current
         self._rows, self._empty = rows, "No match"
         self.set_count(len(rows) or 1)

@@ -51,7 +51,7 @@ class FilterLine(Input):
     ]
 
     class Closed(Message):
-        """The focus goes back to the rows."""
+        """Posted when the focus returns to the rows."""
 
     def __init__(self) -> None:
         super().__init__(placeholder=HELP, select_on_focus=False, id="filter")
@@ -62,7 +62,7 @@ class FilterLine(Input):
         self.action_keep()
 
     def action_keep(self) -> None:
-        """Go back to the rows that fit."""
+        """Return to the matching rows."""
         self.display = bool(self.value.strip())
         self.post_message(self.Closed())
 
@@ -75,7 +75,7 @@ class PanelTabs(Widget):
     """One line that names the folded panels and their counts."""
 
     class Chosen(Message):
-        """A tab was clicked."""
+        """Posted when a tab was clicked."""
 
         def __init__(self, panel: str) -> None:
             super().__init__()
@@ -112,10 +112,10 @@ class PanelTabs(Widget):
 
 
 class SidePanels(Vertical):
-    """Holds the three panels; `opened` is the one that is open while folded."""
+    """Holds the three panels; on a narrow screen they are folded, and `opened` is the id of the open one, if any."""
 
     class Filtered(Message):
-        """Other rows of the timeline are shown; its title counts them."""
+        """Posted when the timeline's filter has changed, and with it the count in its title."""
 
     def __init__(self) -> None:
         super().__init__(id="side")
@@ -123,7 +123,7 @@ class SidePanels(Vertical):
         self._titles: Mapping[str, Content] = {}
 
     def compose(self) -> ComposeResult:
-        """Mount the tabs for narrow screens, then the panels."""
+        """Yield the tabs for narrow screens, then the panels."""
         yield PanelTabs()
         yield Timeline(id="timeline", classes="panel")
         yield TaskPanel(id="tasks", classes="panel")
@@ -141,18 +141,18 @@ class SidePanels(Vertical):
         self.query_one(PanelTabs).show(titles, self.opened)
 
     def make_wider(self, by: int, space: int) -> None:
-        """Take columns from the conversation, or give some back; both keep their least width."""
+        """Widen the panels at the conversation's expense, or narrow them; both keep a minimum width."""
         self.styles.width = max(_LEAST_WIDTH, min(space - _LEAST_WIDTH, self.outer_size.width + by))
         self.styles.min_width = _LEAST_WIDTH
 
     def make_higher(self, panel: str, by: int, space: int) -> None:
-        """Make a panel higher or lower; at most `space` rows."""
+        """Make a panel higher or lower; it and the other panels keep at least `_LEAST_HEIGHT` of the `space` rows."""
         target = self.query_one(f"#{panel}", Widget)
         target.styles.max_height = "100%"
         target.styles.height = max(_LEAST_HEIGHT, min(space - _LEAST_HEIGHT, target.outer_size.height + by))
 
     def reset_sizes(self) -> None:
-        """Go back to the sizes of the style sheet."""
+        """Restore the sizes of the style sheet."""
         for rule in ("width", "min_width"):
             self.styles.clear_rule(rule)
         for name in PANELS:
@@ -203,7 +203,7 @@ class SidePanels(Vertical):
         timeline.focus()
 
     def open(self, panel: str) -> None:
-        """Unfold one panel, or none (an empty name)."""
+        """Unfold one panel and fold the others; an empty name folds all of them."""
         self.opened = panel
         for name in PANELS:
             self.set_class(name == panel, f"-{name}")

@@ -1,4 +1,4 @@
-"""The first line of the screen: directory and branch, mode, model, how full the context is, what it cost."""
+"""The first line of the screen: directory and branch, context use, model, cost and approval mode."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from workbench.view.state import ActionItem, Changed, SessionState
 _GAP = 2
 _NEARLY_FULL = 0.8
 _PAUSE = 1.0
-"""The least seconds between two checks of the tree."""
+"""Minimum seconds between two checks of the working tree."""
 
 
 class StatusLine(Widget):
-    """Repaints only when its text differs; if it is narrow, the least important parts are dropped first."""
+    """Repaints only if its text has changed; on a narrow screen, the least important parts are dropped first."""
 
     is_live = True
-    """Whether the directory is the session's own; a recording says nothing about branches."""
+    """Whether to show the directory's branch; False for a recording, which does not contain it."""
 
     def __init__(self, state: SessionState, workspace: Path) -> None:
         super().__init__(id="status")
@@ -43,7 +43,7 @@ class StatusLine(Widget):
         self._line = Content("")
 
     async def on_click(self) -> None:
-        """Show what the numbers consist of."""
+        """Show the details of cost and context."""
         await self.run_action("screen.spending")
 
     def on_mount(self) -> None:
@@ -67,14 +67,14 @@ class StatusLine(Widget):
             self.refresh()
 
     def update(self, changed: Changed | None) -> None:
-        """Show the state after a change; check the tree again after one that may have changed a file."""
+        """Show the state after a change; check the working tree again if the change may have modified a file."""
         self.show()
         if changed is not None and (not self._has_checked or _may_change_files(changed)):
             self._has_checked = True
             self._start_check()
 
     def _start_check(self) -> None:
-        """Check in a thread whether the tree differs from the last commit; one check at a time."""
+        """Check in a thread whether the working tree differs from the last commit; one check runs at a time."""
         if self._is_checking:
             self._check_again = True
         elif self._branch:
@@ -126,7 +126,7 @@ def _directory_part(workspace: Path, branch: str, width: int) -> Content:
 
 
 def _end_of(path: str, width: int) -> str:
-    """Return the last whole names of a path that fit, after an ellipsis; empty if not even one fits."""
+    """Return as many whole names of the end of a path as fit, after an ellipsis; empty if not even one fits."""
     parts = path.split("/")
     for first in range(len(parts)):
         shortened = path if not first else "…/" + "/".join(parts[first:])
@@ -136,7 +136,7 @@ def _end_of(path: str, width: int) -> str:
 
 
 def _session_parts(state: SessionState) -> list[Content]:
-    """Return the parts from the least important to the most."""
+    """Return the parts in ascending order of importance."""
     parts = [
         Content.styled(_context(state), "$warning" if _is_nearly_full(state) else "$dim"),
         _model(state),
@@ -151,7 +151,7 @@ def _session_parts(state: SessionState) -> list[Content]:
 
 
 def _mode(state: SessionState) -> Content:
-    """Return the current mode, and the one that the user is stepping to."""
+    """Return the current mode, and the mode that the user is switching to, if any."""
     now = Content.styled(MODE_NAMES.get(state.mode, state.mode), "bold $accent")
     if not state.next_mode:
         return now

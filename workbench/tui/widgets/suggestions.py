@@ -1,4 +1,4 @@
-"""The list above the prompt: rows to choose from while typing. The prompt has the focus; a click chooses too."""
+"""The list above the prompt: rows to choose from while typing. The prompt keeps the focus; a click chooses too."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench.tui.widgets.painting import css_beside
 from workbench.view.prompt.completion import Completer, CompletionRow, match_offsets
 
 ROWS = 8
-"""How many rows are in view at once; fewer on a low screen."""
+"""Number of rows in view at once; fewer on a low screen."""
 _LOW, _LOW_ROWS = 30, 5
 
 
 class Suggestions(Widget):
-    """Shows the choices around the chosen one."""
+    """Shows the choices around the current one."""
 
     DEFAULT_CSS = css_beside(__file__)
 
@@ -36,7 +36,7 @@ class Suggestions(Widget):
         self.display = False
 
     def show(self) -> None:
-        """Show what the completer offers now."""
+        """Show the completer's current choices."""
         completer = self._completer
         self.display = completer.is_open
         if not completer.is_open:

@@ -1,4 +1,4 @@
-"""The task tracker: the agent's plan, live, each task with the steps done under it."""
+"""The task panel: the agent's current plan, each task with the steps done for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EMPTY = "No plan yet"
 
 
 class TaskPanel(LineList):
-    """One row for each task; enter goes to the first step done under it, further presses to the next ones."""
+    """One row for each task; enter goes to the first step done for it, further presses to the next ones."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -23,7 +23,7 @@ class TaskPanel(LineList):
         """The task whose step was shown last, and the index of that step."""
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show the plan, if it changed."""
+        """Show the plan if it has changed."""
         if changed is not None and not changed.tasks:
             return
         self._state = state
@@ -33,7 +33,7 @@ class TaskPanel(LineList):
 
     @staticmethod
     def title_counts(state: SessionState) -> str:
-        """Return the words for the panel's border, such as `2/5`: done of all."""
+        """Return the text for the panel's border, such as `2/5`: tasks done, and all tasks."""
         done = sum(1 for task in state.tasks if task.status == "done")
         return f"{done}/{len(state.tasks)}" if state.tasks else ""
 
@@ -44,7 +44,7 @@ class TaskPanel(LineList):
         return task_line(self._tasks[index], width)
 
     def choose(self, index: int) -> None:
-        """Show a step of the task on the timeline: first the first one, then the next with each press."""
+        """Show a step of the task on the timeline: the first one, then the next with each press."""
         steps = self._tasks[index].steps if index < len(self._tasks) else []
         if not steps:
             return
@@ -56,7 +56,7 @@ class TaskPanel(LineList):
 
 
 def task_line(task: Task, width: int) -> Line:
-    """Return icon, title and steps of a task; one marked done without any step is shown as claimed."""
+    """Return the icon, title and steps of a task; a task marked done without any step is shown as claimed."""
     icon, style = _ICONS[task.status]
     if task.is_claimed:
         icon, style = "◌", "waiting"

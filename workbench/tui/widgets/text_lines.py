@@ -1,4 +1,4 @@
-"""The text of the pager: any number of rows, of which only those in sight are painted."""
+"""The text of the pager: any number of rows, of which only the visible ones are painted."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TextLines(LineList):
             self.move_to(self._text.row_of(line, start))
 
     def position(self) -> str:
-        """Return the words for the position: which match, or how many lines there are."""
+        """Return the text about the position: the number of the current match, or the number of lines."""
         count = len(self._text.matches)
         more = "+" if count >= MOST_MATCHES else ""
         return f"{self._match + 1} of {count}{more}" if count else f"{len(self._text.lines)} lines"
@@ -107,7 +107,7 @@ class IllustratedText(WrappedText):
         super().__init__(text)
         self.pictures: Mapping[int, Picture] = {}
         self.cells: dict[int, Sequence[Cell]] = {}
-        """The cells of each row that belongs to a picture, by row."""
+        """The cells of each row that is part of a picture, by row."""
 
     def wrap(self, width: int) -> None:
         """Lay out the text and its pictures for a width."""
@@ -125,7 +125,7 @@ class IllustratedText(WrappedText):
                 self.rows.append(WrappedRow(row.line, row.end, row.end))
 
     def background(self, row: int) -> float:
-        """Return how light the corner of the picture is that a row of cells belongs to."""
+        """Return the lightness of the first cell of the picture to which a row belongs."""
         while row - 1 in self.cells:
             row -= 1
         return lightness(self.cells[row][0])
@@ -174,7 +174,7 @@ class IllustratedLines(TextLines):
 
 
 def _cell_strip(cells: Sequence[Cell], background: float | None, base: Style) -> Strip:
-    """Paint a row of cells; given the lightness of a background, paint characters without colours."""
+    """Paint a row of cells; if the lightness of a background is given, paint characters without colors."""
     if background is not None:
         segments = [Segment("".join(sign(cell, background) for cell in cells), base)]
     else:

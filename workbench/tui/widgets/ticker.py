@@ -1,4 +1,4 @@
-"""A timer for what counts seconds, and the words on a panel's border about what is below."""
+"""A timer for widgets that count seconds, and the hint on a panel's border about rows below."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 
 class SecondTicker:
-    """Calls a function once a second while something runs; costs nothing while nothing does."""
+    """Calls a function once a second while something is running; costs nothing otherwise."""
 
     def __init__(self, widget: Widget, tick: Callable[[], object]) -> None:
         self._widget = widget

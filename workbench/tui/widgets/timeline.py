@@ -1,4 +1,4 @@
-"""The timeline: one row for each action, message and notice that matters, live. The main screen feeds it `show`."""
+"""The timeline: one row for each action, message and notice that matters. The main screen calls `show`."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from workbench.view.wrapping import Line, Piece
 
 
 class RowChanges(NamedTuple):
-    """What the list of rows has to do after the session changed."""
+    """The changes of the list of rows that follow from a change of the session."""
 
     shifts: Sequence[int]
-    """How many rows were put at the beginning or (negative) removed there, one number for each step."""
+    """Numbers of rows added at the beginning, or removed there if negative, one for each step."""
     updated: Sequence[int | None]
-    """Indexes of rows that look different; None stands for all rows, which may be other ones."""
+    """Indexes of rows to repaint; None stands for all rows, which may have been replaced."""
 
 
 class TimelineRows:
-    """The items of a session that have a row and fit the filter, in order, with their positions."""
+    """The items of a session that have a row and match the filter, in order, with their positions."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.filter = Filter()
         self._positions: dict[int, int] = {}
-        # How many rows were put before the others; `_positions` counts without them, so that none is renumbered.
+        # Number of rows put before the first one; `_positions` does not count them, so that no row is renumbered.
         self._prepended = 0
 
     @property
@@ -46,7 +46,7 @@ class TimelineRows:
 
     @property
     def line_count(self) -> int:
-        """How many lines are shown: the rows, or one line that says that nothing fits the filter."""
+        """Number of lines: the rows, or one line that says that nothing matches the filter."""
         return len(self.items) or int(self.is_filtered)
 
     def at(self, index: int) -> Item | None:
@@ -59,13 +59,13 @@ class TimelineRows:
         return None if index is None else index + self._prepended
 
     def line(self, index: int, width: int, workspace: str) -> Line:
-        """Return a row, or the line that says that there is none."""
+        """Return a row, or the line that says that there are none."""
         if not self.items:
             return [Piece("Nothing fits this filter" if self.is_filtered else "", "dim")]
         return row(self.items[index], width, clock.now(), workspace)
 
     def apply(self, state: SessionState, changed: Changed | None) -> RowChanges:
-        """Take over what changed in the session; `None` means everything."""
+        """Apply a change of the session, or everything if `changed` is None; return the changes of the rows."""
         had_rows = bool(self.items)
         if changed is None or any(map(self._comes_or_goes, changed.updated)):
             self.items, self._positions, self._prepended = [], {}, 0
@@ -88,7 +88,7 @@ class TimelineRows:
                 self.items.append(item)
 
     def _prepend(self, items: Iterable[Item]) -> int:
-        """Add the rows of items from before the first one; return their number."""
+        """Prepend the rows of older items; return how many were added."""
         fresh = [item for item in items if self._fits(item)]
         self.items[:0] = fresh
         self._prepended += len(fresh)
@@ -96,14 +96,14 @@ class TimelineRows:
         return len(fresh)
 
     def _remove_first(self, items: Iterable[Item]) -> int:
-        """Remove the rows of these items, which are the first ones; return their number."""
+        """Remove the rows of these items, which come first; return how many were removed."""
         count = sum(self._positions.pop(id(item), None) is not None for item in items)
         del self.items[:count]
         self._prepended -= count
         return count
 
     def _comes_or_goes(self, item: Item) -> bool:
-        """Return whether a changed item has a row that no longer fits the filter, or has none although it fits."""
+        """Return whether a changed item has a row but no longer matches the filter, or matches it but has no row."""
         return self.is_filtered and self._fits(item) is (self.position(item) is None)
 
     def _fits(self, item: Item) -> bool:
@@ -111,7 +111,7 @@ class TimelineRows:
 
 
 class FilterAsked(Message):
-    """Posted when the line for the timeline's filter is to open."""
+    """Posted when the user asks for the timeline's filter line."""
 
 
 class ShowAllAsked(Message):
@@ -127,7 +127,7 @@ _KEYS: Final[list[BindingType]] = [
 
 
 class Timeline(LineList):
-    """Rows of the session in order; follows the end, and grows at its top when the user goes there."""
+    """The rows of the session in order; follows the end, and asks for older rows when the user reaches the top."""
 
     follows_end: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = _KEYS
@@ -140,7 +140,7 @@ class Timeline(LineList):
         self.ticker = SecondTicker(self, lambda: self.show(self._state, _running(self._state)))
 
     def show(self, state: SessionState, changed: Changed | None) -> None:
-        """Show what changed; `None` means everything."""
+        """Show what has changed, or everything if `changed` is None."""
         self._state = state
         changes = self.rows.apply(state, changed)
         for count in changes.shifts:
@@ -152,7 +152,7 @@ class Timeline(LineList):
         self.ticker.run(bool(state.running))
 
     def filter(self, text: str) -> None:
-        """Show only the rows that fit; an empty text shows all."""
+        """Show only the rows that match; an empty text shows all."""
         if (new_filter := Filter(text)).text != self.rows.filter.text:
             self.rows.filter = new_filter
             self.show(self._state, None)
@@ -161,7 +161,7 @@ class Timeline(LineList):
                 self._request_earlier(all_of_it=True)
 
     def go_to(self, item: Item) -> bool:
-        """Move to the row of an item; return False if it has none here."""
+        """Move to the row of an item; return False if the item has none."""
         index = self.rows.position(item)
         if index is not None:
             self.move_to(index)
@@ -177,7 +177,7 @@ class Timeline(LineList):
             self.post_message(message)
 
     def set_count(self, count: int) -> None:
-        """Set the number of lines, and say how many are below."""
+        """Set the number of lines, and show how many are below."""
         super().set_count(count)
         self._show_scroll_hint()
 
@@ -212,11 +212,11 @@ class Timeline(LineList):
             self.post_message(ItemRequested(item))
 
     def action_filter(self) -> None:
-        """Open the line to write the filter in."""
+        """Open the filter line."""
         self.post_message(FilterAsked())
 
     def action_show_all(self) -> None:
-        """Clear the filter at once, so that keys pressed after this one go where they would without a filter."""
+        """Clear the filter at once, so that the next keys act on the unfiltered rows."""
         self.filter("")
         self.post_message(ShowAllAsked())
 
@@ -225,7 +225,7 @@ class Timeline(LineList):
         return self.rows.is_filtered if action == "show_all" else super().check_action(action, parameters)
 
     def _shift(self, count: int) -> None:
-        """Account for lines put before the first one, or removed there; what is in sight stays, with the cursor."""
+        """Account for lines added or removed before the first one; the visible lines and the cursor stay in place."""
         at_end, stays = self.is_at_end, self._stays_first and self.cursor == 0
         self._painted_strips.strips.clear()
         self.count += count
@@ -249,19 +249,19 @@ class Timeline(LineList):
 
 
 def _running(state: SessionState) -> Changed:
-    """Return a change that updates every running action, whose row counts the seconds."""
+    """Return a change that updates every running action, whose row counts its seconds."""
     return Changed(updated=list(state.running.values()))
 
 
 def _opening(item: Item | None) -> Message | None:
-    """Return the message that opens what a row stands for, or None if there is nothing more to show."""
+    """Return the message that opens a row's item, or None if there is nothing more to show."""
     if isinstance(item, ActionItem):
         return ActionChosen(item.action_id)
     return TextChosen(item.title, item.detail) if isinstance(item, NoticeItem) and item.detail else None
 
 
 def timeline_counts(rows: TimelineRows, state: SessionState) -> str:
-    """Return the words for the panel's border: how many actions (filtered: rows of all rows) and how many wait."""
+    """Return the text for the panel's border: the number of actions, or of matching rows, and of waiting actions."""
     waiting = f" · {len(state.waiting)} waiting" if state.waiting else ""
     if rows.is_filtered:
         return f"{len(rows.items)} of {sum(map(has_row, state.items))}{waiting}"

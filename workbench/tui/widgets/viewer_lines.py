@@ -11,7 +11,7 @@ from workbench.text import counted, visible
 
 
 def viewer_title(scope: str, diff: FileDiff | None, hunk: int, index: int, count: int) -> Content:
-    """Return the title: scope, file, counts, and which hunk and which file (from 0) of how many is shown."""
+    """Return the title: scope, file, counts, and the hunk's and the file's number; both indexes count from 0."""
     named = Content.assemble((f"{scope} ", "bold $panel-title-focus"), ("│ ", "$dim")) if scope else Content("")
     if diff is None:
         return named if scope else Content.styled("Changes", "bold $panel-title-focus")
@@ -39,5 +39,5 @@ def _hunks(hunk: int, count: int) -> str:
 
 
 def comments_waiting(count: int, key: str) -> str:
-    """Return that comments are not sent yet and which key sends them; empty if there are none."""
+    """Return the line about unsent comments and the key that sends them; empty if there are none."""
     return f"{counted(count, 'comment')} unsent · {key} to send" if count else ""

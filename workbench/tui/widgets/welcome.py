@@ -1,6 +1,6 @@
-"""What the conversation shows before the first message: how to begin, or how to set up a model.
+"""The text shown before the first message: how to begin, or how to set up a model.
 
-A first message that is on its way is shown as it will be in the conversation.
+A first message that is being sent is shown as it will look in the conversation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from workbench.tui.key_names import key_of
 from workbench.view.state import SessionState
 
 _MOST_SENT = 4_000
-"""How many characters of a message are shown at most."""
+"""Maximum number of characters of a message that are shown."""
 
 
 class Welcome(Widget):
-    """Shows how to begin this session, or messages that are on their way."""
+    """Shows how to begin this session, or messages that are being sent."""
 
     def __init__(self, state: SessionState, has_model: bool) -> None:
         super().__init__(id="welcome")
@@ -29,7 +29,7 @@ class Welcome(Widget):
         self._sent: Sequence[str] = ()
 
     def show(self, sent: Sequence[str], *, is_needed: bool) -> None:
-        """Show the advice, or the messages in `sent` that are on their way; hide it if it is not needed."""
+        """Show the advice, or the messages in `sent` that are being sent; hide the widget if it is not needed."""
         self.display = is_needed
         if is_needed:
             self._sent = tuple(sent)

@@ -26,15 +26,15 @@ from workbench.view.state import UserItem
 
 
 class Writing(Vertical):
-    """The prompt, its list, the queue and the attachments; posts what is sent to the main screen."""
+    """The prompt, its list, the queue and the attachments; posts submitted text to the main screen."""
 
     DEFAULT_CSS = css_beside(__file__)
 
     class ListChanged(Message):
-        """Posted when the list was opened or closed, or shows other rows."""
+        """Posted when the list has been opened or closed, or shows other rows."""
 
     class FileMatches(Message):
-        """Posted when a thread found files for a query."""
+        """Posted when a thread has found files for a query."""
 
         def __init__(self, query: str, paths: list[str]) -> None:
             super().__init__()
@@ -49,9 +49,9 @@ class Writing(Vertical):
         *,
         vim: bool = False,
     ) -> None:
-        """`history` is the file of sent messages, `arguments` are what may follow a command, by its name.
+        """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
 
-        `offers` are the resources that MCP servers have to be mentioned, and their prompts.
+        `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts.
         """
         super().__init__(id="writing")
         self._directory = directory
@@ -60,7 +60,7 @@ class Writing(Vertical):
         self.past = PromptHistory(history)
         self.offers = offers
         self.queue = QueueList()
-        """Held, as what is shown of it may change while the screen is being removed, a widget at a time."""
+        """Kept as an attribute because it may be updated while the screen is being removed, one widget at a time."""
         self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
         self._completer = Completer(
             arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
@@ -74,7 +74,7 @@ class Writing(Vertical):
         return VimPrompt
 
     def compose(self) -> ComposeResult:
-        """Mount the list, the queue, the images and the prompt."""
+        """Yield the list, the queue, the images and the prompt."""
         yield Suggestions(self._completer)
         yield self.queue
         yield Attachments()
@@ -94,17 +94,17 @@ class Writing(Vertical):
         return mentioned(text, self._directory, self.offers.is_resource(text))
 
     def recall(self, messages: Iterable[str]) -> None:
-        """Add texts of this session to the history; those written here are in its file already."""
+        """Add messages of this session to the history, but not to its file, which has those written here already."""
         for text in messages:
             self.past.remember(text, keep=False)
 
     def show_queue(self, items: Sequence[UserItem]) -> None:
-        """Show the messages that wait for the agent."""
+        """Show the queued messages."""
         self.queue.show(items)
 
     @on(Prompt.Changed)
     def on_prompt_changed(self, event: Prompt.Changed) -> None:
-        """Show the images that the text names now."""
+        """Show the images that the text mentions."""
         text = event.text_area.text
         paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
         if paths != self._images:
@@ -133,19 +133,19 @@ class Writing(Vertical):
 
     @on(FileMatches)
     def on_file_matches(self, matches: FileMatches) -> None:
-        """Pass the thread's answer on to the list."""
+        """Pass the thread's result on to the list."""
         self._completer.show_files(matches.query, matches.paths)
 
     @on(Suggestions.Picked)
     def on_picked(self, picked: Suggestions.Picked) -> None:
-        """Take the row that was clicked."""
+        """Insert the row that was clicked."""
         self._completer.at = picked.at
         self.query_one(Prompt).action_complete()
         self.query_one(Prompt).focus()
 
     @on(QueueList.Exited)
     def on_queue_list_exited(self, exited: QueueList.Exited) -> None:
-        """Go back to the prompt, with the letter that was typed."""
+        """Go back to the prompt, and insert the letter that was typed."""
         prompt = self.query_one(Prompt)
         focus_now(prompt)
         if exited.typed:
