@@ -158,7 +158,7 @@ def find_session(locations: Locations, name: str) -> SessionSummary:
 
 
 def last_session(locations: Locations, workspace: Path | None = None) -> SessionSummary | None:
-    """Return the most recently used session (in `workspace`, if given), or None; skip damaged and sub-agents' sessions."""
+    """Return the last used session (in `workspace`, if given), or None; skip damaged and sub-agents' sessions."""
     for entry in list_sessions(locations):
         if not entry.damaged and not entry.parent and (workspace is None or entry.workspace == str(workspace)):
             return entry
@@ -219,7 +219,7 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """Return how many actions of the last response wait for the user; the actions of earlier responses are all decided."""
+    """Return how many actions of the last response wait for the user; those of earlier responses are all decided."""
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)
@@ -307,7 +307,7 @@ def rename(locations: Locations, session_id: str, title: str) -> None:
 
 
 def delete(locations: Locations, session_id: str) -> None:
-    """Delete a session that is not in use, with the files of its tools. Raises SessionInUse or another WorkbenchError."""
+    """Delete a session that is not in use, with its tools' files. Raises SessionInUse or another WorkbenchError."""
     path = session_path(locations, session_id)
     lock = SessionLock.acquire(path)
     try:

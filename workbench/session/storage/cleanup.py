@@ -150,7 +150,7 @@ def _killed(locations: Locations) -> Iterator[Path]:
 
 
 def _swept(locations: Locations, path: Path) -> bool:
-    """Delete what a killed session left behind; return whether the session itself was deleted because it had no events."""
+    """Delete what a killed session left behind; return whether the session itself was deleted for lack of events."""
     sweep_unfinished(locations, path.stem)
     with suppress(OSError):
         if path.exists() and never_began(path):

@@ -1,4 +1,4 @@
-"""Reads a session file when it is opened or closed: whose it is, its last settings, and whether it has a user message."""
+"""Reads a session file when it is opened or closed: its owner, its last settings, whether it has a user message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
 
 
 def remove_if_empty(store: Store, directory: Path) -> None:
-    """Delete a session without a user message, and its tools' `directory`; one that cannot be read completely is kept."""
+    """Delete a session without a user message, and its tools' `directory`; one that is not fully readable is kept."""
     has_words = any(isinstance(event, UserMessage) for event in store.events())
     if store.readonly or has_words or store.gaps:
         return

@@ -63,7 +63,7 @@ class _Salvaged:
     strings: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> dict[int, str]:
-        """Return the JSON of the events in order; stop at an absurdly long gap, since numbers after it cannot be right."""
+        """Return the JSON of the events in order; stop at an absurdly long gap: numbers after it cannot be right."""
         lines: dict[int, str] = {}
         last = 0
         for seq in sorted(self.rows):

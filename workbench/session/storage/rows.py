@@ -124,7 +124,7 @@ def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
 
 
 def checksum(row: Unsigned) -> int:
-    """Return the CRC-32 of a whole row, which detects any single flipped bit; long strings have their SHA-256 instead."""
+    """Return the CRC-32 of a whole row, which detects any flipped bit; long strings are replaced by their SHA-256."""
     seq, kind, at, line, parts = row
     head = f"{seq}\0{kind}\0{at}\0{parts or ''}\0"
     return zlib.crc32(line.encode(), zlib.crc32(head.encode()))

@@ -45,7 +45,7 @@ class Pages:
         yield from sorted(number for number in self.log if number > in_file)
 
     def records(self, *, with_rowid: bool) -> Iterator[Record]:
-        """Yield the rows of all tables with or without rowids, in no particular order; a long row needs all its pages."""
+        """Yield the rows of all tables, with or without rowids, in any order; a long row needs all its pages."""
         for number in self.numbers():
             page = self[number]
             if page:

@@ -204,7 +204,7 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def lines(self, after: int = 0, limit: int | None = None) -> Iterator[tuple[int, str]]:
-        """Yield (seq, JSON) of at most `limit` events after `after`; damaged rows are skipped and recorded in `gaps`."""
+        """Yield (seq, JSON) of at most `limit` events after `after`; skip damaged rows and record them in `gaps`."""
         for row in read_rows(self._db, self._lock, after, limit, self._crc):
             if isinstance(row, Gap):
                 self._note(row)
@@ -236,7 +236,7 @@ class Store:
                 raise _store_error(self.path, error) from error
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a SELECT, fetched in batches, to read a long log without its payloads. Raises StoreError."""
+        """Yield the rows of a SELECT, in batches, to read a long log without its payloads. Raises StoreError."""
         try:
             with self._lock:
                 cursor = self._db.execute(sql, values)
