@@ -37,7 +37,7 @@ class RunsCommand:
 
 @dataclass(frozen=True)
 class TypesInput:
-    """Types text or a key into programs that run; `programs` are their words and directories."""
+    """Types text or a key into running programs; `programs` has the words and the directory of each."""
 
     text: str
     programs: tuple[tuple[tuple[str, ...], str], ...] = ()
@@ -70,7 +70,7 @@ class ReadsURL:
 
 @dataclass(frozen=True)
 class UsesPage:
-    """Runs calls of the `browser` tool on the page at `url`, whose elements are known by their ids."""
+    """Runs calls of the `browser` tool on the page at `url`; `elements` describes the page's elements, by ID."""
 
     calls: str
     url: str = ""
@@ -89,7 +89,7 @@ class CallsServer:
     annotations: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
     is_approved: bool = False
-    """Whether the user approved what the tool is now; only then does its `readOnlyHint` count."""
+    """Whether the user approved the tool in its current form; only then does its `readOnlyHint` count."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ ObservationT = TypeVar("ObservationT", bound=Observation, default=Any)
 
 @dataclass(frozen=True)
 class Stale:
-    """A change of a file since the agent viewed it: `base` is the viewed content, `ours` that with the agent's edit.
+    """A change of a file since the agent viewed it: `base` is the viewed content, `ours` is `base` with the agent's
+    edit.
 
     `conflicts` is the number of conflicting passages; None if the two changes could not be merged.
     """
@@ -41,7 +42,7 @@ class FileChange:
 
 
 class ToolExecutor(ABC, Generic[ActionT, ObservationT]):
-    """Runs the actions of one tool; only `__call__` must be written."""
+    """Runs the actions of one tool; only `__call__` must be implemented."""
 
     on_output: Callable[[str], None] | None = None
     """Receives output while an action runs; set by a caller that shows it live."""

@@ -17,7 +17,7 @@ _SHORT = "Give a structured answer in `response`, in the shape its schema descri
 
 
 class CreateChatCompletionAction(Action):
-    """An answer; the subclasses made for a type have the field `response`."""
+    """An answer; the subclass created for a response type has the field `response`."""
 
 
 class CreateChatCompletionObservation(Observation):
@@ -32,7 +32,7 @@ def written(response: Any) -> str:
 
 
 def action_type(response_type: str | dict[str, Any]) -> type[CreateChatCompletionAction]:
-    """Return the action whose `response` has that type: "string" or a JSON schema. Raises UsageError."""
+    """Return the action type whose `response` has the given type: "string" or a JSON schema. Raises UsageError."""
     shape = {"type": "string", "description": "The answer."} if response_type == "string" else response_type
     if not isinstance(shape, dict):
         raise UsageError(f'The type of a structured answer is "string" or a JSON schema, not {response_type!r}.')

@@ -14,7 +14,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations
 
 MAX_STEPS = 50
-"""Default limit of a sub-agent's model calls."""
+"""The default limit of a sub-agent's model calls."""
 _DESCRIPTION = """Give a part of the task to a sub-agent. It has the same folder and tools (but this one), knows
 nothing of this conversation, and its final message is the result. Use it for parts that stand alone and would fill this
 conversation with what you need not keep: a long search, a review, a change in a corner of its own. Write in `inputs`
@@ -40,7 +40,7 @@ class AgentDelegateObservation(Observation):
 
     agent: str = ""
     session: str = ""
-    """The id of its own log."""
+    """The ID of the sub-agent's log."""
 
 
 class DelegateTool(DeclaredTool[AgentDelegateAction, AgentDelegateObservation]):

@@ -27,7 +27,7 @@ from workbench.tools.str_replace_editor.view import show_change
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MAX_LINES = 300
-"""Limit of the range that one call may rewrite."""
+"""The most lines that one call may rewrite."""
 
 _DESCRIPTION = f"""Rewrite a range of lines of a text file by a draft: a model merges your draft with the lines.
 
@@ -68,7 +68,7 @@ class EditFileObservation(Observation):
 
 
 class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
-    """Edits by draft; an editor with the same `state_dir` can undo them."""
+    """Edits files by draft; an editor with the same `state_dir` can undo the edits."""
 
     name = "edit_file"
     description = _DESCRIPTION
@@ -88,7 +88,7 @@ class LLMBasedFileEditTool(DeclaredTool[EditFileAction, EditFileObservation]):
         super().__init__(EditFileExecutor(complete, workspace or str(Path.cwd()), state_dir, merges=merges))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the edit of the file."""
+        """Return the effect: an edit of the file."""
         return (TouchesFile("edit", str(arguments.get("path", ""))),)
 
     @classmethod
@@ -168,7 +168,7 @@ class MergeRequest:
 
 
 def check_complete(draft: str) -> None:
-    """Raise EditorError for a text that is used verbatim, but has a placeholder for omitted lines."""
+    """Raise EditorError if a text that is used verbatim has a placeholder for omitted lines."""
     _check_whole(draft, "")
 
 
@@ -217,7 +217,7 @@ _MOST = 8
 
 
 class Drafts:
-    """The last answers of the model, by the hash of the prompt; stored for the session."""
+    """The last answers of the model, at most `_MOST`, by the hash of the prompt; stored for the session."""
 
     def __init__(self, blobs: BlobStore) -> None:
         self._blobs = blobs
@@ -228,21 +228,21 @@ class Drafts:
         return self._answers.get(_key(prompt))
 
     def put(self, prompt: str, answer: Answer) -> None:
-        """Store an answer; the oldest one is dropped."""
+        """Store an answer; drop the oldest one if there are too many."""
         self._answers[_key(prompt)] = answer
         for name in list(self._answers)[:-_MOST]:
             del self._answers[name]
         self._save()
 
     def pop(self, prompt: str) -> Answer | None:
-        """Remove and return the answer."""
+        """Remove and return the answer, or return None."""
         answer = self._answers.pop(_key(prompt), None)
         if answer is not None:
             self._save()
         return answer
 
     def _save(self) -> None:
-        # After a restart the model is asked again.
+        # If this fails, the model is asked again after a restart.
         with suppress(OSError):
             entries = {name: asdict(answer) for name, answer in self._answers.items()}
             self._blobs.put(_NAME, json.dumps(entries).encode())
@@ -255,7 +255,7 @@ def _key(prompt: str) -> str:
 def _loaded(stored: bytes | None) -> dict[str, Answer]:
     try:
         return {name: Answer(**entry) for name, entry in json.loads(stored or b"{}").items()}
-    # Damaged: the model is asked again.
+    # The file is damaged: the model is asked again.
     except (ValueError, TypeError, AttributeError):
         return {}
 
@@ -264,7 +264,7 @@ T = TypeVar("T")
 
 
 class _NotAsked(Exception):
-    """The model must be asked this before the change can be computed."""
+    """The change cannot be computed before the model has answered `prompt`."""
 
     def __init__(self, prompt: str) -> None:
         super().__init__(prompt)
@@ -282,7 +282,9 @@ class EditFileExecutor(ToolExecutor[EditFileAction, EditFileObservation]):
         self._drafts = Drafts(BlobStore(state_dir))
 
     def preparation(self, action: EditFileAction) -> Callable[[], EditFileObservation | None] | None:
-        """Return the call that asks the model or reports why the edit is impossible; None if the answer is stored."""
+        """Return the call that asks the model or reports why the edit is impossible; None if no model call
+        is needed.
+        """
         try:
             self._from_stored(action, self._files.locate(action.path))
         except (_NotAsked, EditorError, OSError, ValueError):

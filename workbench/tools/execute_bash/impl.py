@@ -162,7 +162,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return ExecuteBashObservation.from_text(text, is_error=True, command=action.command, metadata=where)
 
     def waiting(self) -> list[tuple[tuple[str, ...], str]]:
-        """Return command line and directory of the programs that would read input now."""
+        """Return the command lines and directories of the programs that would read input now."""
         shell = self._shells.current
         return readers(shell.terminal.foreground()) if shell is not None and shell.running else []
 
@@ -171,7 +171,7 @@ class BashExecutor(ToolExecutor[ExecuteBashAction, ExecuteBashObservation]):
         return self._shells.where().working_dir
 
     def interrupt(self) -> None:
-        """End the running call; without one nothing happens."""
+        """End the running call; do nothing if there is none."""
         with self._counting:
             if self._calls:
                 self._interrupted.set()

@@ -112,7 +112,7 @@ def completed(code: int) -> str:
 
 
 def ended(code: int) -> str:
-    """Return the line with the exit code, explained where that helps."""
+    """Return the line with the exit code, with an explanation of 137."""
     text = completed(code)
     if code == 137:
         text += "\n[It was killed by signal 9; when nobody asked for that, memory ran out or a limit was reached.]"
@@ -147,7 +147,7 @@ def replaced(directory: str) -> str:
 
 
 def broken(directory: str) -> str:
-    """Return the message for a command that changed the prompt, so that its exit code is unknown."""
+    """Return the message for a command that changed the prompt, so its exit code is unknown."""
     return (
         "[The command ended, but it changed the prompt (PS1, PROMPT_COMMAND or a trap) so that its exit code cannot be "
         f"known. The shell was replaced by a new one in {directory}: variables, functions and background processes are "

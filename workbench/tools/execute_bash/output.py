@@ -29,7 +29,7 @@ class Cleaner:
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._open = ""  # text after the last newline, not cleaned
-        self._line: str | None = ""  # the same, cleaned; None when it has to be made
+        self._line: str | None = ""  # the same, cleaned; None until it is computed
         self.full_screen = False
 
     def feed(self, data: bytes) -> str:

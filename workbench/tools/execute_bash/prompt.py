@@ -1,24 +1,25 @@
-"""Detects that a command has ended and with which exit code, in a way that no command can forge; used by `shell`.
+"""Detects that a command has ended, and its exit code, in a way that no command can forge; used by `shell`.
 
-A command runs in the shell itself and can read all that bash code can read: variables, functions, files,
-`$BASH_COMMAND` in a trap, the input that waits in the terminal. So there is no secret while it runs. Its end is
-confirmed in two steps:
+A command runs in the shell itself and can read everything that bash code can read: variables, functions, files,
+`$BASH_COMMAND` in a trap, and pending input in the terminal. So nothing is secret while it runs. Its end is confirmed
+in two steps:
 
-1. The kernel says that bash waits at its own prompt: the shell has the terminal, it has read the bytes of the line
-   that was typed (`/proc/PID/task/PID/io`), and it sleeps in the same system call, with the same buffer and the same
-   stack, as at its first prompt (`/proc/PID/syscall`). `read`, `select`, `. /dev/tty`, an unfinished line or another
-   program in the shell's place (`exec`) read into other memory. A hint in the output only says when to look.
-2. Only then a nonce that was never used is typed, in a line of assignments that runs no code of the agent; the prompt
-   after that line prints the exit code with the nonce. It counts when bash has read that line and waits again. Two
-   different answers to one nonce mean that one of them is forged: the shell is asked again with another nonce.
+1. The kernel shows that bash is waiting at its own prompt: the shell is in the terminal's foreground, it has read the
+   bytes of the typed line (`/proc/PID/task/PID/io`), and it sleeps in the same system call, with the same buffer and
+   the same stack, as at its first prompt (`/proc/PID/syscall`). `read`, `select`, `. /dev/tty`, an unfinished line, or
+   a program that replaced the shell (`exec`) reads into other memory. A hint in the output only says when to check.
+2. Only then is an unused nonce typed, in a line of assignments that runs none of the agent's code. The prompt after
+   that line prints the exit code with the nonce. The answer counts once bash has read that line and is waiting again.
+   Two different answers to one nonce mean that one of them is forged, so the shell is asked again with a new nonce.
 
-Our own lines reach no function, alias or variable of the agent (see `rc`). An answer that was not printed in POSIX mode
-does not count: the shell is replaced then.
+Our own lines use no function, alias or variable of the agent's (see `rc`). An answer that was not printed in POSIX mode
+does not count; a shell that gives no valid answer is replaced.
 
-A nonce is worthless once it was answered. What remains: a trap for a signal that is sent while our lines run, or a
-DEBUG trap that skips every command with `extdebug`. It may change the exit code, as it may change `$?`, but not the
-end. A process that attaches to bash as a debugger can do anything. Where there is no `/proc`, step 1 is only that the
-shell has the terminal: a command that prints a hint and reads the terminal with builtins can learn its nonce there.
+A nonce is worthless once it has been answered. A trap for a signal that arrives while our lines run, or a DEBUG trap
+that skips every command with `extdebug`, can still change the exit code, as it can change `$?`, but cannot forge the
+end of a command. A process that attaches to bash as a debugger can do anything. Without `/proc`, step 1 only checks
+that the shell is in the foreground: a command that prints a hint and reads the terminal with builtins can then learn
+its nonce.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from workbench.tools.execute_bash.terminal import Terminal
 
 _PREFIX = b"\x1b]133;"
 _HINTS = {_PREFIX + b"A\x07": True, _PREFIX + b"AE\x07": False}
-# A directory and a PATH are shorter.
+# A directory and a PATH are shorter than this.
 _LONGEST = 1 << 17
 
 
@@ -54,7 +55,7 @@ class Mark:
     directory: str
     path: str
     is_sound: bool = True
-    """Whether the shell's special builtins could not be replaced by functions (POSIX mode) when it was printed."""
+    """Whether it was printed in POSIX mode, in which functions cannot replace special builtins."""
 
 
 class MarkScanner:
@@ -94,7 +95,9 @@ class MarkScanner:
             parts.append(output)
 
     def _read(self, data: bytes, start: int) -> tuple[Hint | Mark | None, int]:
-        """Return the hint or mark at `start` and its end; None for output, end -1 while undecided."""
+        """Return the hint or mark at `start` and its end; None if it is output; the end is -1 while that is
+        undecided.
+        """
         for hint, abandoned in _HINTS.items():
             if data.startswith(hint, start):
                 return Hint(abandoned), start + len(hint)
@@ -130,10 +133,12 @@ def _parse(body: bytes) -> Mark | None:
 
 
 _ENTERS = 0.001
-"""Seconds between the printing of a prompt and the wait for a line, on a machine that is not busy."""
+"""Seconds from printing a prompt to waiting for a line, on an idle machine."""
 _POLL_INTERVAL = 0.00005
 _ANSWERS = 0.05
-"""Seconds after which an unanswered question is lost (C-c discards typed input), unless bash is working on it."""
+"""Seconds after which an unanswered question counts as lost (C-c discards typed input), unless bash is
+working on it.
+"""
 _QUESTIONS = 12
 
 
@@ -176,7 +181,7 @@ class PromptReader:
         return (not has_read or self._bytes_read() >= self._expected) and self._sleeps_in() == self._prompt_location
 
     def _sleeps_in(self) -> tuple[str, ...]:
-        """Return system call, its first three arguments, stack and code address; empty where not available."""
+        """Return the system call, its first three arguments, stack and code address; empty if not available."""
         try:
             words = Path(f"/proc/{self._terminal.guard.pid}/syscall").read_text().split()
         except OSError:
@@ -184,7 +189,7 @@ class PromptReader:
         return (*words[:4], *words[-2:])
 
     def _bytes_read(self) -> int:
-        """Return the total number of bytes that bash itself has read; the expected number where not available."""
+        """Return the total number of bytes that bash itself has read; the expected number if not available."""
         pid = self._terminal.guard.pid
         try:
             return int(Path(f"/proc/{pid}/task/{pid}/io").read_text().split(maxsplit=2)[1])
@@ -207,7 +212,7 @@ class PromptDetector:
 
     @property
     def is_asked(self) -> bool:
-        """Whether an answer is pending; output behind it does not belong to the command."""
+        """Whether an answer is pending; output after the question does not belong to the command."""
         return bool(self._asked)
 
     @property
@@ -217,7 +222,9 @@ class PromptDetector:
 
     @property
     def is_broken(self) -> bool:
-        """Whether bash waits at its prompt but gives no valid answer (the command made `PS1` read-only)."""
+        """Whether bash waits at its prompt but gives no valid answer (for example because the command made `PS1`
+        read-only).
+        """
         return self._questions > _QUESTIONS
 
     def begin(self, line: bytes) -> None:
@@ -277,7 +284,7 @@ class PromptDetector:
         return True
 
     def _ask(self) -> None:
-        """Type a nonce that was never used."""
+        """Ask for the mark: type a line with an unused nonce."""
         self._questions += 1
         self._forget()
         self._terminal.restore_modes()

@@ -1,29 +1,30 @@
 r"""The startup file of the shell, and the lines that pass it a command or ask for its result.
 
-Nothing here is secret. A prompt only prints a hint, `ESC ]133;A BEL`, with `E` behind the `A` unless the line was
-abandoned (a syntax error, C-c). When it is confirmed that bash waits at its prompt (see `prompt`), `question_line`
-has the next prompt print the mark, `ESC ]133;D;NONCE;CODE;FOLDER US PATH;NONCE BEL`. CODE is 1000 more when the line
-was abandoned. After an open quote bash shows its last prompt and takes the next line for a rest of the line, so that
-an empty line is typed first.
+Nothing here is secret. A prompt only prints a hint, `ESC ]133;A BEL`, with an `E` after the `A` unless the line was
+abandoned (a syntax error, C-c). Once it is confirmed that bash is waiting at its prompt (see `prompt`), `question_line`
+makes the next prompt print the mark, `ESC ]133;D;NONCE;CODE;FOLDER US PATH US :SHELLOPTS:;NONCE BEL`. CODE is 1000
+higher if the line was abandoned. After an open quote, bash shows its last prompt and takes the next line for the rest
+of the open one, so an empty line is typed first.
 
-A command travels as one physical line, `builtin eval $'…'`, so that an open quote is an error and no wait for more.
-`__ohw_begin` in front of it gives it the `$?` of the command before, and its `set -x` and `set -v`, which are off in
-between. FOLDER is the physical directory where there is no /proc to read it from: `$PWD` is a variable like any
-other. `set -P` makes `cd ..` mean the parent of the real directory, which is what a reader of the command sees.
+A command is sent as one physical line, `builtin eval $'…'`, so that an open quote is an error and bash does not wait
+for more. `__ohw_begin` before it restores the previous command's `$?`, and its `set -x` and `set -v`, which are off in
+between. FOLDER is the physical directory if there is no /proc to read it from, because `$PWD` can be set like any other
+variable. `set -P` makes `cd ..` mean the parent of the real directory, as a reader of the command expects.
 
-`__ohw_mend` behind it restores a prompt that the command changed (`source ~/.bashrc`, `exec 2>file`); the prompt
-ends a DEBUG trap, which would see the lines typed here (not in a function: bash restores it behind those), and a RETURN
-trap, which would run when `__ohw_begin` returns. Input that was typed for a command and that it did not read is thrown
-away before the prompt, as the shell would run it otherwise; what has no Enter yet goes by the key in front of the line.
+`__ohw_mend` after it restores a prompt that the command changed (`source ~/.bashrc`, `exec 2>file`). The prompt removes
+a DEBUG trap, which would see the lines typed here (it does so outside functions, because bash restores the trap when a
+function returns), and a RETURN trap, which would run when `__ohw_begin` returns. Typed input that the command did not
+read is discarded before the prompt, because the shell would run it; input without an Enter is cleared by the key at the
+start of our line.
 
-Functions go before builtins in bash, so that one of the agent's called `builtin` or `unset` would be called by our
-lines. Only POSIX mode finds special builtins (`unset`, `set`, `exit`, `trap`, `exec`) first, and assigning
-POSIXLY_CORRECT, which needs no command, switches it on. So from the end of a command to the start of the next the shell
-is in POSIX mode; the variable holds what `__ohw_begin` needs to restore the user's options: exit code, `$-`, SHELLOPTS
-and BASHOPTS, parted by colons. Where the assignment did not switch it on (`declare -n`, `readonly`) our functions do
-nothing, and the mark, which holds SHELLOPTS, shows it. In POSIX mode a function called `builtin` can be removed for
-certain; from then on `builtin` means itself. Words are quoted against aliases, our functions are read-only, and
-`enable`, which could switch builtins off, is switched off itself.
+Bash looks up functions before builtins, so our lines would call a function of the agent's named `builtin` or `unset`.
+Only POSIX mode looks up special builtins (`unset`, `set`, `exit`, `trap`, `exec`) first, and assigning POSIXLY_CORRECT,
+which needs no command, turns it on. So the shell is in POSIX mode from the end of one command to the start of the next.
+The variable holds the values with which `__ohw_begin` restores the shell's options: exit code, `$-`, SHELLOPTS and
+BASHOPTS, separated by colons. If the assignment did not turn POSIX mode on (`declare -n`, `readonly`), our functions do
+nothing, and the SHELLOPTS in the mark show it. In POSIX mode a function named `builtin` can be removed reliably; from
+then on `builtin` means the builtin. Words are quoted against aliases, our functions are read-only, and `enable`, which
+could turn builtins off, is itself turned off.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from __future__ import annotations
 import re
 
 LONGEST_LINE = 3500
-"""Bytes; a terminal in line mode takes at most 4,095 a line, so that longer commands go through a file."""
+"""Bytes; a terminal in line mode takes at most 4,095 a line, so longer commands go through a file."""
 
 _RC = r"""
 __ohw_kept= __ohw_folder= __ohw_answer=:
@@ -93,7 +94,7 @@ _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\']")
 
 
 def rc_text() -> str:
-    """Return the file that the shell reads at its start."""
+    """Return the content of the file that the shell reads at startup."""
     return _RC
 
 
@@ -107,7 +108,7 @@ def _escape(character: str) -> str:
 
 
 def command_line(command: str, code: int) -> bytes:
-    """Return the line that runs the command; `code` is the exit code of the command before."""
+    """Return the line that runs the command; `code` is the exit code of the previous command."""
     return _typed(f"\\builtin eval {quoted(command)}".encode("utf-8", "replace"), code)
 
 
@@ -136,7 +137,9 @@ EMPTY_LINE = b"\x15\n"
 
 
 def _typed(line: bytes, code: int) -> bytes:
-    """Return the line preceded by a key that clears the input line; a failed part before `||` ends no `set -e`
-    shell."""
+    """Return the line, preceded by a key that clears the input line and by `__ohw_begin`, which sets `$?` to `code`.
+
+    A failed part before `||` does not end a shell with `set -e`.
+    """
     begin = f"\x15\\__ohw_begin {code} 2>/dev/null {'||' if code else '&&'} ".encode()
     return begin + line + b"; \\__ohw_mend\n"

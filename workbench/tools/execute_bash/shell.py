@@ -24,7 +24,7 @@ from workbench.tools.execute_bash.terminal import Terminal
 
 _START = 30.0
 _SIP, _BREATH = 0.005, 0.01
-"""Seconds of reading and of rest between calls: endless output may use a part of a core, not all of it."""
+"""Seconds of reading and then of rest, between calls, so that endless output uses only part of a core."""
 
 
 class ShellError(WorkbenchError):
@@ -70,11 +70,13 @@ class Shell:
             raise ShellError(f"The shell cannot be started in {directory}: {error.strerror or error}.") from error
 
     def _come_up(self, rc_file: Path) -> None:
-        """Make the shell source our file and show its first prompt; --rcfile would not do, as some systems read another
-        first."""
+        """Make the shell source our file and show its first prompt. Raises ShellError.
+
+        `--rcfile` is not enough, because on some systems bash reads another file first.
+        """
         self.terminal.write(f". {rc.quoted(str(rc_file))}\n".encode("utf-8", "surrogateescape"))
         until = time.monotonic() + _START
-        # The supervisor says the shell's pid on another channel, which may come after the prompt on a busy machine.
+        # The supervisor reports the shell's pid on another channel, on a busy machine perhaps after the prompt.
         while not ((self._hint and self.terminal.guard.pid) or self.ended) and time.monotonic() < until:
             self.pump(0.2)
         self._prompt.reader.learn(1.0)
@@ -97,7 +99,7 @@ class Shell:
         self.terminal.restore_modes()
         line = rc.command_line(command, self.exit_code())
         if len(line) > rc.LONGEST_LINE:
-            # Commands can write to this directory too, so a link may stand there.
+            # Commands can write to this directory too, so there may be a link.
             self._script.unlink(missing_ok=True)
             with self._script.open("x", encoding="utf-8", errors="replace") as file:
                 file.write(command)
@@ -150,7 +152,7 @@ class Shell:
         self._prompt.interrupt()
 
     def exit_code(self) -> int:
-        """Return the exit code of the last command; 2 for a script that bash could not parse."""
+        """Return the exit code of the last command: 2 if bash could not parse it, -1 before the first prompt."""
         if self.mark is None:
             return -1
         return 2 if self.mark.abandoned and self.mark.code == 0 else self.mark.code
@@ -162,15 +164,15 @@ class Shell:
             pass
 
     def rest(self) -> None:
-        """Pass on pending output."""
+        """Pass pending output on to the listener."""
         self.stream.rest(self.on_output)
 
     def unseen(self) -> str:
-        """Return the output of the last command since the last call that waited for it."""
+        """Return the output of the last command since it was last collected."""
         return self.stream.collect().text
 
     def collect_background(self) -> OutputText | None:
-        """Return the output of background processes since the last command."""
+        """Return the output of background processes since the last command, or None."""
         return None if self._background.is_empty else self._background.collect()
 
     @contextlib.contextmanager
@@ -196,7 +198,7 @@ class Shell:
             time.sleep(_BREATH)
 
     def close(self) -> bool:
-        """End the shell and all it started; return False if a later `sweep` may be necessary."""
+        """End the shell and everything it started; return False if a later `sweep` may be necessary."""
         self._closing = True
         self.terminal.guard.hang_up()
         self._reader.join()

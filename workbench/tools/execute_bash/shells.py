@@ -1,4 +1,4 @@
-"""The shells of one session, at most one alive at a time; used by `impl`."""
+"""The shells of one session, at most one running at a time; used by `impl`."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def working_directory(pid: int) -> str:
 
 
 def readers(group: int) -> list[tuple[tuple[str, ...], str]]:
-    """Return command line and directory of the programs of a process group that may read input.
+    """Return the command lines and directories of a process group's programs that may read input.
 
-    Those are the processes without children; empty without /proc. Each costs a few reads of /proc.
+    These are the processes without children; empty without /proc. Each costs a few reads of /proc.
     """
     programs: list[tuple[tuple[str, ...], str]] = []
     pending = [group]
@@ -90,7 +90,7 @@ _RESET = 2.0
 
 
 class Shells:
-    """Has at most one living shell; earlier ones end in threads of their own."""
+    """Owns at most one running shell; earlier ones end in their own threads."""
 
     def __init__(self, directory: str, state_dir: Path | None, hidden: Collection[str]) -> None:
         self.directory = directory
@@ -99,7 +99,7 @@ class Shells:
         self._hidden = frozenset(hidden)
         self._scratch: Path | None = None
         self._ends: list[threading.Thread] = []
-        self._unswept: list[str] = []  # nonces of shells whose supervisor could not do its part
+        self._unswept: list[str] = []  # nonces of shells whose supervisor failed to end them
 
     def open(self, *, reset: bool = False) -> tuple[Shell, list[str]]:
         """Return a running shell, started if necessary, and the lines to report about a restart; `reset` forces a new
@@ -146,7 +146,7 @@ class Shells:
         thread.join(seconds)
 
     def close(self) -> None:
-        """End the shell, wait for earlier ones, delete the private files."""
+        """End the shell, wait for earlier ones, and delete the private files."""
         self.end_current()
         for thread in self._ends:
             thread.join()

@@ -15,9 +15,9 @@ from workbench.files.anchored import Root
 from workbench.tools.execute_bash.output import Cleaner
 
 LIMIT = 30_000
-"""Limit of the characters of an output that are returned."""
+"""The most characters of an output that are returned."""
 LARGEST_FILE = 2 << 30
-"""Limit of the characters of an output that are written to its file."""
+"""The most characters of an output that are written to its file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class OutputText:
 
 
 class OutputBuffer:
-    """Collects text piece by piece; uses a few times `limit` of memory at most."""
+    """Collects text piece by piece, in at most a few times `limit` of memory."""
 
     def __init__(self, directory: Path, limit: int = LIMIT, largest: int = LARGEST_FILE) -> None:
         self._directory = directory
@@ -82,7 +82,7 @@ class OutputBuffer:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self._directory / f"output-{secrets.token_hex(4)}.txt"
-            # A command can put a link in the directory's place.
+            # A command can replace the directory with a link.
             with Root(self._directory).entry(path) as entry:
                 handle = entry.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             self._file = open(handle, "w", encoding="utf-8", errors="replace")  # noqa: SIM115, PTH123 - closed below
@@ -150,7 +150,7 @@ _LONGEST_PROMPT = 1000
 
 
 class Stream:
-    """Collects bytes; `take()` returns the output since the last call."""
+    """Collects the output of a command; `collect` returns the output since it was last called."""
 
     def __init__(self, directory: Path, largest: int = LARGEST_FILE) -> None:
         self._directory = directory
@@ -160,11 +160,11 @@ class Stream:
         self._live: list[str] = []
         self._waiting = 0
         self._passed = 0.0
-        self._sent = ""  # of the open line, already passed on
-        self._taken = ""  # of the open line, already given back
+        self._sent = ""  # the part of the open line that was passed on
+        self._taken = ""  # the part of the open line that was returned
 
     def feed(self, data: bytes, on_output: Callable[[str], None] | None) -> None:
-        """Add bytes; without a listener, the last of them are held for one."""
+        """Add bytes; without a listener, text is held for one, and dropped once it exceeds `_AT_MOST` characters."""
         text = self._cleaner.feed(data)
         self._buffer.add(text)
         if not text:
@@ -179,7 +179,7 @@ class Stream:
             self._pass_on(on_output)
 
     def rest(self, on_output: Callable[[str], None] | None) -> None:
-        """Pass on held output and the current unfinished line: nothing is arriving at the moment."""
+        """Pass on held output and the unfinished line; to be called while nothing arrives."""
         if on_output is None:
             return
         line = self._cleaner.open_line
@@ -213,7 +213,7 @@ class Stream:
 
     @property
     def prompt(self) -> str:
-        """The unfinished line, including what `take()` already returned of it."""
+        """The unfinished line, including the part that `collect` already returned."""
         return self._taken + self._cleaner.open_line
 
     @property
@@ -228,7 +228,7 @@ class Stream:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to take."""
+        """Whether there is nothing to collect."""
         return self._buffer.is_empty and not self._cleaner.open_line
 
     def collect(self) -> OutputText:

@@ -64,7 +64,10 @@ class Guard:
                 self.status = int(number)
 
     def is_watching(self, seconds: float = 1.0) -> bool:
-        """Return whether the supervisor answers; detects that it was killed before the channel reports it."""
+        """Wait up to `seconds` for an answer from the supervisor; return False if it or the shell has ended.
+
+        A killed supervisor is noticed before the channel reports its end.
+        """
         until = time.monotonic() + seconds
         expected = self._answers + 1
         poll = select.poll()
@@ -129,7 +132,7 @@ class Terminal:
         self.hung_up = False  # no process has the terminal open any more
 
     def poll(self) -> select.poll:
-        """Return a new poll object that waits for output or a message of the supervisor."""
+        """Return a new poll object that waits for output or a message from the supervisor."""
         poll = select.poll()
         for number in (self._master, self.guard.fileno()):
             poll.register(number, select.POLLIN)
@@ -146,7 +149,7 @@ class Terminal:
             return b""
         try:
             data = self._spawn.read_nonblocking(_CHUNK, 0)
-            return data if isinstance(data, bytes) else b""  # always bytes, as no encoding is set
+            return data if isinstance(data, bytes) else b""  # always bytes, because no encoding is set
         except pexpect.TIMEOUT:
             return b""
         except pexpect.EOF:

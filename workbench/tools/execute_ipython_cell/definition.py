@@ -28,7 +28,7 @@ _SHORT = (
 
 
 class ExecuteIPythonCellAction(Action):
-    """A cell."""
+    """A cell to run."""
 
     code: str = Field(description="The code of the cell.")
     timeout: float = Field(TIMEOUT, gt=0, le=3600, description="Seconds after which it is interrupted.")
@@ -36,7 +36,7 @@ class ExecuteIPythonCellAction(Action):
 
 
 class ExecuteIPythonCellObservation(Observation):
-    """What the cell printed, `error` with the lines that led to it, and how the interpreter is."""
+    """The output of a cell, its `error` with the lines that led to it, and the state of the interpreter."""
 
     output: str = ""
     error: str = ""
@@ -48,7 +48,7 @@ class ExecuteIPythonCellObservation(Observation):
 
 
 class IPythonTool(DeclaredTool[ExecuteIPythonCellAction, ExecuteIPythonCellObservation]):
-    """Runs cells in an IPython of the workspace."""
+    """Runs cells in IPython, in the workspace."""
 
     name = "execute_ipython_cell"
     description = _DESCRIPTION

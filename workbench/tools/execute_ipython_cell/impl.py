@@ -88,7 +88,9 @@ class Kernels:
         return Path(self._temporary.name)
 
     def brought(self) -> str:
-        """Return the interpreter that came with the workspace and would be started; empty if it is another one."""
+        """Return the path of the interpreter that would be started, if it came with the workspace; else an empty
+        string.
+        """
         try:
             interpreter = find_interpreter(self._workspace, self._named)
         except NoIPython:
@@ -327,7 +329,7 @@ class IPythonExecutor(ToolExecutor[ExecuteIPythonCellAction, ExecuteIPythonCellO
         return "" if is_ready and not restart else self._kernels.brought()
 
     def recall(self, observation: dict[str, Any]) -> None:
-        """Note that cells ran before a restart of the workbench, so that their variables are lost."""
+        """Note that cells ran before a restart of the workbench, so their variables are lost."""
         self._ran_before = True
 
     def working_dir(self) -> str | None:

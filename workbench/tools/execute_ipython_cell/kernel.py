@@ -32,7 +32,7 @@ _MOST_FRAMES, _LONGEST_MESSAGE = 8, 2_000
 _PICTURES = ("image/png", "image/jpeg")
 _LARGEST_PICTURE, _MOST_PICTURES = 5_000_000, 8
 _TRANSFORMS_OFF = {"classic_prompt", "ipython_prompt"}
-"""Input transformers that would change lines which look like prompts."""
+"""Input transformers that would change lines that look like prompts."""
 
 
 class Channel:
@@ -213,7 +213,7 @@ def main() -> None:
     private = os.environ.get("OHW_CELL_PACKAGES")
     sys.argv[:] = [""]
     shell = open_shell(channel)
-    # Only now, and only for the cells: what IPython itself imports must not be modules of the directory.
+    # Added only now, for the cells: IPython's own imports must not find modules in the working directory.
     sys.path[:0] = ["", *([private] if private else [])]
     channel.send({"id": 0, "python": sys.executable})
     for request in channel.requests():

@@ -18,14 +18,14 @@ _SHORT = "Find more tools by what they do; those found can be called from your n
 
 
 class FindToolsAction(Action):
-    """Words for what is wanted."""
+    """A query in words, and the most tools to add."""
 
     query: str = Field(min_length=1, description="What the tool should do, or its name: `create an issue`.")
     most: int = Field(5, ge=1, le=20, description="How many tools to add at most.")
 
 
 class FindToolsObservation(Observation):
-    """The tools that were added, by their names."""
+    """The names of the tools that were added."""
 
     found: list[str] = Field(default_factory=list)
 
@@ -72,7 +72,7 @@ class FindToolsExecutor(ToolExecutor[FindToolsAction, FindToolsObservation]):
         self._offer = offer
 
     def __call__(self, action: FindToolsAction) -> FindToolsObservation:
-        """Return the best matches, which are offered to the model from now on."""
+        """Return the best matches, which are offered to the model from its next call on."""
         hidden = self._offer.hidden
         names = Index(hidden).best(action.query, action.most)
         if not names:

@@ -1,4 +1,4 @@
-"""Selects the tools that a model is offered, and ranks the others by the words of a query.
+"""Selects the tools that the model is offered, and ranks the others by the words of a query.
 
 Rare words count more, and words of a name more than those of a description.
 """
@@ -24,13 +24,13 @@ _SAME = {
     **dict.fromkeys(("edit", "change", "put", "patch", "modify", "set"), "update"),
     **dict.fromkeys(("find", "query", "lookup"), "search"),
 }
-"""Synonyms, by the word that stands for them."""
+"""The word that replaces each synonym."""
 _EMPTY = frozenset(
     ("a", "an", "the", "of", "for", "to", "in", "on", "and", "or", "with", "from", "by", "tool", "that", "this")
 )
 _NAME, _FIRST, _REST = 4.0, 2.0, 0.5
 _LONGEST = 1_500
-"""Limit of the characters of a description that are indexed."""
+"""The most characters of a description that are indexed."""
 
 
 class Named(Protocol):
@@ -81,7 +81,7 @@ def _weights(tool: Named) -> dict[str, float]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text or a name in normal form: lower case, stems, synonyms replaced."""
+    """Return the words of a text or a name in normal form: lower case, stemmed, and without synonyms."""
     plain = (_stem(word.lower()) for word in _WORDS.findall(text))
     return [_SAME.get(word, word) for word in plain if word not in _EMPTY]
 
@@ -94,11 +94,11 @@ def _stem(word: str) -> str:
 
 FINDER = "find_tools"
 MOST = 40
-"""Number of tools, including the finder, that are offered without a search."""
+"""The most tools, including the finder, that are offered without a search, unless more are built in."""
 
 
 class Offer:
-    """Which tools of a session the model is offered; may be used from any thread."""
+    """The selection of a session's tools that the model is offered; may be used from any thread."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -142,7 +142,7 @@ class Offer:
 
 
 def offer_of(tools: Mapping[str, ToolDefinition]) -> Offer | None:
-    """Return the finder's offer, set to these tools; None without a finder, so that all are offered."""
+    """Return the finder's offer, set to these tools; or None if there is no finder and all are offered."""
     offer = getattr(tools.get(FINDER), "offer", None)
     if not isinstance(offer, Offer):
         return None

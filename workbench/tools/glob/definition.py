@@ -23,9 +23,9 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 MOST = 100
-"""Limit of the files that one call returns."""
+"""The most files that one call returns."""
 SECONDS = 30.0
-"""Time limit of a search."""
+"""The time limit of a search, in seconds."""
 
 _DESCRIPTION = f"""Find files by the shape of their path; the result is their absolute paths, the newest first, {MOST} at most.
 
@@ -45,7 +45,7 @@ class GlobAction(Action):
 
 
 class GlobObservation(Observation):
-    """The files found; `found` counts those that are not shown too."""
+    """The matching files; `found` also counts those that are not shown."""
 
     files: list[str] = Field(default_factory=list)
     found: int = 0
@@ -123,11 +123,11 @@ class GlobExecutor(ToolExecutor[GlobAction, GlobObservation]):
         )
 
     def interrupt(self) -> None:
-        """End the searches that run."""
+        """Cancel the running searches."""
         self._searches.interrupt()
 
     def close(self) -> None:
-        """End the searches that run."""
+        """Cancel the running searches."""
         self._searches.interrupt()
 
 

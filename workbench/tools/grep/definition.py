@@ -155,11 +155,11 @@ class GrepExecutor(ToolExecutor[GrepAction, GrepObservation]):
         )
 
     def interrupt(self) -> None:
-        """End the searches that run."""
+        """Cancel the running searches."""
         self._searches.interrupt()
 
     def close(self) -> None:
-        """End the searches that run."""
+        """Cancel the running searches."""
         self._searches.interrupt()
 
 
