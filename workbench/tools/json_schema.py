@@ -45,7 +45,10 @@ def _branches(node: Node, name: str) -> list[Node]:
 
 
 def _any_of(branches: list[Node]) -> Node:
-    """Return the properties of all branches; required and closed is only what every branch requires and closes."""
+    """Merge the branches of a union.
+
+    A property is required if every branch requires it; other properties are allowed if a branch allows them.
+    """
     properties: Node = {}
     for branch in branches:
         for name, part in _properties(branch).items():
@@ -254,7 +257,9 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _collapsed(node: dict[str, Any], union: str) -> dict[str, Any]:
-    """Return a node whose union has one branch with that branch inlined, unless their keywords conflict."""
+    """Inline the only branch of a union into its node, unless their keywords conflict; return any other node
+    unchanged.
+    """
     branches = node.get(union)
     if not isinstance(branches, list) or len(branches) != 1 or not isinstance(branches[0], dict):
         return node

@@ -68,12 +68,14 @@ class Manifest:
     kind: ToolKind = "other"
     presentation: Presentation = GENERIC
     variant: Callable[[Mapping[str, Any]], Presentation] | None = None
-    """Returns the presentation of a call if it depends on the arguments; must never fail, as a model wrote them."""
+    """Returns the presentation of a call if it depends on the arguments; must never fail, because a model
+    wrote them.
+    """
 
 
 @cache
 def manifest_of(name: str) -> Manifest | None:
-    """Return the manifest of the built-in tool of that name; None for any other name."""
+    """Return the manifest of the built-in tool of that name, or None for any other name."""
     if name not in ALL_TOOLS:
         return None
     manifest: Manifest = import_module(f"{__package__}.{name}").MANIFEST
@@ -87,7 +89,7 @@ def kind_of(name: str) -> ToolKind:
 
 
 def presentation_of(name: str, arguments: Mapping[str, Any], recorded: Presentation | None = None) -> Presentation:
-    """Return how to show a call; the manifest of a built-in tool takes precedence over what was `recorded`."""
+    """Return the presentation of a call; the manifest of a built-in tool takes precedence over the `recorded` one."""
     manifest = manifest_of(name)
     if manifest is None:
         return recorded or GENERIC

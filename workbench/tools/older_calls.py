@@ -1,4 +1,4 @@
-"""Tool names and arguments of earlier versions, and of similar tools of other agents.
+"""Tool names and arguments of earlier versions, and of similar tools in other agents.
 
 `registry` resolves names with it; the agent adapts the arguments of a call before they are validated.
 """
@@ -18,7 +18,7 @@ OLDER_NAMES: dict[str, str] = {
     "str_replace_based_edit_tool": "str_replace_editor",
     "terminate": "finish",
 }
-"""The tool's own name by older name."""
+"""The current name of a tool, by its older name."""
 
 OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "execute_bash": {"cmd": "command", "restart": "reset", "timeout_seconds": "timeout"},
@@ -42,7 +42,7 @@ OLDER_ARGUMENTS: dict[str, dict[str, str]] = {
     "web_read": {"link": "url"},
     "delegate": {"agent_name": "agent", "task": "inputs"},
 }
-"""Current parameter by tool and older parameter."""
+"""The current name of a parameter, by tool and older name."""
 
 _OUTCOMES = {"success": "true", "failure": "false", "failed": "false", "partial_success": "partial"}
 

@@ -1,4 +1,4 @@
-"""Tools of the user: from entry points of installed packages, or from `.ohw/tools` of a trusted directory.
+"""The user's own tools: from entry points of installed packages, or from `.ohw/tools` of a trusted directory.
 
 No code of a tool runs before `load` is called, and no file of an untrusted directory is read.
 """
@@ -40,7 +40,7 @@ def is_name(name: str) -> bool:
 def find_own(
     workspace: Path, trusted: Iterable[str], settings_file: Path, taken: Iterable[str]
 ) -> tuple[list[OwnTool], list[str]]:
-    """Return all tools of the user, and a line for each that cannot be offered; names in `taken` are not free."""
+    """Return all of the user's own tools, and a line for each that cannot be offered; names in `taken` are in use."""
     trusted = tuple(trusted)
     files, notices = tool_files(workspace), untrusted_notices(workspace, trusted)
     is_free = is_trusted(workspace, trusted) if files else True
@@ -90,7 +90,7 @@ def _loader(path: Path) -> Callable[[], object]:
 
 
 def _run(path: Path) -> object:
-    """Run a file and return its `tool`; runs the source, so that no compiled copy is left in the user's directory.
+    """Run a file and return its `tool`; it runs the source, so no compiled copy is left in the user's directory.
 
     Nothing it imports, now or later, is compiled to disk either: that would change what the user agreed to.
     """

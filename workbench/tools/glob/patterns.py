@@ -1,8 +1,8 @@
-"""Translation of globs into regular expressions, with ripgrep's meaning; for `glob`, `include` and ignore files.
+"""Translates globs into regular expressions, with ripgrep's semantics; used for `glob`, `include` and ignore files.
 
-`*` and `?` stay within one name, `**` matches any number of directories, `{a,b}` either part, `[a-z]` and `[!a-z]`
-one character; a backslash escapes the next character. Matching never backtracks catastrophically.
-Standard library only: the search process of `grep` imports this.
+`*` and `?` stay within one name, `**` matches any number of directories, `{a,b}` either part, `[a-z]` and `[!a-z]` one
+character; a backslash escapes the next character. Matching never backtracks catastrophically. Standard library only:
+the search process of `grep` imports this.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 _MOST = 256
-"""Limit of the alternatives that the braces of one glob expand to."""
+"""The most alternatives that the braces of one glob may expand to."""
 _DEEPEST = 12
 _MAGIC = re.compile(r"[*?\[{\\]")
 _DIRECTORIES = "(?:[^/]+/)*"

@@ -32,7 +32,7 @@ class Stop:
 
     @contextmanager
     def watching(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """A context in which `end` kills the process; the process has ended on leaving it."""
+        """Return a context in which `end` kills the process; the process has ended when the context exits."""
         with self._lock:
             self._process = process
             if self.why:
@@ -57,7 +57,7 @@ class Searches:
 
     @contextmanager
     def one(self) -> Iterator[Stop]:
-        """A context for one search; its `Stop` is set when the time limit passes."""
+        """Return a context for one search, which is stopped when the time limit passes."""
         stop = Stop()
         timer = threading.Timer(self.seconds, stop.end, ("time",))
         timer.daemon = True
@@ -72,7 +72,7 @@ class Searches:
                 self._running.discard(stop)
 
     def interrupt(self) -> None:
-        """End all running searches."""
+        """Cancel all running searches."""
         with self._lock:
             running = tuple(self._running)
         for stop in running:
@@ -80,7 +80,7 @@ class Searches:
 
 
 LARGEST = 10 << 20
-"""Limit of the size of a searched file in bytes, for ripgrep and for our own search."""
+"""The size, in bytes, of the largest file that ripgrep and our own search read."""
 _CHUNK = 1 << 18
 _FLAGS = (
     *("--no-config", "--no-messages", "--no-ignore-messages", "--color=never"),
@@ -93,7 +93,10 @@ class ProgramError(Exception):
 
 
 def ripgrep(*options: str, hidden: bool) -> list[str] | None:
-    """Return a ripgrep command with the same ignore rules as `walk`, for its directory; None without ripgrep."""
+    """Return a ripgrep command, to run in the searched directory, with the same ignore rules as `walk`.
+
+    None if ripgrep is not installed.
+    """
     program = find_program("rg")
     if program is None:
         return None

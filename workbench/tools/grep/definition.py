@@ -27,7 +27,7 @@ from workbench.tools.schema import Action, Observation
 from workbench.tools.tool import DeclaredTool, ToolAnnotations, ToolDefinition
 
 SECONDS = 30.0
-"""Time limit of a search."""
+"""The time limit of a search, in seconds."""
 
 _DESCRIPTION = r"""Find lines in files by a regular expression; the result is `file:line:text`, in the order of the paths.
 
@@ -52,7 +52,7 @@ class GrepAction(Action):
 
 
 class GrepObservation(Observation):
-    """The lines found; the counts include those that are not shown."""
+    """The matching lines; the counts include those that are not shown."""
 
     matched_files: int = 0
     matched_lines: int = 0
@@ -96,7 +96,7 @@ class _Task:
 
     @property
     def hidden(self) -> bool:
-        """Whether `include` names a leading dot, so that hidden files are searched."""
+        """Whether `include` names a leading dot, so hidden files are searched."""
         return self.include is not None and _is_hidden(self.include)
 
     def filter(self) -> Callable[[bytes], object]:
@@ -214,7 +214,10 @@ def _search(task: _Task, stop: Stop, seconds: float) -> Matches:
 
 
 def _ripgrep(task: _Task) -> list[str] | None:
-    """Return the ripgrep command; None if our own search must do it (for a single file it is faster)."""
+    """Return the ripgrep command, or None if our own search is used.
+
+    It is used if ripgrep is missing or interprets the pattern differently, and for a single file, where it is faster.
+    """
     if task.pattern.ripgrep is None or not task.root.is_directory:
         return None
     options = ["--no-mmap", f"--max-filesize={LARGEST}", "--count" if task.is_count else "--line-number"]
@@ -226,7 +229,9 @@ def _ripgrep(task: _Task) -> list[str] | None:
 
 
 def _last_name(glob: str) -> str:
-    """Return the glob's last part for ripgrep, widened to `*` where ripgrep's `?` and classes would match bytes."""
+    """Return the glob's last part for ripgrep, widened to `*` if it contains `?` or a class, which match bytes in
+    ripgrep.
+    """
     name = glob.rpartition("/")[2]
     if name == "**" or "\\" in name:
         return "*"

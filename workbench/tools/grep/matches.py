@@ -16,7 +16,9 @@ _BINARY = re.compile(
 
 
 def records(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield path and line; the line is None if the file turned out to be binary after some matches."""
+    """Yield the path and line of each match; the line is None if the file turned out to be binary after some
+    matches.
+    """
     rest, path = b"", None
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\0")
@@ -40,7 +42,9 @@ _BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
 def read_text(path: str, largest: int) -> str | None:
-    """Return the text of a regular file, with invalid UTF-8 as lone surrogates; None if it is binary or too large."""
+    """Return the text of a regular file, with invalid UTF-8 as lone surrogates; None if unreadable, binary or too
+    large.
+    """
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -67,7 +71,7 @@ def _decoded(raw: bytes) -> str | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines without line ends; text after the last newline is a line too."""
+    """Return the lines without line endings; text after the last newline is a line too."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 

@@ -1,7 +1,7 @@
 r"""Parses the regular expressions of `grep` so that ripgrep and Python find the same lines.
 
-Their syntax is that of the `regex` package, which agrees with ripgrep about `\w`, `\b` and the like. A pattern goes to
-ripgrep only if both interpret every token of it alike; all others (lookaround, back references, classes with
+Their syntax is the `regex` package's, which agrees with ripgrep about `\w`, `\b` and the like. A pattern is passed to
+ripgrep only if both interpret every token of it in the same way; all others (lookaround, back references, classes with
 ripgrep's set operators) are searched by Python.
 """
 
@@ -34,7 +34,7 @@ _COMMON = re.compile(
     """,
     re.VERBOSE,
 )
-"""Tokens that both interpret alike."""
+"""Tokens that both interpret in the same way."""
 _NEEDLESS = re.compile(r"\\[!\"%',/:;<=>@_` ]")
 _END = r"(?:\r??$)"
 """The end of a line, with or without a carriage return."""
@@ -49,7 +49,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class Pattern:
-    """One expression, for lines without their line ends.
+    """A parsed expression, for lines without line endings.
 
     `broken` is the expression for text with invalid UTF-8 (nothing matches those bytes); `ripgrep` is None if ripgrep
     must not be used; `needed` is a string that every matching line contains, possibly empty.

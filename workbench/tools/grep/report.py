@@ -11,7 +11,7 @@ from workbench.tools.grep.matches import FileMatches, Matches, lines_of, read_te
 
 MOST_CHARS = 30_000
 LONGEST_LINE = 400
-"""Limit of the characters shown of one line."""
+"""The most characters shown of one line."""
 
 
 def names(matches: Matches, root: SearchRoot) -> tuple[str, int]:
@@ -76,7 +76,9 @@ def _parts(file: FileMatches, root: SearchRoot, context: int) -> Iterator[tuple[
 
 
 def _with_context(file: FileMatches, name: str, path: str, context: int) -> Iterator[tuple[int, list[str]]] | None:
-    """Yield matches with the lines around them; None if the file has become shorter since the search."""
+    """Return the matches with the lines around them; None if the file is unreadable or has become shorter since the
+    search.
+    """
     text = read_text(path, LARGEST)
     whole = lines_of(text) if text is not None else []
     if not file.lines or len(whole) < file.lines[-1][0]:
@@ -85,7 +87,7 @@ def _with_context(file: FileMatches, name: str, path: str, context: int) -> Iter
 
 
 def _groups(file: FileMatches, name: str, whole: list[str], context: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield for each match its lines of context, without lines already shown, up to the next match."""
+    """Yield each match with its context lines, up to the next match and without lines already shown."""
     numbers = [number for number, _ in file.lines]
     last = 0
     for number, following in zip(numbers, [*numbers[1:], len(whole) + 1], strict=True):

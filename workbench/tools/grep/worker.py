@@ -1,7 +1,7 @@
 """The search process of `grep`, used if ripgrep is missing or does not support the pattern.
 
 Run as `python -I -S worker.py DIRECTORY`, where DIRECTORY contains the `regex` package; the task comes as JSON on
-standard input. The output is that of ripgrep with `--null`: path, NUL, line number, colon, line (or only the number of
+standard input. The output has the format of `rg --null`: path, NUL, line number, colon, line (or only the number of
 lines). A pattern that never finishes is ended from outside: the process is killed at the end of the search, by its own
 alarm, or with its parent. Standard library and `regex` only.
 """
@@ -40,7 +40,7 @@ class _Lines:
         self._broken = regex.compile(task["broken"], flags).search
 
     def matches(self, text: str) -> Iterator[tuple[int, str]]:
-        """Yield number and content of each matching line."""
+        """Yield the number and content of each matching line."""
         if self._needed not in text:
             return
         search = self._broken if has_broken_bytes(text) else self._whole

@@ -43,7 +43,7 @@ class Request:
 
 
 def request_of(operation: Operation, arguments: Mapping[str, Any], headers: Mapping[str, str]) -> Request:
-    """Return the request of a call without keys. Raises ValueError for a value that cannot be serialized."""
+    """Return the request of a call, without keys. Raises ValueError for a value that cannot be serialized."""
     path = operation.path
     request = Request(operation.method.upper(), "", headers={"Accept": "application/json, */*;q=0.5", **headers})
     for parameter in operation.parameters:
@@ -143,7 +143,7 @@ class NoKey(Exception):
 
 
 def pop_variable(variable: str) -> str:
-    """Return a variable's value, also after this removed it from the environment; "" if it was never set."""
+    """Remove a variable from the environment and return its value, the same on later calls; "" if it was never set."""
     if value := os.environ.pop(variable, ""):
         _popped[variable] = value
     return _popped.get(variable, "")
@@ -167,7 +167,9 @@ class Keys:
             _put(request, Scheme("", "bearer"), self._key(Scheme("", "bearer")))
 
     def _way(self, ways: Sequence[Sequence[Scheme]]) -> Sequence[Scheme]:
-        """Return the first alternative with all keys; else one without keys if allowed, or the first."""
+        """Return the first alternative whose keys are all configured; else one without keys if allowed, or
+        the first.
+        """
         for way in ways:
             if way and all(self._variable(scheme) for scheme in way):
                 return way
@@ -203,7 +205,7 @@ class Keys:
 
 
 def _signing(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield configured headers that may hold keys, without a scheme such as `Bearer` before the value."""
+    """Yield the configured headers that may hold keys, without a scheme such as `Bearer` before the value."""
     for name, value in headers.items():
         if name.lower() not in _PLAIN:
             yield name, value.rpartition(" ")[2]
@@ -228,7 +230,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class OperationObservation(Observation):
-    """The response of a server."""
+    """The response from the server."""
 
     status: int | None = None
     url: str = ""
@@ -276,11 +278,11 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return "" if self._operation.reads_only else " Whether it was carried out is not known."
 
     def interrupt(self) -> None:
-        """End the calls that run."""
+        """Cancel the running calls."""
         self._calls.interrupt()
 
     def close(self) -> None:
-        """End the calls that run."""
+        """Cancel the running calls."""
         self._calls.interrupt()
 
     def _failed(self, text: str) -> OperationObservation:
@@ -289,7 +291,7 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
     async def _answered(self, request: Request) -> OperationObservation:
         import httpx
 
-        try:  # the time of the whole call is limited where it is run
+        try:  # `Calls.run` limits the time of the whole call
             async with httpx.AsyncClient(timeout=None, **_way(request.url, self._allowed)) as client:
                 sent = client.build_request(**_wire(request))
                 for _ in range(_MOST_HOPS):
@@ -309,7 +311,10 @@ class OperationExecutor(ToolExecutor[Any, OperationObservation]):
         return self._failed(f"{self._operation.base_url} sent on more than {_MOST_HOPS} times.")
 
     def _further(self, answer: httpx.Response) -> httpx.URL | None:
-        """Return the target of a redirect of a read-only call on the same server; others must not get the keys."""
+        """Return the target of a redirect if the call is read-only and stays on the same server, else None.
+
+        Other servers must not get the keys.
+        """
         target = answer.headers.get("location")
         if answer.status_code not in _REDIRECTS or not target or not self._operation.reads_only:
             return None
@@ -353,7 +358,7 @@ def _way(url: str, allowed: NetworkPolicy | None) -> dict[str, Any]:
 
 
 def _wire(request: Request) -> dict[str, Any]:
-    """Return the arguments of the HTTP client for the request."""
+    """Return the request as arguments for the HTTP client."""
     query = urlencode(request.query, quote_via=quote)
     headers = {"User-Agent": f"ohw/{__version__}", "Accept-Encoding": "gzip", **request.headers}
     if request.cookies:
@@ -370,9 +375,9 @@ def _again(sent: httpx.Request) -> dict[str, str]:
 
 
 class CheckedTransport(httpx.AsyncHTTPTransport):
-    """Connects only to the address that was checked, even if the name resolves to another one a moment later.
+    """Connects only to addresses that were checked, even if the name resolves to another one a moment later.
 
-    Raises AddressRefused.
+    Raises HostRefused.
     """
 
     def __init__(self, allowed: NetworkPolicy, proxy: str, **options: Any) -> None:
@@ -394,7 +399,7 @@ class CheckedTransport(httpx.AsyncHTTPTransport):
 
     async def _through_proxy(self, request: httpx.Request) -> httpx.Response:
         """Send the request through a proxy, which resolves names itself; a name that resolves here is checked first."""
-        with suppress(Unresolved):  # behind a proxy names may be known to it alone
+        with suppress(Unresolved):  # perhaps only the proxy can resolve the name
             await self._allowed.of(request.url.host, port_of(request.url))
         return await super().handle_async_request(request)
 

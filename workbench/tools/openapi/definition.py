@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.tools.openapi.operations import Operation
 
 MOST = 3_000
-"""Limit of the operations of one document."""
+"""The most operations of one document."""
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 _LONGEST = 64
 _MOST_WARNINGS = 5
@@ -31,7 +31,7 @@ class OpenAPITools(ToolBase[Any, Any]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **documents: Any) -> Sequence[ToolDefinition]:
-        """Return the tools of all usable documents; others add a notice. Raises UsageError for a wrong setting."""
+        """Return the tools of all usable documents; others add a notice. Raises UsageError for an invalid setting."""
         sources = [read_source(name, table) for name, table in documents.items()]
         with ThreadPoolExecutor(min(8, len(sources) or 1), "openapi") as pool:
             loaded = list(pool.map(lambda source: _loaded(source, Path(conv_state.workspace)), sources))

@@ -73,7 +73,7 @@ def checked(document: Any) -> dict[str, Any]:
 _NO_MATTER = ("info", "tags", "externalDocs", "paths", "components")
 _MOST_OF_ONE = 40
 _MOST = 400
-"""Limit of the lines of a diff."""
+"""The most lines of a diff."""
 
 
 def parts_of(content: bytes) -> dict[str, str]:
@@ -156,7 +156,7 @@ class Pinned:
         return agreed
 
     def approve(self, content: bytes) -> bool:
-        """Approve the change with this content; return False if another change awaits approval by now."""
+        """Approve the change with this content; return False if it is no longer the one that awaits approval."""
         if self.waiting != content:
             return False
         self._new.replace(self._file)
@@ -203,7 +203,7 @@ def _says_the_same(old: bytes, new: bytes) -> bool:
 
 
 _SECONDS = 10.0
-"""Time limit for fetching a document; the start of a session waits for it."""
+"""The time limit, in seconds, for fetching a document; the start of a session waits for it."""
 _FRESH = 86_400
 """Seconds for which a copy is used without fetching the document again."""
 _CHANGED = (
@@ -222,14 +222,14 @@ class Loaded:
     url: str = ""
     notice: str = ""
     is_own: bool = False
-    """Whether it is a file outside the workspace, so that only the user writes it."""
+    """Whether it is a file outside the workspace, so only the user writes it."""
 
     def may_name_server(self, base_url: str) -> bool:
         """Return whether the document may name this server: it came from there, or the user wrote the document."""
         return self.is_own or self.is_of(base_url)
 
     def is_of(self, base_url: str) -> bool:
-        """Return whether the document was fetched from this server, which the user then named."""
+        """Return whether the document was fetched from this server; if so, the user named the server."""
         return bool(self.url) and urlsplit(self.url)[:2] == urlsplit(base_url)[:2]
 
 

@@ -130,7 +130,7 @@ class Reader:
                     self.warnings.append(f"the operation {name} is left out: {why}")
 
     def _methods(self, path: str, item: Any) -> Iterator[tuple[str, dict[str, Any], tuple[Any, str]]]:
-        """Yield method and node of each operation of a path item, with the item itself and its URI."""
+        """Yield the method and node of each operation of a path item, with the item itself and its URI."""
         try:
             node, base_uri = self._references.followed(item, self._references.root)
         except Broken as error:
@@ -233,7 +233,9 @@ class Reader:
         )
 
     def _server(self, servers: Any) -> str:
-        """Return the server URL: the user's setting, or the document's first server. Raises _Unusable without one."""
+        """Return the server URL: the user's setting, or the document's first server. Raises _Unusable if
+        there is none.
+        """
         if self._base_url:
             return self._base_url
         first = next((each for each in servers or () if isinstance(each, dict)), {"url": "/"})
@@ -280,7 +282,7 @@ def _scheme(name: str, node: Mapping[str, Any]) -> Scheme | None:
 
 
 def _content(content: Any) -> tuple[str, Any]:
-    """Return media type and schema of a parameter that is serialized as that type; "" and {} for others."""
+    """Return the media type and schema of a parameter that is serialized as that type; "" and {} for others."""
     for media, entry in content.items() if isinstance(content, dict) else ():
         return str(media), (entry.get("schema") if isinstance(entry, dict) else None) or {}
     return "", {}

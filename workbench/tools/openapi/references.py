@@ -15,7 +15,7 @@ from workbench.tools.openapi.documents import BadDocument, parsed
 
 _MOST_HOPS = 30
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
-"""Keywords whose values are data, in which `$ref` is no reference."""
+"""Keywords whose values are data, in which `$ref` is not a reference."""
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 
 

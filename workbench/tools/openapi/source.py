@@ -22,19 +22,19 @@ class Source:
     document: str
     """A path or URL."""
     base_url: str = ""
-    """The server URL; by default that of the document."""
+    """The server URL; by default the document's."""
     key_env: str = ""
     """The variable with the key for any security scheme that `auth` does not name."""
     auth: Mapping[str, str] = field(default_factory=dict)
-    """Variables with keys by the name of the document's security scheme."""
+    """The variable that holds the key for each security scheme of the document, by the scheme's name."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Headers sent with every call."""
     only: tuple[str, ...] = ()
-    """Patterns for ids, tags or paths of the operations to offer; by default all."""
+    """Patterns for IDs, tags or paths of the operations to offer; by default all."""
     read_only: bool = False
     """Whether only read-only operations are offered."""
     seconds: float = 60.0
-    """Time limit of one call."""
+    """The time limit of one call."""
 
     @property
     def has_keys(self) -> bool:
@@ -48,7 +48,7 @@ class Source:
 
 
 def read_source(name: str, table: object) -> Source:
-    """Validate one document's table. Raises UsageError whose message starts with the key."""
+    """Validate one document's table. Raises a UsageError whose message starts with the key."""
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r}: a name is made of letters, digits, - and _, and short")
     if not isinstance(table, Mapping):

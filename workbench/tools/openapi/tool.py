@@ -23,7 +23,7 @@ _NAMED = ("properties", "patternProperties")
 _SINGLE = ("items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MOST = 3_000
-"""Limit of the nodes of one schema; nodes beyond it allow any value."""
+"""The most nodes of one schema; further nodes allow any value."""
 _DEEPEST = 60
 
 
@@ -117,12 +117,12 @@ class _SchemaCopier:
 
 
 def _is_answer(part: Any) -> bool:
-    """Return whether a property is read-only, so that it occurs only in responses."""
+    """Return whether a property is read-only, so it occurs only in responses."""
     return isinstance(part, dict) and part.get("readOnly") is True
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an OpenAPI 3.0 schema in the terms of JSON Schema 2020-12 (`nullable`, exclusive limits)."""
+    """Convert an OpenAPI 3.0 schema to JSON Schema 2020-12 (`nullable`, exclusive limits)."""
     converted = {name: part for name, part in schema.items() if name != "nullable"}
     for name, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(converted.get(name), bool):
@@ -138,12 +138,12 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 _LONGEST = 1_200
-"""Limit of the characters of a description for models."""
+"""The most characters of a description for models."""
 _ANYTHING = {"type": "object", "additionalProperties": True}
 
 
 class OperationAction(Action):
-    """The arguments of a call; the fields are made from the document."""
+    """The arguments of a call; its fields come from the document."""
 
 
 class OperationTool(ToolDefinition[OperationAction, OperationObservation]):

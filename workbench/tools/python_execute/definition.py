@@ -52,7 +52,7 @@ class Capture:
         self._tail = self._tail[extra:]
 
     def text(self) -> str:
-        """Return the stored text, with a notice in place of omitted bytes."""
+        """Return the stored text, with a notice in place of the omitted bytes."""
         self._shorten()
         if not self._lost:
             return well_formed((self._head + self._tail).decode(errors="replace"))
@@ -153,14 +153,14 @@ _SHORT = "Run Python in a fresh interpreter; the result is what it prints. Nothi
 
 
 class PythonExecuteAction(Action):
-    """A piece of Python."""
+    """Python code to run."""
 
     code: str = Field(description="The Python code; print the results.")
     timeout: float = Field(5.0, gt=0, le=600, description="Seconds after which it is ended.")
 
 
 class PythonExecuteObservation(Observation):
-    """What the code printed; `exit_code` is negative when it was ended by that signal."""
+    """The output of the code; `exit_code` is negative if a signal or the workbench ended it."""
 
     output: str = ""
     exit_code: int = 0
@@ -181,7 +181,7 @@ class PythonExecuteTool(DeclaredTool[PythonExecuteAction, PythonExecuteObservati
         super().__init__(PythonExecutor(Path(workspace or ".").absolute(), hidden_env))
 
     def assess(self, arguments: Mapping[str, Any], context: AssessmentContext) -> Sequence[Effect]:
-        """Return the code, and the workspace's interpreter if it has one."""
+        """Return the effect of running the code; it names the workspace's interpreter if there is one."""
         starts = getattr(self.executor, "starts", None)
         return (RunsPython(str(arguments.get("code", "")), starts=starts(restart=False) if starts else ""),)
 
@@ -231,14 +231,14 @@ class PythonExecutor(ToolExecutor[PythonExecuteAction, PythonExecuteObservation]
         return "" if program == sys.executable else program
 
     def interrupt(self) -> None:
-        """End the code that runs, with all it started."""
+        """End the running code with every process that it started."""
         with self._lock:
             running = tuple(self._running)
         for process in running:
             process.end("interrupt")
 
     def close(self) -> None:
-        """End the code that runs, with all it started."""
+        """End the running code with every process that it started."""
         self.interrupt()
 
 
