@@ -1,6 +1,6 @@
-"""The registry of tools by name: built-in ones from the start, others once they are registered.
+"""The registry of tools by name: built-in tools from the start, others once they are registered.
 
-`resolve_tool` turns a specification (`Tool`) of the settings into tools for a session.
+`resolve_tool` turns a specification (`Tool`) from the settings into tools for a session.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.tools.older_calls import OLDER_NAMES
 from workbench.tools.tool import ToolBase, ToolDefinition
 
 Factory: TypeAlias = Callable[..., Sequence[ToolDefinition]]
-"""A function that is called with the conversation state and the parameters by name."""
+"""A function that is called with the conversation state and the parameters as keyword arguments."""
 Registrable: TypeAlias = "ToolDefinition | type[ToolBase] | Factory"
 
 _added: dict[str, Registrable] = {}
@@ -37,12 +37,15 @@ class UnknownTool(UsageError):
 
 
 def resolve_alias(name: str) -> str:
-    """Return the tool's own name for an alias; any other name unchanged."""
+    """Return the name of the tool that an alias stands for, or any other name unchanged."""
     return OLDER_NAMES.get(name, name)
 
 
 def register_tool(name: str, tool: Registrable) -> None:
-    """Register an instance, a ToolBase subclass or a factory. Raises ValueError for an invalid or used name."""
+    """Register an instance, a ToolBase subclass or a factory. Raises ValueError for an invalid or used name.
+
+    Raises TypeError for an object of another type, and MissingExecutor for an instance without an executor.
+    """
     if not name or name != name.strip():
         raise ValueError(f"A tool needs a name without spaces at its ends, not {name!r}.")
     if name in OLDER_NAMES or name in ALL_TOOLS or _added.get(name, tool) is not tool:
@@ -79,7 +82,7 @@ def make_tools(tool: Registrable, spec: Tool, conv_state: ConversationState) -> 
 
 
 def check_tool(tool: object) -> Registrable:
-    """Return a valid registration. Raises TypeError for other types, MissingExecutor without an executor."""
+    """Return the object if it can be registered. Raises TypeError if not, and MissingExecutor if it has no executor."""
     if isinstance(tool, ToolDefinition):
         return tool.as_executable()
     if not callable(tool) or (isinstance(tool, type) and not issubclass(tool, ToolBase)):

@@ -42,7 +42,7 @@ def model_from_schema(name: str, schema: dict[str, Any], base: type[ModelT]) -> 
 
 
 class _Builder:
-    """Creates the models of one schema without references; beyond a number of nodes any value is accepted."""
+    """Creates the models for one schema without references; beyond `_MAX_NODES` nodes any value is accepted."""
 
     def __init__(self, base: type[BaseModel]) -> None:
         self._base = base
@@ -111,7 +111,7 @@ def _forbids_extra(kind: type) -> bool:
 
 
 def _limited(kind: Any, kind_name: str, schema: dict[str, Any]) -> Any:
-    """Return the type with the schema's limits that pydantic checks like JSON Schema."""
+    """Return the type with the schema's limits, as far as pydantic checks them in the same way as JSON Schema."""
     names = _CONSTRAINTS.get(kind_name, {})
     limits: dict[str, Any] = {ours: schema[key] for key, ours in names.items() if _is_number(schema.get(key))}
     return Annotated[kind, Field(**limits)] if limits else kind
@@ -158,7 +158,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """An image, base64 coded."""
+    """A base64-encoded image."""
 
     model_config = ConfigDict(frozen=True)
     type: Literal["image"] = "image"
@@ -170,7 +170,7 @@ Content: TypeAlias = Annotated[TextContent | ImageContent, Field(discriminator="
 
 
 class Schema(BaseModel):
-    """A frozen model whose JSON schema is shown to models."""
+    """A frozen pydantic model whose JSON schema is sent to language models."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     foreign_schema: ClassVar[dict[str, Any] | None] = None
@@ -191,19 +191,19 @@ class Schema(BaseModel):
 
 
 class Action(Schema):
-    """What a tool is asked to do."""
+    """The validated input of a tool."""
 
     can_read_only: ClassVar[bool] = False
-    """Whether a tool that may write has actions that only read, as `reads_only` tells."""
+    """Whether a tool that may write also has actions that only read; `reads_only` says whether an action does."""
 
     @property
     def reads_only(self) -> bool:
-        """Whether this action of a tool that may write only reads, so that plan mode allows it."""
+        """Whether this action of a tool that may write only reads, so plan mode allows it."""
         return False
 
 
 class Observation(Schema):
-    """What came of an action."""
+    """The result of an action."""
 
     content: Sequence[Content] = ()
     is_error: bool = False

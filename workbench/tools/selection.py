@@ -1,4 +1,4 @@
-"""Selects and opens the tools of a session by `[tools]` in the settings: the set, and a line per tool."""
+"""Selects and opens the tools of a session according to `[tools]` in the settings: the set, and a line per tool."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ Hints = dict[str, Any]
 
 
 def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters converted to their type hints. Raises UsageError that starts with a parameter's name."""
+    """Return the parameters converted to their type hints.
+
+    Raises a UsageError whose message starts with the parameter's name.
+    """
     hints, takes_any = settable(tool)
     checked = {}
     for name, value in params.items():
@@ -109,7 +112,7 @@ def checked_params(tool: object, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settable(tool: object) -> tuple[Hints, bool]:
-    """Return names and types of the parameters that may be set, and whether any other name is accepted too."""
+    """Return the names and types of the parameters that may be set, and whether any other name is accepted too."""
     if isinstance(tool, ToolDefinition) or not callable(tool):
         return {}, False
     if not (isinstance(tool, type) and issubclass(tool, ToolBase)):
@@ -150,12 +153,14 @@ def _instead(name: str, hints: Hints) -> str:
 
 
 _PLAN = ("task_tracker",)
-"""Tools in the set "plan" that are not read-only."""
+"""Tools that are in the set "plan" even if they are not read-only."""
 
 
 @dataclass(frozen=True)
 class ToolState:
-    """A selected name: on or off, the reason, its source, and its tools, which are empty if it is off."""
+    """The state of a name in the settings: on or off, the reason, its source, and its tools, which are empty if it is
+    off.
+    """
 
     name: str
     is_on: bool
@@ -193,7 +198,9 @@ class Selection:
 
 
 def select_tools(settings: Settings, file: Path, context: ConversationState) -> Selection:
-    """Open the tools that the settings of a file select. Raises UsageError that names the file and the key."""
+    """Open the tools that the settings, read from `file`, select. Raises a UsageError that names the file
+    and the key.
+    """
     own, notices = find_own(Path(context.workspace), settings.trusted, file, list_registered_tools())
     try:
         choices, unknown = choose(settings.tools, [tool.name for tool in own])
@@ -217,7 +224,7 @@ class _Opener:
         self.notices: list[str] = []
 
     def open_all(self, choices: Iterable[Choice]) -> list[ToolState]:
-        """Return a state for each choice. Raises UsageError for a wrong setting, after closing all tools."""
+        """Return a state for each choice. Raises UsageError for an invalid setting, after closing all tools."""
         with contextlib.ExitStack() as undo:
             states = []
             for choice in choices:
@@ -283,4 +290,4 @@ def _close(tools: Iterable[object]) -> None:
 
 
 class _WrongSetting(UsageError):
-    """A wrong parameter, which the user must correct before anything starts."""
+    """An invalid parameter, which the user must correct before anything starts."""

@@ -36,11 +36,11 @@ _SUMMARY = {"type": "string", "description": "What this call is for, in about te
 
 
 class MissingExecutor(UsageError, NotImplementedError):
-    """The tool has no executor. Also a NotImplementedError, which the tool interface of OpenHands raises for this."""
+    """The tool has no executor. Also a NotImplementedError, which OpenHands' tool interface raises in this case."""
 
 
 class ToolAnnotations(BaseModel):
-    """The five hints of the Model Context Protocol, with its defaults."""
+    """The five hints of the Model Context Protocol, with the protocol's defaults."""
 
     model_config = ConfigDict(frozen=True)
     title: str | None = None
@@ -115,11 +115,11 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the tool changes nothing outside the session, so that calls need no approval."""
+        """Whether the tool changes nothing outside the session, so calls need no approval."""
         return self.annotations.readOnlyHint
 
     def present(self, arguments: Mapping[str, Any]) -> Presentation:
-        """Return how front ends show a call with these arguments; subclasses may depend on the arguments."""
+        """Return the presentation of a call with these arguments; subclasses may compute it from them."""
         return presentation_of(self.name, arguments, self.presentation)
 
     def recorded_presentation(self, arguments: Mapping[str, Any]) -> Presentation | None:
@@ -154,7 +154,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
         return self.executor
 
     def action_from_arguments(self, arguments: dict[str, Any]) -> ActionT:
-        """Return the validated action. Raises ArgumentError with the mistakes and the allowed parameters."""
+        """Return the validated action. Raises an ArgumentError that lists the mistakes and the allowed parameters."""
         try:
             return action_from_arguments(self.action_type, arguments)
         except ArgumentError:
@@ -163,7 +163,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             raise ArgumentError(f"the arguments could not be checked ({error_line(error)}).") from error
 
     def __call__(self, action: ActionT) -> Observation:
-        """Run the action; any exception of the executor becomes an observation with `is_error`."""
+        """Run the action; any exception from the executor becomes an observation with `is_error`."""
         run = self._runner()
         observation = _guarded(self, lambda: run(action))
         if not isinstance(observation, Observation):
@@ -201,7 +201,7 @@ class ToolDefinition(ToolBase[ActionT, ObservationT]):
             return None
 
     def interrupt(self) -> None:
-        """End a running call soon; exceptions of the executor are ignored."""
+        """End a running call soon; exceptions from the executor are ignored."""
         if self.executor is not None:
             with suppress(Exception):
                 self.executor.interrupt()
@@ -264,13 +264,13 @@ def _with_extras(schema: dict[str, Any], is_read_only: bool) -> dict[str, Any]:
 
 
 def error_line(error: BaseException) -> str:
-    """Return an exception of a tool's own code as one line."""
+    """Return an exception from a tool's own code as one line."""
     text = first_line(well_formed(str(error)), 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class DeclaredTool(ToolDefinition[ActionT, ObservationT]):
-    """A tool defined by class attributes, which have the meaning of the parameters of `ToolDefinition`."""
+    """A tool defined by class attributes, which mean the same as the parameters of `ToolDefinition`."""
 
     name: str
     description: str

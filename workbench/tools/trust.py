@@ -1,6 +1,6 @@
-"""Trust in a directory: its files that run code or decide, and whether the user agreed to exactly these.
+"""Trust in a directory: its files that run code or make decisions, and whether the user agreed to exactly these.
 
-An agreement is bound to a hash of the directory's path and of the content, so that any change asks again.
+An agreement is bound to a hash of the directory's path and of the content, so any change asks again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ RULES: Final = ".ohw/rules.toml"
 SERVERS: Final = ".mcp.json"
 _MARK: Final = "sha256:"
 _NOTHING: Final = "nothing"
-"""The content of a directory without such files: the user did not agree to files added later."""
+"""Stands for the content of a directory without such files; the agreement does not cover files added later."""
 _MOST_FILES: Final = 500
 
 
 def brought(workspace: Path) -> Sequence[Path]:
-    """Return the files that are used only with trust: tools with all files beside them, rules, and MCP servers.
+    """Return the files that are used only if the directory is trusted: tools and all files beside them, rules, MCP
+    servers.
 
     Compiled files are included: a tool that imports `helper` may load `__pycache__/helper.cpython-311.pyc`.
     """
@@ -42,7 +43,7 @@ def brought(workspace: Path) -> Sequence[Path]:
 
 
 def _files_in(directory: Path) -> list[Path]:
-    """Return all files, also through links, as any of them can be imported; stop above `_MOST_FILES`."""
+    """Return all files, also through links, because any of them can be imported; stop above `_MOST_FILES`."""
     files: list[Path] = []
     for parent, _, names in os.walk(directory, followlinks=True):
         files += (path for path in (Path(parent, name) for name in names) if path.is_file())
@@ -81,9 +82,9 @@ def untrusted_notices(workspace: Path, trusted: Iterable[str]) -> list[str]:
 
 
 def agreed(locations: Locations, named: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the agreements of the user for `Settings.trusted`; an unreadable file counts as none.
+    """Return the user's agreements, for `Settings.trusted`; an unreadable file counts as none.
 
-    For directories that the user `named` in the settings, the content at first sight is agreed to and remembered.
+    For directories `named` in the settings, the content found first counts as agreed to and is stored.
     """
     agreements = _read(locations)
     new = {path: content for path, content in map(_content_of, named) if content and path not in agreements}

@@ -16,11 +16,11 @@ _SHORT = "Summarize older parts of this conversation before your next step, to m
 
 
 class RequestCondensationAction(Action):
-    """The wish to have the history condensed."""
+    """A request to condense the history."""
 
 
 class RequestCondensationObservation(Observation):
-    """The wish was noted."""
+    """The request was noted."""
 
 
 class RequestCondensationTool(DeclaredTool[RequestCondensationAction, RequestCondensationObservation]):

@@ -59,7 +59,7 @@ class StrReplaceEditorAction(Action):
 
     @property
     def reads_only(self) -> bool:
-        """A view changes nothing."""
+        """Whether the command is `view`, which changes nothing."""
         return self.command == "view"
 
 
@@ -112,7 +112,7 @@ class FileEditorTool(DeclaredTool[StrReplaceEditorAction, StrReplaceEditorObserv
 
 
 def plan(action: StrReplaceEditorAction, files: Files, path: Path) -> Plan:
-    """Return the change of the file at this real path. Raises EditorError if it is not possible, and OSError."""
+    """Return the change of the file at this real path. Raises EditorError if it is impossible, or OSError."""
     if action.command == "create":
         return files.creation(path, _required_text(action, "file_text"))
     if action.command == "undo_edit":
@@ -157,7 +157,9 @@ class FileEditorExecutor(ToolExecutor[StrReplaceEditorAction, StrReplaceEditorOb
         return _report(action, planned)
 
     def preparation(self, action: StrReplaceEditorAction) -> Callable[[], StrReplaceEditorObservation] | None:
-        """Return a function that reports why the edit is impossible, so that the user is not asked; None otherwise."""
+        """Return a function that reports why the edit is impossible, so that the user is not asked; None if it is
+        possible.
+        """
         if action.command == "view":
             return None
         try:

@@ -1,7 +1,7 @@
-"""The edits of text: pure functions that change nothing outside the edit.
+"""Edits of text: pure functions that change nothing outside the edit.
 
 A line ends at a newline, with or without a carriage return before it. Searched and inserted text may be written with
-plain newlines: it matches any line ends, and takes over those around it.
+plain newlines: it matches any line endings, and inserted lines get the line endings around them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def line_count(text: str) -> int:
 
 
 def replace_once(text: str, old: str, new: str) -> Edited:
-    """Replace the only occurrence of `old`. Raises EditorError with similar passages or all occurrences otherwise."""
+    """Replace the only occurrence of `old`.
+
+    If it is not there exactly once, raises an EditorError with the nearest passage or the lines of all occurrences.
+    """
     if not old:
         raise EditorError("`old_str` is empty. Use `insert` to add text, or `create` for a new file.")
     flat = _Flat(text)
@@ -73,9 +76,9 @@ def insert_after(text: str, line: int, new: str) -> Edited:
 
 
 def replace_lines(text: str, first: int, last: int, new: str) -> Edited:
-    """Replace lines `first` to `last` by `new`; unchanged lines keep their line ends. Raises EditorError."""
+    """Replace lines `first` to `last` with `new`; unchanged lines keep their line endings. Raises EditorError."""
     start, stop = (_start_of_line(text, line) for line in (max(1, first - 1), last + 1))
-    part = text[start:stop]  # with the line before, whose line end is taken over where the range has none
+    part = text[start:stop]  # with the line before, whose line ending is used if the range has none
     before = part[: _start_of_line(part, 2)] if first > 1 else ""
     desired = _plain_ends(before + new) + ("" if part and not part.endswith("\n") else "\n")
     changed = _rewritten(part, desired)
@@ -85,9 +88,10 @@ def replace_lines(text: str, first: int, last: int, new: str) -> Edited:
 
 
 def _rewritten(part: str, desired: str, near: str = "\n") -> str:
-    """Return the desired lines: unchanged ones keep their line ends, others take those of the lines that they replace.
+    """Return the desired lines: unchanged ones keep their line endings, and others get those of the lines that they
+    replace.
 
-    `near` is the line end used if the part has none.
+    `near` is the line ending used if the part has none.
     """
     raw, new = _LINE.findall(part), _LINE.findall(desired)
     old = [_plain_ends(line) for line in raw]
@@ -103,7 +107,7 @@ def _rewritten(part: str, desired: str, near: str = "\n") -> str:
 
 
 def _end_at(lines: list[str], index: int, near: str) -> str:
-    """Return the line end of the line at an index, or of the nearest line before it that has one."""
+    """Return the line ending of the line at an index, or of the nearest line before it that has one."""
     line = next((line for line in lines[index::-1] if line.endswith("\n")), "")
     return "\r\n" if line.endswith("\r\n") else "\n" if line else near
 
@@ -123,19 +127,19 @@ class _Flat:
 
     @property
     def has_carriage_returns(self) -> bool:
-        """Whether any line ends with a carriage return, so that the original text differs from the plain one."""
+        """Whether any line ends with a carriage return, so the original text differs from the plain one."""
         return bool(self._ends)
 
     def raw_offset(self, offset: int) -> int:
         return offset + bisect_left(self._ends, offset)
 
     def is_mixed(self, first: int, end: int) -> bool:
-        """Return whether both kinds of line end occur between these offsets of the plain text."""
+        """Return whether both kinds of line ending occur between these offsets of the plain text."""
         part = self._raw[self.raw_offset(first) : self.raw_offset(end)] if self._ends else ""
         return 0 < part.count("\r\n") < part.count("\n")
 
     def splice(self, first: int, end: int, new: str) -> Edited:
-        """Replace the part from `first` to `end` of the plain text by `new`."""
+        """Replace the part from `first` to `end` of the plain text with `new`."""
         start, stop = self.raw_offset(first), self.raw_offset(end)
         if "\n" in new and self._ends:
             near = self._newline_near(first)
@@ -144,7 +148,7 @@ class _Flat:
         return Edited("".join((self._raw[:start], new, self._raw[stop:])), start, start + len(new))
 
     def _newline_near(self, offset: int) -> str:
-        """Return the line end of the line at `offset`, or of the line before if that has none."""
+        """Return the line ending of the line at `offset`, or of the line before if it has none."""
         near = self.text.find("\n", offset)
         if near < 0:
             near = self.text.rfind("\n", 0, offset)
@@ -172,9 +176,9 @@ def _ambiguous(text: str, offsets: list[int]) -> str:
 
 
 def _spliced(flat: _Flat, offset: int, old: str, new: str) -> Edited:
-    """Replace `old` at `offset`; only the differing part is touched, so the lines around it keep their line ends."""
+    """Replace `old` at `offset`; only the differing part is touched, so the lines around it keep their line endings."""
     if not flat.has_carriage_returns:
-        # The only occurrence: one pass costs half of three slices.
+        # There is only one occurrence, and one pass costs half as much as three slices.
         return Edited(flat.text.replace(old, new, 1), offset, offset + len(new))
     if flat.is_mixed(offset, offset + len(old)):
         return flat.splice(offset, offset + len(old), new)  # line by line

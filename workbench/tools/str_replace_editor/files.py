@@ -1,7 +1,7 @@
-"""The files of a workspace for the tools that edit: locating, reading, writing and undoing.
+"""The files of a workspace for the editing tools: locating, reading, writing and undoing.
 
 The digest of a file's last viewed content is stored, so that a change by the user or another program is noticed,
-independent of timestamps and also after a restart.
+independently of timestamps, and also after a restart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from workbench.tools.str_replace_editor.history import LastViewed, Step, UndoSte
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000
-"""Limit of the entries compared to suggest a file name."""
+"""The most entries that are compared to suggest a file name."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ class Files:
     """Reads and writes files; tools with the same `state_dir` share the viewed contents and the undo steps."""
 
     def __init__(self, workspace: str, state_dir: Path | None, *, merges: bool = False) -> None:
-        """With `merges`, an edit of a file that was changed meanwhile is merged with that change, once previewed."""
+        """With `merges`, an edit to a file that has changed since it was viewed is merged with that change, once
+        previewed.
+        """
         self._workspace = workspace
         self._root = Root.at(workspace)
         self._blobs = BlobStore(state_dir)
@@ -109,7 +111,9 @@ class Files:
         raise EditorError(f"{path} does not exist.{hint}")
 
     def edit(self, path: Path, edit: Callable[[str], Edited]) -> Plan:
-        """Return the plan of an edit. Raises OSError, and EditorError also for an unmergeable change."""
+        """Return the plan of an edit. Raises OSError, or EditorError, also if the file has changed and cannot be
+        merged.
+        """
         raw = self._read(path)
         digest_before, viewed = digest(raw), self._blobs.get(_digest_name(path))
         coding, before = decoded(path, raw)
@@ -159,7 +163,7 @@ class Files:
     def holding(self, path: Path, before: str | None, after: str | None) -> Plan:
         """Return the plan to change a file from `before` to `after` (None: it does not exist).
 
-        Raises EditorError and OSError. The path may be a symbolic link only to an existing file of the workspace.
+        Raises EditorError and OSError. The path may be a symbolic link only to an existing file in the workspace.
         """
         real = Path(real_path(path))
         if real != path and (before is None or not real.is_relative_to(self._root.path)):
@@ -198,7 +202,7 @@ class Files:
     def write(self, plan: Plan) -> None:
         """Carry out an edit and store an undo step (a deletion has none).
 
-        Raises OSError and EditorError; nothing was changed then.
+        Raises EditorError without changing anything, or OSError.
         """
         if plan.raw_after is None:
             self._write(plan)
@@ -216,7 +220,7 @@ class Files:
         self.remember(plan.path, plan.raw_after, step.digest_after)
 
     def undoing(self, path: Path) -> Plan:
-        """Return the plan to undo the last edit. Raises EditorError if there is none or the file changed since."""
+        """Return the plan to undo the last edit. Raises EditorError if there is none or the file has changed since."""
         if is_pending(path):
             raise EditorError(f"Which edit of {path} can be undone is known once the action before this one has run.")
         step = self._undo.last(path)
@@ -275,7 +279,9 @@ class Files:
 
 
 def _shared_ends(plan: Plan) -> tuple[int, int] | None:
-    """Return the numbers of bytes that an edit leaves at both ends; None unless each character is one byte."""
+    """Return the numbers of bytes that an edit leaves unchanged at both ends; None unless each character is
+    one byte.
+    """
     edited, before, after = plan.edited, plan.raw_before, plan.raw_after
     if edited is None or before is None or after is None or plan.before is None or plan.after is None:
         return None

@@ -11,7 +11,9 @@ from workbench.tools.blob_store import BlobStore
 from workbench.tools.str_replace_editor.difference import shared_ends
 
 LARGEST = 1_000_000
-"""Limit of the bytes of a stored file; a larger one that changed must be viewed again before it is edited."""
+"""The size, in bytes, of the largest file that is stored; a larger one that changed must be viewed again before an
+edit.
+"""
 
 
 class LastViewed:
@@ -64,7 +66,9 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class Step:
-    """An edit: `removed` at `start` was replaced by `added` bytes. `digest_before` is "" if there was no file."""
+    """An edit: the bytes `removed` at `start` were replaced with `added` other bytes. `digest_before` is "" if there
+    was no file.
+    """
 
     digest_before: str
     digest_after: str
@@ -120,7 +124,7 @@ class UndoSteps:
             self._blobs.drop(f"{stack}/{number}")
 
     def last(self, path: Path) -> Step | None:
-        """Return the last edit; None if there is none."""
+        """Return the last edit, or None if there is none or it is damaged."""
         entry = self._blobs.get(self._newest(path))
         return Step.from_bytes(entry) if entry is not None else None
 

@@ -10,11 +10,13 @@ from difflib import SequenceMatcher, ndiff
 from workbench.tools.str_replace_editor.difference import shared_start
 
 MAX_CHARS = 16_000
-"""Limit of the characters of one view."""
+"""The most characters of one view."""
 
 
 def number_lines(lines: Sequence[str], first: int) -> str:
-    """Return the lines numbered from `first`; a long middle part is replaced by a notice with its line numbers."""
+    """Return the lines numbered from `first`; a long middle part is replaced with a notice that gives its
+    line numbers.
+    """
     head = _fitting(lines, MAX_CHARS // 2)
     if head == len(lines):
         return "\n".join(_row(number, line) for number, line in enumerate(lines, first))

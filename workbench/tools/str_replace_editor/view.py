@@ -19,7 +19,9 @@ _MAX_ENTRIES = 5_000
 
 
 def image_in(raw: bytes) -> ImageContent | None:
-    """Return the bytes as an image; None if they are none. Raises EditorError for an image above the size limit."""
+    """Return the bytes as an image, or None if they are not one. Raises EditorError for an image above the
+    size limit.
+    """
     kind = kind_of(raw[:HEAD])
     if kind is None:
         return None
@@ -29,7 +31,7 @@ def image_in(raw: bytes) -> ImageContent | None:
 
 
 def show_file(path: str, text: str, coding: Coding, view_range: Sequence[int] | None) -> str:
-    """Return the file, or the lines of the range, as `cat -n` prints them. Raises EditorError for a wrong range."""
+    """Return the file, or the lines of the range, as `cat -n` prints them. Raises EditorError for an invalid range."""
     lines = split_lines(text)
     first, last = _checked_range(view_range, len(lines)) if view_range is not None else (1, len(lines))
     body = number_lines(lines[first - 1 : last], first) if lines else "(the file is empty)"
@@ -76,7 +78,9 @@ def _checked_range(view_range: Sequence[int], count: int) -> tuple[int, int]:
 
 
 def _notes(text: str, coding: Coding) -> str:
-    """Return a line about invisible properties: encoding, line ends, missing final newline; empty if all are common."""
+    """Return a line about invisible properties: encoding, line endings, missing final newline; empty if all
+    are usual.
+    """
     crlf, newlines = text.count("\r\n"), text.count("\n")
     notes = [f"encoding {coding.encoding}"] if coding.encoding != "utf-8" else []
     if crlf:

@@ -1,4 +1,4 @@
-"""The tool `task_tracker`; missing fields of a task get defaults, wrong ones are errors."""
+"""The tool `task_tracker`; missing fields of a task get defaults, invalid ones are errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TaskTrackerAction(Action):
 
 
 def _completed(entry: Any, number: int, taken: set[str | None]) -> Any:
-    """Return the entry with missing fields filled in. Raises ValueError that names the entry."""
+    """Return the entry with missing fields filled in. Raises a ValueError that names the entry."""
     if isinstance(entry, TaskItem):
         entry = entry.model_dump()
     if not isinstance(entry, dict):
@@ -90,7 +90,7 @@ def _names(number: int) -> Iterator[str]:
 
 
 class TaskTrackerObservation(Observation):
-    """The list as it is now, as plain data too."""
+    """The current list, also as plain data."""
 
     command: Literal["view", "plan"] = "view"
     task_list: list[dict[str, str]] = Field(default_factory=list)

@@ -1,6 +1,6 @@
 """Converts HTML and PDF to text in a separate process, which can be ended at any time: both may be hostile.
 
-It also keeps the libraries and their memory out of the engine.
+The process also keeps the libraries and their memory out of the engine.
 
 `python -m workbench.tools.web_read.converting KIND PART CHARSET URL`: the document on stdin, JSON on stdout.
 """
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 _MEMORY = 1_500_000_000
 _SECONDS = 60
 _HTML = 4_000_000
-"""Limit of the bytes of HTML that are read."""
+"""The most bytes of HTML that are read."""
 _TEXT = 2_000_000
-"""Limit of the characters of text that are returned."""
+"""The most characters of text that are returned."""
 _PDF_TIME = 20.0
 _LINK = re.compile(r"(?:https?:|mailto:)", re.IGNORECASE)
 
 
 def html_text(content: bytes, part: str, charset: str, url: str) -> dict[str, Any]:
-    """Return title, Markdown and notes of a page."""
+    """Return the title, Markdown and notes of a page."""
     from bs4 import BeautifulSoup
 
     from workbench.tools.web_read.main_part import main_part, without_unseen
@@ -96,7 +96,7 @@ def _language(block: Tag) -> str:
 
 
 def pdf_text(content: bytes) -> dict[str, Any]:
-    """Return title, text and notes of a PDF, or an error."""
+    """Return the title, text and notes of a PDF, or an error."""
     from pypdf import PdfReader
 
     logging.disable(logging.CRITICAL)
@@ -130,7 +130,7 @@ def _read_pages(reader: PdfReader, pages: list[str]) -> list[str]:
 def main(kind: str, part: str, charset: str, url: str) -> None:
     """Convert the document on standard input and print the result as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
-    with contextlib.suppress(ValueError, OSError):  # not everywhere
+    with contextlib.suppress(ValueError, OSError):  # not supported everywhere
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     sys.setrecursionlimit(5_000)
     content = sys.stdin.buffer.read()

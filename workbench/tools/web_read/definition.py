@@ -35,7 +35,7 @@ class WebReadAction(Action):
 
 
 class WebReadObservation(Observation):
-    """A part of a page: `url` is where it came from in the end, `pages` how many parts there are."""
+    """A part of a page: `url` is the final URL after redirects, `pages` the number of parts."""
 
     url: str = ""
     title: str = ""
@@ -44,7 +44,7 @@ class WebReadObservation(Observation):
     pages: int = 0
     status: int | None = None
     kept: bool = False
-    """Whether it was not fetched now, but read earlier in the session."""
+    """Whether it was read earlier in the session and not fetched again."""
 
 
 class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
@@ -80,5 +80,5 @@ class WebReadTool(DeclaredTool[WebReadAction, WebReadObservation]):
 
     @classmethod
     def create(cls, conv_state: ConversationState, **params: Any) -> Sequence[ToolDefinition]:
-        """Return the tool for a session, which stores the pages that were read."""
+        """Return the tool for a session, in which the pages that were read are stored."""
         return (cls(**{"state_dir": conv_state.state_dir, **params}),)

@@ -25,7 +25,7 @@ _PASSED_VARIABLES = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 
 
 async def converted(kind: str, part: str, charset: str, url: str, content: bytes) -> dict[str, Any]:
-    """Return the converter's result: title, text and notes, or an error. Cancelling ends the process."""
+    """Return the converter's result: title, text and notes, or an error. Canceling ends the process."""
     process = await start_beside(
         isolated_python("workbench.tools.web_read.converting", kind, part, charset, url),
         stdin=PIPE,
@@ -51,9 +51,9 @@ async def converted(kind: str, part: str, charset: str, url: str, content: bytes
 
 _UNSEEN = re.compile(f"[{HIDDEN}]")
 _CONVERTING = 45.0
-"""Time limit for converting, in addition to that for fetching."""
+"""The time limit for converting, in seconds, in addition to the limit for fetching."""
 _FAILED = 2_000
-"""Limit of the characters shown of a server's error page."""
+"""The most characters shown of a server's error page."""
 _CUT = {
     "size": "it is longer than {size:g} MB, and only its beginning was read",
     "time": "it did not end within {seconds:g} seconds, and only what came until then was read",
@@ -97,11 +97,11 @@ class WebReadExecutor(ToolExecutor[WebReadAction, WebReadObservation]):
         return page_of(document, action.page, is_cached=False)
 
     def interrupt(self) -> None:
-        """End what runs."""
+        """Cancel the running calls."""
         self._calls.interrupt()
 
     def close(self) -> None:
-        """End what runs."""
+        """Cancel the running calls."""
         self._calls.interrupt()
 
     async def _read(self, action: WebReadAction) -> Document:

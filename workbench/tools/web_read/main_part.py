@@ -1,4 +1,4 @@
-"""Finds the main text of an HTML page: the element marked as such, else the one with most paragraphs."""
+"""Finds the main text of an HTML page: the element marked as such, or else the element with the most paragraphs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AROUND = (
 _MARKED = ('main, [role="main"]', "article", '#content, #main-content, .main-content, [itemprop="articleBody"]')
 _BLOCKS = ("p", "pre", "blockquote", "td", "dd", "li")
 _ENOUGH = 200
-"""Minimum characters of a main text."""
+"""The minimum length of a main text, in characters."""
 _SHARE = 0.3
-"""Minimum share of the page's text for a main text that the page does not mark."""
+"""The minimum share of the page's text for a main text that is not marked as such."""
 
 
 def without_unseen(soup: BeautifulSoup) -> Tag:
@@ -67,7 +67,7 @@ def _length(tag: Tag) -> int:
 
 
 def _densest(body: Tag) -> Tag | None:
-    """Return the element with most paragraphs: each counts fully for its parent, and half for its grandparent."""
+    """Return the element with the most paragraphs: each counts fully for its parent, and half for its grandparent."""
     points: dict[int, float] = defaultdict(float)
     tags: dict[int, Tag] = {}
     for block in body.find_all(_BLOCKS):

@@ -24,7 +24,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 def kind_of(content_type: str, content: bytes) -> Kind | None:
-    """Return the kind by the content type, else by the first bytes; None if it is no text."""
+    """Return the kind by the content type, or else by the first bytes; None if it cannot be read as text."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type in ("text/html", "application/xhtml+xml"):
         return "html"
@@ -44,7 +44,7 @@ def _sniffed(head: bytes) -> Kind | None:
 
 
 def _without_comments(head: bytes) -> bytes:
-    """Return the text from the first tag on; a loop, as one regular expression would backtrack too much."""
+    """Return the text from the first tag on; a loop, because one regular expression would backtrack too much."""
     rest = head.lstrip()
     while rest.startswith(b"<!--"):
         end = rest.find(b"-->", 4)
@@ -87,7 +87,7 @@ def _begins_as_utf8(content: bytes) -> bool:
 
 
 PAGE = 16_000
-"""Limit of the characters of one part."""
+"""The most characters of one part."""
 _LEAST = 8_000
 _ENDS = ("\n\n", "\n", " ")
 """Strings at which a part may end, in order of preference."""
@@ -119,7 +119,7 @@ class DocumentStore:
             return
 
     def get(self, url: str, part: str) -> Document | None:
-        """Return the stored document; None if there is none."""
+        """Return the stored document, or None."""
         raw = self._blobs.get(_name(url, part))
         try:
             data = json.loads(raw) if raw else None
