@@ -157,7 +157,7 @@ class AnswerScreen(QuestionScreen[TextAnswer | Later]):
             self.finish(TextAnswer(text.strip()))
 
     def show_keys(self) -> None:
-        """Show the keys that work now; if early text went to the prompt, close once the user stops typing."""
+        """Show the active keys; if early text went to the prompt, close once the user stops typing."""
         if self.is_finished:
             return
         armed = self.quiet.check()

@@ -104,7 +104,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
             self.show_keys()
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         if not self.is_finished:
             self.box.show_keys(self._keys.hints(self.app, is_rejecting=self._is_rejecting))
 

@@ -236,7 +236,7 @@ class DecisionKeys:
         return bool(self._item.always) and is_unchanged and not self.fields.is_open
 
     def hints(self, app: App[Any], *, is_rejecting: bool) -> tuple[Hint, ...]:
-        """Return the keys that work now, each with its effect."""
+        """Return the active keys, each with its effect."""
         if self._box.is_writing:
             return writing_keys(rejecting=is_rejecting)
         if self._box.editor is not None:

@@ -80,7 +80,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self.call_after_refresh(self.show_keys)
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         save: Hint = ("y", "save the rule and approve") if self.quiet.check() else ("", "y in a moment…")
         keys = (save, ("1 2 3", "where"), ("esc", "back"))
         self._keys.update(Content("\n").join(packed(keys, self.size.width - 8)))
@@ -160,7 +160,7 @@ class ApproveAllScreen(QuestionScreen[bool]):
         self.call_after_refresh(self.show_keys)
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         text, height = self._text, self._text.size.height
         if 0 < height <= self._rows and text.scroll_offset.y + height >= text.virtual_size.height > 0:
             self._is_read = True
@@ -209,7 +209,7 @@ class NeverAskScreen(QuestionScreen[bool]):
             yield self._keys
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         self._keys.update(Content(_ARMED if self.quiet.check() else _QUIET))
 
     def no_answer(self) -> bool:

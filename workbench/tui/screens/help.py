@@ -1,4 +1,4 @@
-"""The help screen (F1): the keys that work at the current focus, and the guides."""
+"""The help screen (F1): the keys active at the current focus, and the guides."""
 
 from __future__ import annotations
 

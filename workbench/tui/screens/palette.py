@@ -60,7 +60,7 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self._files: list[PaletteEntry] = []
         self._matches: list[PaletteEntry] = []
         self.has_sessions = sessions is None
-        """Whether the sessions are among the entries, or are not wanted."""
+        """Whether the sessions have been added to the entries, or never will be."""
 
     def compose(self) -> ComposeResult:
         """Yield the box with the line and the list."""

@@ -110,7 +110,7 @@ class QuestionScreen(ModalScreen[ResultT], Generic[ResultT]):
 
     @abstractmethod
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
 
     @abstractmethod
     def no_answer(self) -> ResultT:

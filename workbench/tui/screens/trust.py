@@ -65,7 +65,7 @@ class TrustScreen(QuestionScreen[bool]):
         choices.highlighted = 0
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         close = key_of(self.app, "trust.no", "escape")
         now = Content(f"↑↓ enter · {close} no") if self.quiet.check() else Content(_QUIET)
         self.query_one("#trust-box").border_subtitle = now

@@ -96,7 +96,7 @@ def _without_lines(path: str, file: FileState) -> FileDiff:
 
 
 class ViewerStatus:
-    """The lines below the diff: a message, the number of unsent comments, and the keys that work now."""
+    """The lines below the diff: a message, the number of unsent comments, and the active keys."""
 
     def __init__(self, screen: Screen[None], files: ChangedFiles, review: Review | None) -> None:
         self._screen = screen
@@ -108,7 +108,7 @@ class ViewerStatus:
         self.text = ""
 
     def show(self, text: str) -> None:
-        """Show a message, the number of unsent comments, and the keys that work now."""
+        """Show a message, the number of unsent comments, and the active keys."""
         self.text = text
         count = len(self._review.comments) if self._review else 0
         unsent = comments_waiting(count, bound_keys(self._screen).get("viewer.send-comments", "ctrl+s"))
@@ -118,7 +118,7 @@ class ViewerStatus:
         self.show_keys()
 
     def show_keys(self) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         keys = bound_keys(self._screen)
         self.hints.show([(keys[name], label) for name, label in self._hints_now() if name in keys])
 

@@ -173,7 +173,7 @@ class TerminalIntegration:
         self.settings = read_terminal(settings)
 
     def line_filters(self, filters: Sequence[LineFilter]) -> list[LineFilter]:
-        """Return Textual's filters, with our NO_COLOR filter in place of its grey one, and an ASCII filter if set."""
+        """Return Textual's filters, with our NO_COLOR filter in place of its gray one, and an ASCII filter if set."""
         others = [each for each in filters if not isinstance(each, Monochrome)]
         return [*others, *([_NO_COLOUR] if self._app.no_color else []), *([_ASCII] if self.is_ascii else [])]
 

@@ -75,7 +75,7 @@ class DiffStyles:
         self._styles.clear()
 
     def named(self, widget: Widget, name: str) -> Style:
-        """Return the style of a part; the name "" stands for the widget itself."""
+        """Return the style of a part; the name "" means the style of the widget itself."""
         if name not in self._styles:
             self._styles[name] = style_of(widget.app, LOOKS[name]) if name else widget.rich_style
         return self._styles[name]

@@ -1,4 +1,4 @@
-"""The last line of the screen: the keys that work now, read from the active bindings."""
+"""The last line of the screen: the active keys, read from the active bindings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class KeyHints(Widget):
 
 
 def hints_now(screen: Screen[Any], state: SessionState, in_prompt: bool) -> list[Hint]:
-    """Return the keys that work now, including the user's own."""
+    """Return the active keys, including the user's own."""
     keys = bound_keys(screen)
     if screen.app.screen is not screen:  # behind a question or a page only the help keeps its key
         return [(keys["help"], "help")] if "help" in keys else []

@@ -110,7 +110,7 @@ class MountedItems:
             self._show_live()
 
     def repaint(self, items: Iterable[Item]) -> None:
-        """Repaint those of these items that are mounted."""
+        """Repaint these items, except those that are not mounted."""
         for item in items:
             if (view := self.views.get(id(item))) is not None:
                 view.show_item()

@@ -143,7 +143,7 @@ class QuestionBox(Vertical):
         self.fit(self.screen.size)
 
     def show_keys(self, hints: tuple[Hint, ...]) -> None:
-        """Show the keys that work now."""
+        """Show the active keys."""
         if hints != self._hints:
             self._hints = hints
             if self.is_mounted:

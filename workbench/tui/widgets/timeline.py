@@ -26,7 +26,7 @@ class RowChanges(NamedTuple):
     shifts: Sequence[int]
     """Numbers of rows added at the beginning, or removed there if negative, one for each step."""
     updated: Sequence[int | None]
-    """Indexes of rows to repaint; None stands for all rows, which may have been replaced."""
+    """Indexes of rows to repaint; None means all rows, which may have been replaced."""
 
 
 class TimelineRows:
