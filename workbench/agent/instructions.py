@@ -15,7 +15,7 @@ from workbench.text import well_formed
 MAX_GUIDE: Final = 32_000
 """The most bytes of one file that are shown to the model."""
 NAMES: Final = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
-"""The first of these in a directory that is not empty is used; the later ones belong to other tools."""
+"""In each directory, the first of these files that is not empty is used; the later names belong to other tools."""
 _MOST_DIRECTORIES, _MOST_NESTED, _DEEPEST = 2_000, 20, 6
 _PASSED_BY: Final = frozenset({"node_modules", "venv", "target", "build", "dist", "vendor"})
 

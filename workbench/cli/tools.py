@@ -71,7 +71,7 @@ def _page(
 def _tools_of(state: ToolState, context: ToolContext) -> list[ToolDefinition | None]:
     """Return the tools of a state, or `[None]` if they cannot be loaded.
 
-    Disabled tools are loaded only if they are built in, because no foreign code runs for these.
+    Disabled tools are loaded only if they are built in, because that runs no third-party code.
     """
     if state.tools or state.name not in list_registered_tools():
         return list(state.tools) or [None]

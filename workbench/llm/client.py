@@ -1,6 +1,6 @@
-"""Models of every provider through litellm, streaming, with native tool calls; opened by `router`.
+"""Models of every provider through litellm, streaming, with native tool calls; opened by `factory`.
 
-litellm takes seconds to import, so that happens inside a function and, as a rule, in a background thread. Requests to
+litellm takes seconds to import, so it is imported inside a function and, as a rule, in a background thread. Requests to
 OpenAI-compatible servers carry messages and tools in `extra_body`, because the client library's parameter transform
 would cost time for every message of the history at every step. Their streams are parsed by `sse`.
 """

@@ -68,7 +68,7 @@ def _decoded(literal: str) -> str:
 
 def _bodies(text: str) -> Iterator[object]:
     """Yield the JSON value or the repr of a dictionary or list that begins at the first bracket; if neither parses, try
-    the brackets after it.
+    from the next brace on.
     """
     start = re.search(r"[\[{]", text)
     if start is None:

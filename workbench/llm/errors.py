@@ -44,7 +44,7 @@ def headers_of(error: BaseException) -> Mapping[str, Any]:
 
 
 def message_of(causes: Sequence[BaseException], plain: Container[str]) -> str:
-    """Return the provider's message from the body, else the library's."""
+    """Return the provider's message from the body of the error, or else the library's message."""
     for link in reversed(causes):
         if sentence := sentence_in(getattr(link, "body", None)) or sentence_in_text(str(link)):
             return sentence

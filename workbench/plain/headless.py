@@ -217,7 +217,7 @@ def run(locations: Locations, settings: Settings, workspace: Path, prompt: str, 
 def _force_exit_if_importing(code: int) -> int:
     """Return the exit code; if litellm is still being imported, end the process at once instead of waiting for it.
 
-    Everything else is closed by then.
+    Everything else has been closed before.
     """
     if is_importing():
         for out in (sys.stdout, sys.stderr):

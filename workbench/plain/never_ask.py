@@ -30,7 +30,7 @@ class NeverAsk:
 
     @property
     def is_open(self) -> bool:
-        """Whether the question waits for an answer; no other question is asked meanwhile."""
+        """Whether the question waits for an answer; until then no other question is asked."""
         return self._task is not None
 
     def open(self) -> None:

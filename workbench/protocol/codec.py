@@ -67,7 +67,7 @@ def to_plain(message: Data) -> dict[str, Any]:
 
 
 def without_surrogates(message: T) -> T:
-    """Return the same struct with each lone surrogate replaced by U+FFFD, so that it can be stored as UTF-8."""
+    """Return the same struct with each lone surrogate replaced with U+FFFD, so that it can be stored as UTF-8."""
     return msgspec.convert(_well_formed(msgspec.to_builtins(message)), type(message))
 
 

@@ -33,7 +33,7 @@ class Hello(TaggedData):
 
 
 class Refused(TaggedData):
-    """The engine did not carry out a command; one line for the user."""
+    """The engine did not carry out a command; `reason` is one line for the user."""
 
     reason: str
 

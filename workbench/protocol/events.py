@@ -302,7 +302,7 @@ class SessionStarted(EventBase):
 
 
 class ModelResponded(EventBase):
-    """One response of the model, verbatim; times are in seconds, `cost` is in US dollars (`None` if the price is
+    """One response from the model, verbatim; times are in seconds, `cost` is in US dollars (`None` if the price is
     unknown).
 
     `seen` is the last event that the request contained: the model did not know later messages from the user.

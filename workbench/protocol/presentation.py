@@ -1,4 +1,4 @@
-"""How front ends show a tool's calls, as plain data."""
+"""The presentation of a tool's calls in front ends, as plain data."""
 
 from __future__ import annotations
 

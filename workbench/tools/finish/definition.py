@@ -17,7 +17,7 @@ _SHORT = "End the run with a final message to the user: what was done, how it wa
 
 
 class FinishAction(Action):
-    """The end of the run."""
+    """The final message, and whether the task is completed."""
 
     message: str = Field(description="The final message to the user.")
     task_completed: Literal["true", "false", "partial"] | None = Field(

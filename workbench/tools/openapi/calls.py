@@ -237,7 +237,7 @@ class OperationObservation(Observation):
 
 
 class OperationExecutor(ToolExecutor[Any, OperationObservation]):
-    """Calls one operation; calls of a read-only one may be concurrent."""
+    """Calls one operation; calls of a read-only operation may run concurrently."""
 
     def __init__(self, operation: Operation, source: Source, keys: Keys, *, allows_private: bool = True) -> None:
         """`allows_private` means that the user named the server, so non-public addresses are allowed."""

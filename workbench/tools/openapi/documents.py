@@ -156,7 +156,7 @@ class Pinned:
         return agreed
 
     def approve(self, content: bytes) -> bool:
-        """Approve the change with this content; return False if it is no longer the one that awaits approval."""
+        """Approve the change with this content; return False if a different change, or none, awaits approval."""
         if self.waiting != content:
             return False
         self._new.replace(self._file)

@@ -34,7 +34,7 @@ class Source:
     read_only: bool = False
     """Whether only read-only operations are offered."""
     seconds: float = 60.0
-    """The time limit of one call."""
+    """The time limit of one call, in seconds."""
 
     @property
     def has_keys(self) -> bool:
