@@ -78,6 +78,7 @@ OF_OURS: Final = {
     "workbench.tui.widgets.writing": _FIRST_FRAME,
     "workbench.view.approval.trust": _FIRST_FRAME,
     "workbench.view.prompt.completion": _FIRST_FRAME,
+    "workbench.view.review.review": _FIRST_FRAME,
     "workbench.view.prompt.files": _FIRST_FRAME,
 }
 """Modules that import one of ours late."""

@@ -13,7 +13,7 @@ from workbench.config.locations import Locations
 from workbench.session.workspace.repository import LARGEST, SnapshotError, SnapshotRepository
 from workbench.session.workspace.restore import restore
 from workbench.session.workspace.safety_copies import tree_of_files
-from workbench.session.workspace.snapshots import deltas
+from workbench.session.workspace.snapshots import _unlisted, deltas
 
 
 def repository(base: Path) -> SnapshotRepository:
@@ -120,6 +120,18 @@ def test_only_the_paths_that_are_named_are_looked_at(kept):
     shutil.rmtree(work / "d")
     assert [one.path for one in kept.difference(first, kept.snapshot(["a", "gone", "[a]"]))] == ["a"]
     assert [one.path for one in kept.difference(first, kept.snapshot(["d"]))] == ["a", "d/c"]
+
+
+def test_files_beyond_the_list_of_a_change_are_counted_and_the_notice_says_how_they_come_back(kept, monkeypatch):
+    monkeypatch.setattr("workbench.session.workspace.snapshots.MOST_FILES", 3)
+    first = kept.snapshot()
+    for number in range(5):
+        (kept.workspace / f"{number}").write_text(f"{number}")
+    listed = deltas(kept, kept.difference(first, kept.snapshot()), {})
+    assert (len(listed.files), listed.more) == (3, 2)
+    assert _unlisted(listed.more, first) == (
+        f"2 more files were changed than are listed: `ohw restore {first[:8]} PATH` restores them"
+    )
 
 
 def test_what_is_too_large_or_cannot_be_read_is_left_out_and_known(kept):

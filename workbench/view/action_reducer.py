@@ -127,9 +127,10 @@ def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "age
 def _apply_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, version: str) -> None:
     file = changes.get(delta.path)
     if file is None:
-        file = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version)
+        note = delta.cut if delta.before is not None else ""
+        file = changes[delta.path] = FileState(delta.path, delta.before, delta.after, version=version, note_before=note)
     file.after = delta.after
-    file.note = delta.cut
+    file.note = delta.cut or file.note_before
     file.by |= {by}
     if file.before == file.after:
         del changes[delta.path]
@@ -140,8 +141,13 @@ def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[File
     by_path = {file.path: file for file in files}
     for file in later:
         earlier = by_path.get(file.path)
-        by_path[file.path] = file if earlier is None else replace(file, before=earlier.before)
+        by_path[file.path] = file if earlier is None else _joined(earlier, file)
     return tuple(by_path.values())
+
+
+def _joined(earlier: FileDelta, later: FileDelta) -> FileDelta:
+    cut = later.cut or (earlier.cut if earlier.before is not None else "")
+    return replace(later, before=earlier.before, cut=cut)
 
 
 _NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensing", "question"})

@@ -163,16 +163,18 @@ class FileState:
     """Why its lines cannot be shown; empty if they can."""
     version: str = ""
     """The version that holds the file as it was before; empty if none is known."""
+    note_before: str = ""
+    """Why `before` is not the text that the file had; empty if it is."""
 
     @property
     def added(self) -> int:
-        """How many lines are new; counted on first use and remembered."""
-        return count_lines(self.before, self.after)[0]
+        """How many lines are new, 0 if its lines cannot be shown; counted on first use and remembered."""
+        return 0 if self.note else count_lines(self.before, self.after)[0]
 
     @property
     def removed(self) -> int:
-        """How many lines are gone."""
-        return count_lines(self.before, self.after)[1]
+        """How many lines are gone, 0 if its lines cannot be shown."""
+        return 0 if self.note else count_lines(self.before, self.after)[1]
 
 
 @dataclass

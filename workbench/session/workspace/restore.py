@@ -22,9 +22,9 @@ from workbench.files import atomic
 from workbench.files.anchored import SYSTEM, AnchoredEntry, Root, real_path
 from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
 from workbench.protocol.events import FileDelta
+from workbench.protocol.stand_ins import stands_for
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
-from workbench.session.workspace.snapshots import stands_for
 from workbench.text import counted, visible, well_formed
 
 _LINK: Final = "120000"
@@ -238,7 +238,8 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
     text in the encoding of the present file. All files are checked before the first is written; each is written whole
     or not at all.
     """
-    states = [_checked(file, root, repository) for file in files]
+    versions = _Versions(repository) if repository is not None else None
+    states = [_checked(file, root, versions) for file in files]
     done: list[FileDelta] = []
     for file, was in zip(files, states, strict=True):
         try:
@@ -280,12 +281,12 @@ class _CheckedFile:
     stored: _Stored | None = None
 
 
-def _checked(file: FileDelta, root: Root, repository: SnapshotRepository | None) -> _CheckedFile:
+def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _CheckedFile:
     """Return the file as it is now; raises RevertError if it does not hold what was shown."""
     if not Path(file.path).is_absolute():
         raise RevertError(f"{_name(file)} is no absolute path")
     try:
-        stored = _stored(file, repository)
+        stored = _stored(file, versions)
         if file.cut:
             return _checked_bytes(file, root, stored)
         states, now = _read(stored.path if stored else Path(file.path), root)
@@ -304,14 +305,23 @@ def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _Chec
     if not root.holds(path):
         raise RevertError(f"{_name(file)} is not in the workspace")
     raw = _bytes_at(path, root)
-    is_unchanged = file.before is None if raw is None else stands_for(file.before, _blob_of(raw))
-    if not is_unchanged:
+    if not (file.before is None if raw is None else _is_content(file.before, path, raw, _blob_of(raw))):
         raise _changed(file)
     return _CheckedFile(path, root, raw, stored=stored)
 
 
 def _changed(file: FileDelta) -> RevertError:
     return RevertError(f"{_name(file)} has changed since it was shown; look at it again. Nothing was written")
+
+
+def _is_content(content: str | None, path: Path, raw: bytes, blob: str) -> bool:
+    """Return whether these bytes are what a delta says: by the line that stands for them, or else as text."""
+    if stands_for(content, blob):
+        return True
+    try:
+        return decoded(path, raw)[1] == content
+    except EditorError:
+        return False
 
 
 def _bytes_at(path: Path, root: Root) -> bytes | None:
@@ -329,35 +339,47 @@ def _blob_of(raw: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
-def _stored(file: FileDelta, repository: SnapshotRepository | None) -> _Stored | None:
+class _Versions:
+    """The files of the versions that a revert names, listed once each."""
+
+    def __init__(self, repository: SnapshotRepository) -> None:
+        self.repository = repository
+        self._listed: dict[str, tuple[dict[str, list[Change]], Metadata]] = {}
+
+    def file(self, name: str, path: str) -> tuple[Change, Metadata] | None:
+        """Return a file of a version by its path as events hold it, and the version's metadata; None if it has none.
+
+        Events replace bytes of a name that are not UTF-8, so such a name may match only in that replaced form.
+        """
+        if name not in self._listed:
+            version = self.repository.version_named(name)
+            files: dict[str, list[Change]] = {}
+            for change in self.repository.files_of(version):
+                files.setdefault(well_formed(change.path), []).append(change)
+            self._listed[name] = files, self.repository.metadata_of(version)
+        files, metadata = self._listed[name]
+        candidates = files.get(well_formed(path), [])
+        exact = [change for change in candidates if change.path == path] or candidates
+        return (exact[0], metadata) if len(exact) == 1 else None
+
+
+def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
     """Return the file as its version holds it, if that matches `after`, else None; raises SnapshotError, ValueError."""
     path = Path(file.path)
-    if repository is None or not file.version or file.after is None:
+    if versions is None or not file.version or file.after is None:
         return None
+    repository = versions.repository
     root = repository.root.path
     if not path.is_relative_to(root):
         return None
-    version = repository.version_named(file.version)
-    change = _file_in(repository, version, str(path.relative_to(root)))
-    if change is None:
+    entry = versions.file(file.version, str(path.relative_to(root)))
+    if entry is None:
         return None
-    if file.cut:
-        matches = stands_for(file.after, change.after)
-    else:
-        raw = repository.contents([change.after])[change.after]
-        matches = not change.has_link and decoded(path, raw)[1] == file.after
-    metadata = repository.metadata_of(version)
+    change, metadata = entry
+    matches = bool(file.cut) and stands_for(file.after, change.after)
+    if not matches and not change.has_link:
+        matches = _is_content(file.after, path, repository.contents([change.after])[change.after], change.after)
     return _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if matches else None
-
-
-def _file_in(repository: SnapshotRepository, version: str, path: str) -> Change | None:
-    """Return a file of a version by its path as events hold it; None if there is none.
-
-    Events replace bytes of a name that are not UTF-8, so such a name may match only in that replaced form.
-    """
-    files = repository.files_of(version)
-    states = [file for file in files if file.path == path] or [file for file in files if well_formed(file.path) == path]
-    return states[0] if len(states) == 1 else None
 
 
 def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:

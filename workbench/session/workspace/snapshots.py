@@ -18,12 +18,15 @@ from workbench.files.git import NO_GIT
 from workbench.files.text_file import EditorError, decoded
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken
+from workbench.protocol.stand_ins import NOT_STORED, TOO_LARGE, stand_in, stands_for
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, prune
 from workbench.session.workspace.watcher import Changes, Watcher, native_changes
 from workbench.text import first_line, well_formed
 
-MOST_FILES = 400
-"""The most files of one change whose texts an event holds."""
+MOST_FILES = 5_000
+"""The most files of one change that an event lists."""
+MOST_CONTENTS = 400
+"""The most files of one change whose texts an event holds; the texts of the others are read from the versions."""
 LONGEST = 300_000
 """Size in bytes of the longest text that an event holds."""
 _MOST_BYTES = 4_000_000
@@ -59,25 +62,35 @@ def deltas(repository: SnapshotRepository, changes: Sequence[Change], recorded: 
     """Return the changes as events hold them, without files whose text is in `recorded` already (by absolute path)."""
     contents = [change for change in changes if change.before != change.after]
     first = contents[:MOST_FILES]
-    blobs = list(dict.fromkeys(blob for change in first for blob in (change.before, change.after) if blob))
-    budget = _Budget(repository.sizes(blobs) if blobs else {})
-    for blob in blobs:
+    budget = _Budget(repository.sizes(_blobs(first)) if first else {})
+    for blob in _blobs(first[:MOST_CONTENTS]):
         budget.choose(blob)
     raw = repository.contents(list(budget.chosen))
-    files = (_delta(repository, change, raw, budget.sizes) for change in first)
-    new = tuple(file for file in files if not (file.path in recorded and recorded[file.path] == file.after))
+    files = ((change, _delta(repository, change, raw, budget.sizes)) for change in first)
+    new = tuple(file for change, file in files if not _is_recorded(change, file, recorded))
     return Deltas(new, len(contents) - len(first))
+
+
+def _is_recorded(change: Change, file: FileDelta, recorded: Mapping[str, str | None]) -> bool:
+    if file.path not in recorded:
+        return False
+    content = recorded[file.path]
+    return content == file.after or (bool(change.after) and stands_for(content, change.after))
+
+
+def _blobs(changes: Sequence[Change]) -> list[str]:
+    return list(dict.fromkeys(blob for change in changes for blob in (change.before, change.after) if blob))
 
 
 def _delta(
     repository: SnapshotRepository, change: Change, raw: Mapping[str, bytes], sizes: Mapping[str, int]
 ) -> FileDelta:
     path = well_formed(str(repository.workspace / change.path))
-    before, after = (_text(blob, raw) for blob in (change.before, change.after))
+    before, after = (_text(blob, raw, sizes) for blob in (change.before, change.after))
     is_skipped = not change.after and change.path in repository.skipped
     if isinstance(before, _NoText) or isinstance(after, _NoText) or change.has_link or is_skipped:
-        cut = "too large" if is_skipped else _reason(change, before, after)
-        lines = [_line(blob, cut, sizes) for blob in (change.before, change.after)]
+        cut = TOO_LARGE if is_skipped else _reason(change, before, after)
+        lines = [stand_in(cut, sizes.get(blob, 0), blob) if blob else None for blob in (change.before, change.after)]
         lines[1] = f"({cut})\n" if is_skipped else lines[1]
         return FileDelta(path=path, before=lines[0], after=lines[1], cut=cut)
     return FileDelta(path=path, before=before, after=after)
@@ -90,11 +103,11 @@ class _NoText:
     reason: str
 
 
-def _text(blob: str, raw: Mapping[str, bytes]) -> str | _NoText | None:
+def _text(blob: str, raw: Mapping[str, bytes], sizes: Mapping[str, int]) -> str | _NoText | None:
     if not blob:
         return None
     if blob not in raw:
-        return _NoText("too large")
+        return _NoText(TOO_LARGE if sizes.get(blob, LONGEST + 1) > LONGEST else NOT_STORED)
     try:
         return decoded(_NOWHERE, raw[blob])[1]
     except EditorError:
@@ -104,16 +117,6 @@ def _text(blob: str, raw: Mapping[str, bytes]) -> str | _NoText | None:
 def _reason(change: Change, *sides: str | _NoText | None) -> str:
     reasons = [text.reason for text in sides if isinstance(text, _NoText)]
     return "link" if change.has_link else reasons[0]
-
-
-def stands_for(line: str | None, blob: str) -> bool:
-    """Return whether this line of a delta stands in place of the content of the blob."""
-    return line is not None and line.endswith(f" bytes, {blob[:12]})\n")
-
-
-def _line(blob: str, cut: str, sizes: Mapping[str, int]) -> str | None:
-    """Return the line that replaces content that is not shown; it differs for different content."""
-    return f"({cut}, {sizes.get(blob, 0):,} bytes, {blob[:12]})\n" if blob else None
 
 
 _FREQUENT = 30

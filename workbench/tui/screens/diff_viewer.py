@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -45,6 +46,7 @@ class DiffViewerScreen(ModalScreen[None]):
         Binding("ctrl+s", "send", "Send the comments", id="viewer.send-comments"),
         Binding("x", "revert(False)", "Revert the hunk", id="viewer.take-back"),
         Binding("X", "revert(True)", "Revert the file", id="viewer.take-back-file"),
+        Binding("R", "revert_all", "Revert every file", id="viewer.revert-all"),
         Binding("u", "undo", "Undo the revert", id="viewer.undo"),
         Binding("escape,q,f5", "close", "Close", id="viewer.close"),
     ]
@@ -72,10 +74,10 @@ class DiffViewerScreen(ModalScreen[None]):
         self._diff: FileDiff | None = None
         """The diff on screen, or None."""
         self._title = Static(id="viewer-title")
-        self._list = FileList([])
         self._view = ReviewView(id="viewer-diff")
         self._empty = Static(id="viewer-empty")
-        self._files = ChangedFiles(workspace)
+        self._files = ChangedFiles(workspace, review)
+        self._list = FileList(self._files.row)
         self._status = ViewerStatus(self, self._files, review)
         self._search = ViewerSearch(self._files, self._view, self._status, self._open_file)
         self._comments = ViewerComments(review, self._files, self._view, self._status)
@@ -135,7 +137,7 @@ class DiffViewerScreen(ModalScreen[None]):
         path, self._path = self._path or (current.path if current is not None else None), None
         self._files.update(files, path)
         self._list.display = len(self._files.files) > 1
-        self._list.show(self._files.rows())
+        self._list.show(len(self._files.files))
         if self._files.files:
             self._show_file()
         else:
@@ -215,6 +217,10 @@ class DiffViewerScreen(ModalScreen[None]):
         self._view.focus()
         self._status.show("")
 
+    def on_key(self, event: events.Key) -> None:
+        """Note a key, so that one pressed before the question was shown does not confirm it."""
+        self._reverter.confirmation.hears(event.key, time.monotonic() - event.time)
+
     def action_file(self, by: int) -> None:
         """Show the next or previous file, wrapping around at the ends."""
         if self._files.files:
@@ -250,6 +256,10 @@ class DiffViewerScreen(ModalScreen[None]):
     def action_revert(self, whole_file: bool) -> None:
         """Revert the hunk under the cursor, or the whole file."""
         self._reverter.revert(whole_file=whole_file, fixed=self._scopes[self._scope].fixed)
+
+    def action_revert_all(self) -> None:
+        """Revert every file of the list, after a second press."""
+        self._reverter.revert_all(self._scopes[self._scope].fixed)
 
     def action_undo(self) -> None:
         """Undo the last revert."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -18,22 +19,33 @@ from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.viewer_lines import comments_waiting
+from workbench.view.approval.questions import Confirmation
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.rows import authorship_sign
 from workbench.view.review.revert import FileRevert, held_now, of_file, of_hunk, refusal
-from workbench.view.review.review import Comment, Review
+from workbench.view.review.review import Comment, Review, is_stored
 from workbench.view.state import Changed, FileState
 
 _COMPARED_AT_ONCE: Final = 300_000
 """Maximum number of characters, old and new text together, that are compared without a thread."""
+_MANY: Final = 10
+"""From how many files on the key that reverts all of them is among the hints."""
+_MOST_READ: Final = 16
+"""Most files whose texts were read from the file versions and are kept."""
 _HINTS: Final = (
     *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
     *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
     *(("viewer.take-back-file", "revert file"), ("diff.split", "split"), ("diff.fold", "expand context")),
-    ("diff.wrap", "wrap"),
+    *(("diff.wrap", "wrap"), ("viewer.revert-all", "revert all")),
 )
-_NEED_REVIEW: Final = ("viewer.scope", "viewer.comment", "viewer.take-back", "viewer.take-back-file")
+_NEED_REVIEW: Final = (
+    "viewer.scope",
+    "viewer.comment",
+    "viewer.take-back",
+    "viewer.take-back-file",
+    "viewer.revert-all",
+)
 _NEED_NO_FILE: Final = ("viewer.scope", "viewer.close")
 _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
     ("viewer.line-keep", "keep"),
@@ -43,13 +55,19 @@ _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
 
 
 class ChangedFiles:
-    """The files of a scope, the selected file, and their diffs, each computed only once for the same content."""
+    """The files of a scope, the selected file, and their diffs, each computed only once for the same content.
 
-    def __init__(self, workspace: str) -> None:
+    Texts that are not in the log are read when a file is shown, and those of the last few files are kept.
+    """
+
+    def __init__(self, workspace: str, review: Review | None = None) -> None:
         self.workspace = workspace
+        self._review = review
         self.files: list[FileState] = []
         self.chosen = 0
         self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
+        self._read: dict[str, None] = {}
+        """Paths of the files whose diffs are of texts that were read, in the order in which they were."""
 
     @property
     def current(self) -> FileState | None:
@@ -63,29 +81,51 @@ class ChangedFiles:
 
     def quick_diff(self, file: FileState) -> FileDiff | None:
         """Return the diff if it is cached or quick to compute, otherwise None."""
-        cached = self._diffs.get(file.path)
-        is_cached = cached is not None and (cached[0].before, cached[0].after) == (file.before, file.after)
-        if is_cached or len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE:
-            return self.diff(file)
-        return None
+        is_short = len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE
+        return self.diff(file) if is_short and not self.is_unread(file) else self._cached(file)
+
+    def is_unread(self, file: FileState) -> bool:
+        """Return whether the texts of the file have to be read before its lines can be shown."""
+        return self._review is not None and is_stored(file) and self._cached(file) is None
 
     def diff(self, file: FileState) -> FileDiff:
         """Return the diff of a file; safe to call in a thread."""
-        cached, content = self._diffs.get(file.path), (file.before, file.after, file.note)
-        if cached is None or (cached[0].before, cached[0].after, cached[0].note) != content:
-            path = short_path(file.path, self.workspace)
-            diff = _without_lines(path, file) if file.note else compare(path, file.before, file.after)
-            cached = self._diffs[file.path] = (file, diff)
-        return cached[1]
+        diff = self._cached(file)
+        if diff is None:
+            diff = self._compared(file)
+            self._diffs[file.path] = (file, diff)
+        return diff
 
-    def rows(self) -> list[FileRow]:
-        """Return the rows of the file list."""
-        return [self._row(file) for file in self.files]
+    def _cached(self, file: FileState) -> FileDiff | None:
+        of, diff = self._diffs.get(file.path, (None, None))
+        is_same = of is not None and (of.before, of.after, of.note) == (file.before, file.after, file.note)
+        return diff if is_same else None
 
-    def _row(self, file: FileState) -> FileRow:
+    def _compared(self, file: FileState) -> FileDiff:
+        path = self.name(file)
+        if self._review is not None and is_stored(file):
+            self._note_read(file.path)
+            file = self._review.with_content(file)
+        return _without_lines(path, file) if file.note else compare(path, file.before, file.after)
+
+    def _note_read(self, path: str) -> None:
+        self._read.pop(path, None)
+        self._read[path] = None
+        while len(self._read) > _MOST_READ:
+            oldest = next(iter(self._read))
+            del self._read[oldest]
+            self._diffs.pop(oldest, None)
+
+    def name(self, file: FileState) -> str:
+        """Return the path of a file as it is shown."""
+        return short_path(file.path, self.workspace)
+
+    def row(self, index: int) -> FileRow:
+        """Return the row of a file in the file list."""
+        file = self.files[index]
         sign = "M" if file.note else "A" if file.before is None else "D" if file.after is None else "M"
         added, removed = (-1, -1) if file.note else (file.added, file.removed)
-        return FileRow(sign, short_path(file.path, self.workspace), added, removed, authorship_sign(file))
+        return FileRow(sign, self.name(file), added, removed, authorship_sign(file))
 
 
 def _without_lines(path: str, file: FileState) -> FileDiff:
@@ -127,6 +167,8 @@ class ViewerStatus:
             is_search = self.entry.asked == "search"
             return [hint for hint in _LINE_HINTS if is_search or hint[0] != "viewer.search-width"]
         hints = [hint for hint in _HINTS if self._review or hint[0] not in _NEED_REVIEW]
+        if len(self._files.files) < _MANY:
+            hints = [hint for hint in hints if hint[0] != "viewer.revert-all"]
         return hints if self._files.files else [hint for hint in hints if hint[0] in _NEED_NO_FILE]
 
 
@@ -142,6 +184,8 @@ class ViewerSearch:
         self._open_file = open_file
         self.matches: list[Match] = []
         self._current = -1
+        self._unread = 0
+        """How many files were left out of the search, as their texts are not read yet."""
 
     def ask(self) -> None:
         """Ask what to search for."""
@@ -152,9 +196,11 @@ class ViewerSearch:
         """Find the matches, at most `MOST_MATCHES`, and go to the first one at or after the cursor."""
         numbers = range(len(self._files.files)) if in_all_files else [self._files.chosen]
         files = [(number, self._files.files[number]) for number in numbers if number < len(self._files.files)]
+        read = [(number, file) for number, file in files if not self._files.is_unread(file)]
+        self._unread = len(files) - len(read)
 
         def search() -> list[Match]:
-            return [match for number, file in files for match in find(needle, self._files.diff(file), number)]
+            return [match for number, file in read for match in find(needle, self._files.diff(file), number)]
 
         self.matches = (await in_daemon(search))[:MOST_MATCHES]
         self._current = self._first_from_cursor() - 1
@@ -162,7 +208,7 @@ class ViewerSearch:
             self.step(1)
         else:
             self._view.mark_matches([], None)
-            self._status.show(f'No match for "{needle}"' if needle else "")
+            self._status.show(f'No match for "{needle}"{self._unsearched()}' if needle else "")
 
     def step(self, by: int) -> None:
         """Go to the next or previous match or, if there are no matches, hunk."""
@@ -175,7 +221,11 @@ class ViewerSearch:
             self._open_file(match.file)
         self._view.mark_matches([other for other in self.matches if other.file == match.file], match)
         more = "+" if len(self.matches) >= MOST_MATCHES else ""
-        self._status.show(f"match {self._current + 1} of {len(self.matches)}{more} · n/N next, previous · esc ends")
+        position = f"match {self._current + 1} of {len(self.matches)}{more}{self._unsearched()}"
+        self._status.show(f"{position} · n/N next, previous · esc ends")
+
+    def _unsearched(self) -> str:
+        return f" ({counted(self._unread, 'file')} not searched: not opened yet)" if self._unread else ""
 
     def mark(self) -> None:
         """Mark the matches of the selected file."""
@@ -261,15 +311,17 @@ class ViewerComments:
 
 
 class Reverter:
-    """Asks the engine to revert a hunk or a file, or to undo the last revert."""
+    """Asks the engine to revert a hunk, a file or every file of the list, or to undo the last revert."""
 
     def __init__(self, review: Review | None, files: ChangedFiles, view: ReviewView, status: ViewerStatus) -> None:
         self._review = review
         self._files = files
         self._view = view
         self._status = status
-        self._requested: FileRevert | None = None
-        self._undo: FileRevert | None = None
+        self._requested: tuple[FileRevert, ...] = ()
+        self._undo: tuple[FileRevert, ...] = ()
+        self.confirmation = Confirmation(view.call_after_refresh, time.monotonic)
+        """Of reverting every file."""
 
     def revert(self, *, whole_file: bool, fixed: str) -> None:
         """Revert the hunk under the cursor or the whole file; `fixed` is why the scope cannot be reverted, or empty."""
@@ -284,27 +336,51 @@ class Reverter:
             self._status.show(problem)
             return
         diff, version = self._files.diff(file), review.state.version
-        self._send(of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version))
+        self._send((of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version),))
+
+    def revert_all(self, fixed: str) -> None:
+        """Revert every file of the list once that is confirmed by a second press, or say which one prevents it."""
+        review, files = self._review, self._files.files
+        if review is None or not files:
+            return
+        refusals = ((file, refusal(review.state, file, whole=True)) for file in files)
+        problem = fixed or next((f"{self._files.name(file)}: {reason}" for file, reason in refusals if reason), "")
+        if problem:
+            self._status.show(problem)
+            return
+        question = f"Revert {counted(len(files), 'file')}? Press the same key again to confirm"
+        about = tuple((file.path, file.before, file.after) for file in files)
+        if self._status.text != question or not self.confirmation.is_answered(about):
+            self.confirmation.ask(about)
+            self._status.show(question)
+            return
+        self.confirmation.forget()
+        version = review.state.version
+        self._send(tuple(of_file(file, self._files.name(file), version) for file in files))
 
     def undo(self) -> None:
         """Undo the last revert."""
-        if self._undo is not None:
+        if self._undo:
             self._send(self._undo)
 
     def follow(self, changed: Changed, refused: str) -> None:
         """Show whether the request was carried out; `refused` is the engine's reason if it was not."""
-        request, review = self._requested, self._review
-        if request is None or review is None:
+        requests, review = self._requested, self._review
+        if not requests or review is None:
             return
-        if changed.changes and held_now(review.state, request) == request.target:
-            self._requested, self._undo = None, request.undone
-            self._status.show(f"{request.verb} {request.what} · u to undo")
+        if changed.changes and all(held_now(review.state, request) == request.target for request in requests):
+            self._requested, self._undo = (), tuple(request.undone for request in requests)
+            self._status.show(f"{requests[0].verb} {_what(requests)} · u to undo")
         elif refused:
-            self._requested = None
+            self._requested = ()
             self._status.show(f"Not done: {refused}")
 
-    def _send(self, request: FileRevert) -> None:
+    def _send(self, requests: tuple[FileRevert, ...]) -> None:
         if self._review is not None:
-            self._requested = request
-            self._status.show(f"{request.what} …")
-            self._review.revert(request)
+            self._requested = requests
+            self._status.show(f"{_what(requests)} …")
+            self._review.revert(requests)
+
+
+def _what(requests: Sequence[FileRevert]) -> str:
+    return requests[0].what if len(requests) == 1 else counted(len(requests), "file")

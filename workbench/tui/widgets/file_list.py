@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -39,16 +39,17 @@ class FileList(ScrollView, can_focus=False):
             super().__init__()
             self.index = index
 
-    def __init__(self, rows: Sequence[FileRow]) -> None:
+    def __init__(self, row: Callable[[int], FileRow]) -> None:
+        """`row` returns the row of a file by its index; it is called for the rows that are painted."""
         super().__init__()
-        self._rows = tuple(rows)
+        self._row = row
+        self._count = 0
         self._chosen = 0
-        self.virtual_size = Size(1, len(self._rows))
 
-    def show(self, rows: Sequence[FileRow]) -> None:
-        """Replace the files."""
-        self._rows = tuple(rows)
-        self.virtual_size = Size(1, len(self._rows))
+    def show(self, count: int) -> None:
+        """Show this many files, read again."""
+        self._count = count
+        self.virtual_size = Size(1, count)
         self.refresh(layout=True)
 
     def choose(self, index: int) -> None:
@@ -61,9 +62,9 @@ class FileList(ScrollView, can_focus=False):
         """Paint screen line `y`."""
         index = y + int(self.scroll_offset.y)
         width = self.scrollable_content_region.width
-        if index >= len(self._rows):
+        if index >= self._count:
             return Strip.blank(self.size.width, self.rich_style)
-        row = self._rows[index]
+        row = self._row(index)
         base = self.rich_style
         if index == self._chosen:
             base += self.get_component_rich_style("file--chosen", partial=True)
@@ -84,5 +85,5 @@ class FileList(ScrollView, can_focus=False):
     def on_click(self, event: events.Click) -> None:
         """Choose the file under the mouse."""
         index = event.y + int(self.scroll_offset.y)
-        if index < len(self._rows):
+        if index < self._count:
             self.post_message(self.Chosen(index))

@@ -18,6 +18,7 @@ from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.files.git import run_git
 from workbench.protocol.commands import RevertFiles
+from workbench.protocol.stand_ins import READABLE, blob_named
 from workbench.view.diff.rows import Side
 from workbench.view.state import Changed, FileState, NoticeItem, SessionState
 
@@ -279,6 +280,11 @@ def _copies(files: dict[str, FileState]) -> list[FileState]:
     return [replace(file) for file in files.values()]
 
 
+def is_stored(file: FileState) -> bool:
+    """Return whether the file versions may hold the texts that the log lacks."""
+    return file.note in READABLE and any(map(blob_named, (file.before, file.after)))
+
+
 class Watching(Protocol):
     """An open viewer."""
 
@@ -335,15 +341,21 @@ class Review:
         """Return the scopes that exist now, smallest first."""
         return scopes_of(self.state, self.directory, action_id)
 
+    def with_content(self, file: FileState) -> FileState:
+        """Return the file with the texts that the file versions hold, or unchanged; blocks while git runs."""
+        from workbench.view.review.stored import with_stored_content
+
+        return with_stored_content(file, self.directory)
+
     def update(self, changed: Changed | None) -> None:
         """Tell an open viewer what changed in the session."""
         if self.watching is not None and changed is not None:
             refused = [item.text for item in changed.added if isinstance(item, NoticeItem) and item.refuses]
             self.watching.follow(changed, refused[-1] if refused else "")
 
-    def revert(self, change: FileRevert) -> None:
-        """Ask the engine to restore a file; the watching viewer gets the answer."""
-        self.link.send(RevertFiles(files=(change.delta,)))
+    def revert(self, changes: Sequence[FileRevert]) -> None:
+        """Ask the engine to restore files; the watching viewer gets the answer."""
+        self.link.send(RevertFiles(files=tuple(change.delta for change in changes)))
 
     def send_comments(self) -> int:
         """Send all comments as one message and return how many there were."""

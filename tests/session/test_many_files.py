@@ -1,0 +1,131 @@
+"""Changes of more files than the log holds texts of: the viewer lists them all, shows each, and reverts each."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.fake_agent import calls, says
+from tests.session.test_recording import idle
+from tests.session.test_recording import recorded as recorded
+from tests.session.test_reverting_any_file import state_of
+from tests.tui.diff_app import ScreenApp, painted
+from tests.tui.fake_link import FakeLink
+from tests.tui.waiting import until
+from workbench.session.workspace.snapshots import MOST_CONTENTS
+from workbench.tools import BashTool
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.widgets.review_view import ReviewView
+from workbench.view.reducer import apply
+from workbench.view.review.revert import of_file, refusal
+from workbench.view.review.review import Review
+
+FILES = MOST_CONTENTS + 600
+_CHANGES = """
+from pathlib import Path
+for path in sorted(Path.cwd().glob("*.txt")):
+    last = path.stem[-1]
+    if last == "5": path.unlink()
+    elif last < "5": path.write_text("one\\nafter\\nthree\\n")
+    else: path.with_name("new-" + path.name).write_text(path.name)
+"""
+
+
+@pytest.fixture
+def ran(recorded, tmp_path, monkeypatch):
+    """A session in which one command changed, deleted and created more files than have their texts in the log."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(FILES):
+        (work / f"{number:04}.txt").write_text(f"one\nbefore {number}\nthree\n")
+    one = recorded(calls(("execute_bash", {"command": f"python3 -c '{_CHANGES}'"}, "HIGH")), says("done"))
+    one.tools["execute_bash"] = tool = BashTool(working_dir=str(work))
+    one.before = {path.name: path.read_bytes() for path in work.iterdir()}
+    one.session.send("go")
+    one.run()
+    idle(one)
+    tool.close()
+    return one
+
+
+def test_every_file_of_a_large_change_is_listed_and_comes_back(ran):
+    state = state_of(ran)
+    assert len(state.changes) == FILES
+    for file in list(state.changes.values()):
+        assert refusal(state, file, whole=True) == ""
+    unheld = [file for file in state.changes.values() if file.note]
+    assert len(unheld) == FILES - MOST_CONTENTS
+    for file in unheld[::60]:
+        ran.session.files.revert([of_file(file, "it", state.version).delta])
+    idle(ran)
+    later = state_of(ran)
+    assert len(later.changes) == FILES - len(unheld[::60]), "a reverted file is listed still, or again"
+    for file in unheld[::60]:
+        path = Path(file.path)
+        assert (path.read_bytes() if path.exists() else None) == ran.before.get(path.name)
+
+
+async def test_a_file_whose_text_is_not_in_the_log_is_shown_with_its_lines(ran):
+    state = state_of(ran)
+    state.workspace = str(ran.work)
+    review = Review(link := FakeLink(), state, ran.work, print)
+    shown = str(ran.work / "0900.txt")
+    assert state.changes[shown].note, "its text is in the log"
+    screen = DiffViewerScreen((), state.workspace, shown, review=review, scope="whole session")
+    async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
+        view = screen.query_one(ReviewView)
+        await until(pilot, lambda: "before 900" in painted(view), "its lines are shown")
+        assert "after" in painted(view)
+        await pilot.press("X")
+        ((_, *files),) = link.commands
+        ran.session.files.revert(files)
+        assert Path(shown).read_bytes() == ran.before[Path(shown).name]
+
+
+def test_an_edit_after_a_change_whose_text_is_not_in_the_log_is_never_reverted_to_the_line_that_stands_for_it(ran):
+    state = state_of(ran)
+    file = next(each for each in state.changes.values() if each.note and each.before and each.after)
+    path = Path(file.path)
+    path.write_text("edited since\n")
+    ran.agent.script.append(says("done again"))
+    ran.session.send("again")
+    ran.run()
+    idle(ran)
+    state = state_of(ran)
+    assert state.changes[file.path].after == "edited since\n"
+    revert = of_file(state.changes[file.path], "it", state.version)
+    ran.session.files.revert([revert.delta])
+    assert path.read_bytes() == ran.before[path.name]
+    idle(ran)
+    ran.session.files.revert([revert.undone.delta])
+    assert path.read_text() == "edited since\n"
+
+
+async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_is_confirmed(ran, monkeypatch):
+    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
+    state = state_of(ran)
+    state.workspace = str(ran.work)
+    review = Review(link := FakeLink(), state, ran.work, print)
+    screen = DiffViewerScreen((), state.workspace, review=review, scope="whole session")
+    async with ScreenApp(screen).run_test(size=(120, 30)) as pilot:
+        status = screen.query_one("#viewer-status")
+        await until(pilot, lambda: painted(screen.query_one(ReviewView)).strip() != "", "the first file is shown")
+        await pilot.press("R")
+        await until(pilot, lambda: f"Revert {FILES:,} files?" in str(status.render()), "it asks")
+        assert link.commands == []
+        await pilot.pause()
+        await pilot.press("R")
+        ((_, *files),) = link.commands
+        ran.session.files.revert(files)
+        assert {path.name: path.read_bytes() for path in ran.work.iterdir()} == ran.before
+        idle(ran)
+        assert state_of(ran).changes == {}
+        review.update(apply(state, next(event for event in reversed(ran.log()) if event.kind == "files_changed")))
+        assert f"Reverted {FILES:,} files" in str(status.render())
+        await pilot.press("u")
+        _, (_, *files) = link.commands
+        ran.session.files.revert(files)
+        idle(ran)
+        assert len(state_of(ran).changes) == FILES

@@ -1,0 +1,34 @@
+"""Reads the texts of changed files that the log does not hold from the file versions of the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.config.locations import Locations
+from workbench.errors import WorkbenchError
+from workbench.files.text_file import EditorError, decoded
+from workbench.protocol.stand_ins import blob_named
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.view.state import FileState
+
+_READER = "viewer"
+
+
+def with_stored_content(file: FileState, workspace: Path) -> FileState:
+    """Return the file with its texts from the versions, or unchanged if they hold none; runs git, so it may block."""
+    repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
+    try:
+        before, after = (_text(repository, content) for content in (file.before, file.after))
+    except (WorkbenchError, EditorError, OSError):
+        return file
+    return replace(file, before=before, after=after, note="")
+
+
+def _text(repository: SnapshotRepository, content: str | None) -> str | None:
+    """Return the text that a line stands for, or the content itself if it stands for none."""
+    blob = blob_named(content)
+    if not blob:
+        return content
+    raw = next(iter(repository.contents([blob]).values()))
+    return decoded(repository.workspace, raw)[1]
