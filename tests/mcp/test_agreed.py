@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import FAKE, Place
+from workbench.mcp.catalog import changed_lines
 from workbench.mcp.config import ServerConfig, read_server, server_environment
 from workbench.mcp.errors import ServerFailed
-from workbench.mcp.stdio import started_files
+from workbench.mcp.stdio import MOST_FILES, OTHERS, started_files
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> Path:
@@ -215,6 +217,80 @@ def test_whatever_a_start_runs_is_pinned(
     before = started_files(argv, str(tmp_path), env, variables)
     write(tmp_path / changed, f"{files[changed]}\n# changed\n", 0o755)
     assert started_files(argv, str(tmp_path), env, variables) != before
+
+
+PACKAGES = [
+    *(
+        "uvx --from ./pkg tool",
+        "uvx --from=./pkg tool",
+        "uvx ./pkg",
+        "uvx --with ./pkg tool",
+        "uvx --with a,./pkg tool",
+    ),
+    *("uv tool run --from ./pkg tool", "uv run --with ./pkg tool", "uv run --with-editable pkg tool"),
+    *("uv run --project ./pkg tool", "uv --directory pkg run tool", "uvx --from file://HERE/pkg tool"),
+    *("uvx --from 'tool @ ./pkg' tool", "uvx --from 'tool[x] @ file://HERE/pkg' tool", "uvx --from './pkg[cli]' tool"),
+    *("uvx --from git+file://HERE/pkg tool", "uvx --directory pkg --from . tool", "env A=1 uvx --from ./pkg tool"),
+    *("pipx run --spec ./pkg tool", "pipx run --spec=./pkg tool", "npx --package ./pkg tool", "npx -y -p ./pkg tool"),
+    *("npx --package=file:./pkg tool", "npx ./pkg", "npm exec --package=./pkg -- tool", "npm --prefix ./pkg start"),
+    *("bunx ./pkg", "bunx --package ./pkg tool", "bun x ./pkg", "bun run ./pkg", "deno run -A ./pkg"),
+    *(
+        "pnpm dlx ./pkg",
+        "pnpm --package=./pkg dlx tool",
+        "yarn dlx -p ./pkg tool",
+        "sh -c 'exec uvx --from ./pkg tool'",
+    ),
+    *("poetry -C pkg run tool", "hatch run --path pkg tool", "cargo run --manifest-path pkg/Cargo.toml"),
+]
+
+
+@pytest.mark.parametrize("line", PACKAGES)
+def test_the_code_of_a_package_of_the_directory_is_pinned(tmp_path: Path, line: str) -> None:
+    parts = ("pyproject.toml", "package.json", "Cargo.toml", "src/tool/deep/main.py", "lib/deep/part.js", "src/main.rs")
+    for name in parts:
+        write(tmp_path / "pkg" / name, "{}")
+    argv, env = shlex.split(line.replace("HERE", str(tmp_path))), {"PATH": os.environ["PATH"]}
+    for name in parts:
+        before = started_files(argv, str(tmp_path), env)
+        write(tmp_path / "pkg" / name, f"{{}}\n# {name}\n")
+        assert started_files(argv, str(tmp_path), env) != before, name
+    before = started_files(argv, str(tmp_path), env)
+    write(tmp_path / "pkg/src/tool/new.py", "new")
+    assert started_files(argv, str(tmp_path), env) != before, "a new module"
+    elsewhere = write(tmp_path / "elsewhere/part.py", "1")
+    before = started_files(argv, str(tmp_path), env)
+    (tmp_path / "pkg/src/tool/linked").symlink_to(elsewhere.parent)
+    assert started_files(argv, str(tmp_path), env) != before, "a link to a directory"
+
+
+def test_files_beyond_the_list_are_compared_together(tmp_path: Path) -> None:
+    for number in range(MOST_FILES + 50):
+        write(tmp_path / f"pkg/src/part{number:03}.py", "1")
+    argv, env = ["uvx", "--from", "./pkg", "tool"], {"PATH": os.environ["PATH"]}
+    before = started_files(argv, str(tmp_path), env)
+    assert len(before) == MOST_FILES + 1
+    write(tmp_path / f"pkg/src/part{MOST_FILES + 40}.py", "2")
+    after = started_files(argv, str(tmp_path), env)
+    assert {path for path in after if after[path] != before.get(path)} == {OTHERS}
+
+
+def test_a_start_from_more_files_than_can_be_compared_is_approved_each_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.mcp.stdio._MOST_ENTRIES", 20)
+    runner = write(place.folder / "bin/uvx", f'#!/bin/sh\nexec {sys.executable} {FAKE} "$3"\n', 0o755)
+    for number in range(30):
+        write(place.folder / f"pkg/part{number}.py", "1")
+    server = own_server(place, command=str(runner), args=["--from", "./pkg", WORDS])
+    started(place, server)
+    for _ in range(2):
+        for _ in range(2):
+            with pytest.raises(ServerFailed, match=r"more files than can be compared .* approve this start"):
+                started(place, server)
+        entry = place.catalog.entry(server)
+        assert any("more start files than can be compared: may have changed" in line for line in changed_lines(entry))
+        place.catalog.approve(server, entry)
+        started(place, server)
 
 
 @pytest.mark.parametrize("argv", [["uv", "run", "server"], ["go", "run", "."], ["npm", "start"], ["cargo", "run"]])

@@ -24,6 +24,10 @@ from workbench.mcp.definitions import Definition, checked, digest, name_of
 from workbench.mcp.errors import StartChanged
 from workbench.text import visible
 
+NOT_COMPARED = "(more start files than can be compared)"
+"""The path under which start files are listed that were not looked at."""
+_ONE_START = "one start is approved"
+
 
 @dataclass(frozen=True)
 class CatalogEntry:
@@ -65,6 +69,7 @@ class CatalogEntry:
         changes |= {
             path: "is not used any more" for path in self.files if self.files_now and path not in self.files_now
         }
+        changes |= {path: "may have changed unseen" for path in self.files_now if path == NOT_COMPARED}
         return {path: how for path, how in changes.items() if self.files.get(path) != self.files_now.get(path)}
 
     @property
@@ -136,16 +141,29 @@ class Catalog:
         self._change(server, lambda old: replace(old, failure=why))
 
     def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
-        """Pin the hashes of the start files at the first start. Raises StartChanged if they differ at a later one."""
+        """Pin the hashes of the start files at the first start. Raises StartChanged if they differ at a later one.
+
+        Where they are only some of the start files, each later start needs an approval.
+        """
 
         def change(old: CatalogEntry) -> CatalogEntry:
             if not old.files:
                 return replace(old, files=dict(files))
+            if NOT_COMPARED in files:
+                one_start = {**files, NOT_COMPARED: _ONE_START}
+                is_approved = old.files == one_start
+                return replace(
+                    old, files=dict(files) if is_approved else old.files, files_now={} if is_approved else one_start
+                )
             return replace(old, files_now=dict(files) if files != old.files else {})
 
         changed = self._change(server, change).changed_files
         if changed:
             what = "; ".join(f"{path} {how}" for path, how in list(changed.items())[:3])
+            if NOT_COMPARED in changed:
+                raise StartChanged(
+                    f"it starts from more files than can be compared ({what}); approve this start in /mcp"
+                )
             raise StartChanged(f"its start files differ from the approved ones ({what}); review them in /mcp")
 
     def approve(self, server: ServerConfig, reviewed: CatalogEntry) -> CatalogEntry:
@@ -219,7 +237,7 @@ def _loaded(path: Path) -> CatalogEntry:
 def changed_lines(entry: CatalogEntry) -> Iterator[str]:
     """Yield lines about each changed file, each changed tool with its diff, and each hint that is not approved yet."""
     for path, how in entry.changed_files.items():
-        yield f"the start file {path} {how}"
+        yield f"the start file {path} {how}" if not path.startswith("(") else f"{path[1:-1]}: {how}"
         yield from (
             f"  {sign} {each[path]}" for sign, each in (("-", entry.files), ("+", entry.files_now)) if path in each
         )

@@ -23,7 +23,7 @@ from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig, expanded, server_environment
 from workbench.mcp.errors import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
-from workbench.mcp.stdio import LINE_LIMIT, StderrTail, TooLong, started_files, stdio_transport
+from workbench.mcp.stdio import LINE_LIMIT, MOST_FILES, OTHERS, StderrTail, TooLong, started_files, stdio_transport
 from workbench.mcp.tokens import Signed, TokenStore
 
 if TYPE_CHECKING:
@@ -150,7 +150,10 @@ async def entered(
 def _check_start(server: ServerConfig, heard: ConnectionListener) -> None:
     """Check the files that decide what a local server runs. Raises UsageError, ServerFailed or StartChanged."""
     argv, directory, theirs = _command(server)
-    heard.starting(started_files(argv, directory, theirs, server.env))
+    files = started_files(argv, directory, theirs, server.env)
+    if OTHERS in files:
+        heard.log_line(f"· the start files beyond the first {MOST_FILES} are compared together: {files[OTHERS]}")
+    heard.starting(files)
 
 
 def _command(server: ServerConfig) -> tuple[list[str], str, dict[str, str]]:

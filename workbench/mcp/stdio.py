@@ -17,17 +17,24 @@ import shlex
 import shutil
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.mcp.catalog import NOT_COMPARED
 from workbench.processes.start import small_python, start_beside
+from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start
 
 MOST_FILES = 200
+"""The most files that are listed one by one; the others share one hash."""
+OTHERS = "(all other start files, together)"
+"""The path under which `started_files` lists them."""
+_MOST_ENTRIES = 20_000
+"""The most entries of the directories of a package that are examined."""
 _CODE = re.compile(
     r"\.(?:py[wzc]?|[cm]?[jt]sx?|rb|pl|php|lua|tcl|r|jl|sh|bash|zsh|fish|ps1|exs?|jar|war|wasm|dll|so|go|rs|csx?|kts?|whl)$",
     re.IGNORECASE,
@@ -38,6 +45,18 @@ _RUNS_A_WORD = re.compile(
 )
 _FETCHES = ("npx", "npm", "bunx", "pnpm", "pnpx", "yarn", "bun")
 _IN_A_DIRECTORY = ("__main__.py", "package.json", "index.js", "index.mjs", "pyproject.toml", "deno.json", "Cargo.toml")
+_LAUNCHERS = (*_FETCHES, "uv", "uvx", "pipx", "deno", "hatch", "poetry", "pdm", "rye", "pixi", "cargo")
+_LAUNCHER_VERBS = ("run", "x", "exec", "dlx", "tool", "--", "create", "task", "start")
+_PACKAGE = ("--from", "--with", "--with-editable", "--editable", "--spec", "--package", "-p")
+"""Options of launchers whose value is a package to run or to import from."""
+_PROJECT = ("--directory", "--project", "--prefix", "--cwd", "--dir", "--path", "-C", "--manifest-path", "--pyproject")
+"""Options whose value is the directory of the project to run, or a file in it."""
+_EXTRAS = re.compile(r"\[[^\]]*\]$")
+_LOCAL = re.compile(r"(?:git\+)?file:(?://)?|(?<=.)\s*@\s*(?=file:|[./~])")
+_SETTINGS = re.compile(
+    r"(?:package|tsconfig|deno)\.jsonc?|.*\.(?:toml|cfg|lock)|requirements.*\.txt|MANIFEST\.in|Makefile"
+)
+_PASSED_OVER = re.compile(r"\.git|\.hg|\.?venv|node_modules|__pycache__|\..*cache")
 _INSIDE = re.compile(r"\s|[;&|]")
 
 
@@ -55,12 +74,79 @@ def started_files(
         real = os.path.realpath(program)
         hashes[program] = _digest(real) if os.access(real, os.W_OK) else f"is {real}"
     for path in _named(argv, directory, env):
-        if len(hashes) < MOST_FILES:
+        hashes.setdefault(path, _digest(path))
+    budget = iter(range(_MOST_ENTRIES))
+    for package in _packages(argv, directory):
+        for path in _code_of(package, budget):
             hashes.setdefault(path, _digest(path))
+    is_cut = next(budget, None) is None
     for path, digest in files_of_start(argv, directory, {name: env[name] for name in set_names}).items():
-        if len(hashes) < MOST_FILES:
-            hashes.setdefault(path, digest)
-    return hashes
+        is_cut |= path == UNCOMPARED
+        hashes.setdefault(path, digest)
+    hashes.pop(UNCOMPARED, None)
+    return _shortened(hashes) | ({NOT_COMPARED: "each start needs an approval"} if is_cut else {})
+
+
+def _shortened(hashes: Mapping[str, str]) -> dict[str, str]:
+    """Return the first entries, and one for all others."""
+    entries = list(hashes.items())
+    others = entries[MOST_FILES:]
+    if not others:
+        return dict(entries)
+    joined = hashlib.sha256("\0".join(f"{path}\0{digest}" for path, digest in sorted(others)).encode(errors="replace"))
+    return {**dict(entries[:MOST_FILES]), OTHERS: f"sha256:{joined.hexdigest()} of {len(others):,} files"}
+
+
+def _packages(argv: Sequence[str], directory: str) -> Iterator[Path]:
+    """Yield the local packages and projects, as directories or archives, that a launcher is told to run."""
+    words = [word for word in _words(argv) if word]
+    launcher = next((word for word in words if Path(word).name in _LAUNCHERS), "")
+    if not launcher:
+        return
+    rest = words[words.index(launcher) + 1 :]
+    bases = [
+        base for base in (directory, *(str(path) for path in _local(_values(rest, _PROJECT), [directory]))) if base
+    ]
+    projects = [path.parent if path.is_file() else path for path in _local(_values(rest, _PROJECT), bases)]
+    yield from (path for path in projects if not directory or path != Path(os.path.realpath(directory)))
+    operand = next((word for word in rest if not word.startswith("-") and word not in _LAUNCHER_VERBS), "")
+    yield from _local([*_values(rest, _PACKAGE), operand], bases)
+
+
+def _values(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
+    """Yield the values of these options, each part of a list by itself."""
+    for word, after in pairwise((*words, "")):
+        name, equals, value = word.partition("=")
+        if name in options:
+            yield from (value if equals else after).split(",")
+
+
+def _local(names: Iterable[str], bases: Sequence[str]) -> Iterator[Path]:
+    """Yield the real paths of the names that exist: `./pkg`, `file:../pkg`, `pkg @ ./pkg`, `./pkg[extra]`."""
+    for name in filter(None, names):
+        name = _EXTRAS.sub("", _LOCAL.split(name)[-1].strip())
+        is_absolute = name.startswith(("/", "~"))
+        for base in ["/"] if is_absolute else bases[-1:] if name in (".", "./") else bases:
+            path = Path(base, name).expanduser()
+            with suppress(OSError, ValueError):
+                if name and base and path.exists():
+                    yield Path(os.path.realpath(path))
+
+
+def _code_of(package: Path, budget: Iterator[int]) -> Iterator[str]:
+    """Yield the files of a package that hold code or say how it is built, and links in it; an archive is one file."""
+    if package.is_file():
+        yield str(package)
+        return
+    for parent, directories, names in os.walk(package):
+        linked = [name for name in directories if Path(parent, name).is_symlink()]
+        directories[:] = sorted(name for name in directories if not _PASSED_OVER.fullmatch(name))
+        for name in sorted((*names, *linked)):
+            if next(budget, None) is None:
+                return
+            path = Path(parent, name)
+            if path.is_symlink() or _SETTINGS.fullmatch(name) or _is_code(path, is_run=False):
+                yield str(path)
 
 
 def _program(word: str, directory: str, env: Mapping[str, str]) -> str:
@@ -151,6 +237,8 @@ def _preferred(words: Sequence[str], directory: Path) -> Iterator[str]:
 
 def _digest(path: str) -> str:
     try:
+        if Path(path).is_dir():
+            return f"leads to {os.path.realpath(path)}"
         with Path(path).open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError as error:

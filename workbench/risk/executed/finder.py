@@ -58,6 +58,8 @@ class Finder:
         """Language and depth (distance from the command line) of files that contain commands or code, by path."""
         self.is_cut = False
         """Whether a limit was reached, so that some files that may run are missing."""
+        self.is_script_cut = False
+        """Whether they are missing among the scripts, not only in the tree of a build."""
         self.in_tree = False
         """Whether added files are only in the tree of a build, and may not run."""
         self.lines: list[tuple[str, str]] = []
@@ -86,7 +88,7 @@ class Finder:
             if base and self._has_not(base, name.partition("/")[0]):
                 continue
             if next(self._steps, None) is None:
-                self.is_cut = True
+                self.cut()
                 return
             path = os.path.normpath(f"{base}/{name}" if base else name) if ".." not in name else f"{base}/{name}"
             if self._is_file(path):
@@ -94,6 +96,11 @@ class Finder:
             elif any(sign in name for sign in "*?["):
                 matches = islice(glob.iglob(path), _MOST_MATCHES)  # noqa: PTH207 - strings
                 yield from filter(self._is_file, sorted(matches))
+
+    def cut(self, *, is_code: bool = True) -> None:
+        """Note that a limit was reached; `is_code` is false for files that may as well be data."""
+        self.is_cut = True
+        self.is_script_cut |= is_code and not self.in_tree
 
     def may_have(self, name: str, bases: Bases) -> bool:
         """Return whether a file of this name may lie below one of the bases, at little cost."""
@@ -155,7 +162,7 @@ class Finder:
         if (path, kind) in self._followed:
             return
         if len(self._followed) >= MOST_FILES - 1:
-            self.is_cut = True
+            self.cut()
             return
         self._followed.add((path, kind))
         if not within(path, self.workspace) and any(within(path, directory) for directory in SYSTEM):

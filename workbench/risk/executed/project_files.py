@@ -26,6 +26,8 @@ _MOST_TREE_ENTRIES: Final = 20_000
 _MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
 """Limit of the files of a tree that are hashed individually; the others share one hash."""
+REST: Final = "/…"
+"""The end of the path under which the files of a tree share one hash."""
 _MOST_NAMED: Final = 300
 _PASSED_OVER: Final = re.compile(
     r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
@@ -140,7 +142,7 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
             finder.in_tree = False
     finder.is_cut = finder.is_cut or next(budget, None) is None
     if next(remaining, None) is None:
-        finder.files[f"{directory}/…"] = rest_of_tree.hexdigest()[:32]
+        finder.files[f"{directory}{REST}"] = rest_of_tree.hexdigest()[:32]
 
 
 def _state(finder: Finder, path: str) -> bytes:
@@ -248,10 +250,11 @@ def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, o
         for path in _files_under(finder, top, budget) if is_inside else ():
             if not path.endswith(_DATA_ENDINGS):
                 if next(remaining, None) is None:
-                    finder.is_cut = True
+                    finder.cut(is_code=outside)
                     return
                 finder.add(path, bases, depth)
-    finder.is_cut = finder.is_cut or next(budget, None) is None
+    if next(budget, None) is None:
+        finder.cut(is_code=outside)
 
 
 def _is_separate(top: str, workspace: str) -> bool:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from workbench.risk.assessment import Part
+from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed.commands import finder_of
+from workbench.risk.executed.project_files import REST
 
 
 def files_started(parts: Sequence[Part], directory: str, argv: Sequence[str], *, text: str) -> dict[str, str]:
     """Return the files that a program started in `directory` runs or reads as code, each with a hash, by path.
 
     `parts` are those of the assessment of the command line `text`. Of the tree of a project only the directories that
-    `argv` names are included: its sources change too often to be compared with the start of a program.
+    `argv` names are included: its sources change too often to be compared with the start of a program. The result
+    contains NOT_COMPARED if there are more files than can be examined.
     """
     finder = finder_of(parts, directory, directory, text=text)
     starts = {os.path.normpath(f"{finder.workspace}/{word}") for word in (".", *argv) if not word.startswith("/")}
-    return {
+    files = {
         path: digest
         for path, digest in finder.files.items()
-        if path in finder.scripts or os.path.dirname(path) in starts  # noqa: PTH120 - strings
+        if path in finder.scripts or (os.path.dirname(path) in starts and not path.endswith(REST))  # noqa: PTH120
     }
+    return files | ({NOT_COMPARED: ""} if finder.is_script_cut else {})
