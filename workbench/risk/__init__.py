@@ -1,13 +1,13 @@
-"""The local rating of what the agent wants to do: how dangerous it is, why, and which files it touches.
+"""The local rating of the agent's intended actions: how dangerous each is, why, and which files it touches.
 
 `assess` is the main entry point: it rates a tool call in a `RatingContext` and returns an `Assessment`, with a `Part`
-for each command, redirect or file in the call. It never raises, and it rates what it cannot read as HIGH. `executed_by`
-names the files that a call runs, to which its approval is bound; `live_inputs` returns what a rating reads of a running
-tool, as a cache key; `assess_line` serves `ohw risk`.
+for each command, redirect or file in the call. It never raises, and it rates anything it cannot read as HIGH.
+`executed_by` names the files that a call runs, to which its approval is bound; `live_inputs` returns the state of a
+running tool on which a rating depends, as a cache key; `assess_line` serves `ohw risk`.
 
-In addition, `paths` knows which paths are protected or secret, and `integrity` compares the protected files around a
-command. `rules` also uses `commands` and `executed`, because it matches its patterns against single commands. Nothing
-in this package depends on sessions, modes or rules.
+In addition, `paths` knows which paths are protected or secret, and `integrity` compares the protected files before and
+after a command. `rules` also uses `commands` and `executed`, because it matches its patterns against single commands.
+Nothing in this package depends on sessions, modes or rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module that defines `name` when the name is first used."""
+    """Return a public name, importing its module on first use. Raises AttributeError for an unknown name."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Rate file actions, web addresses and calls of server tools by what they touch."""
+"""Rate file actions, URLs and calls of server tools by what they touch."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _assessed(operation: str, path: str, context: PathContext) -> Assessment:
 
 
 def assess_reading(arguments: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate the call of a read-only tool by the files and directories it names, with everything below them."""
+    """Rate the call of a read-only tool by the files and directories it names, including everything below them."""
     return summed(_read(path, context) for path in named_paths(arguments, context.workspace))
 
 
@@ -73,14 +73,14 @@ _URL = re.compile(r"\A\s*(?:javascript|data|file|vbscript|blob|chrome|about|view
 METADATA = re.compile(
     r"169\.254\.169\.254|metadata\.google|\[fd00:ec2|\b2852039166\b|0xa9fea9fe|169\.254\.170\.2\b", re.I
 )
-"""Addresses from which cloud machines get their credentials."""
+"""Addresses from which cloud machines fetch their credentials."""
 
 
 def assess_foreign(described: Mapping[str, Any]) -> Assessment:
     """Rate a server tool's call, given as a mapping with `tool`, `annotations`, `pinned`, `description` and `args`.
 
-    A mapping with `event` describes an event sent by a server. The optional `call` is a line that says what is done and
-    by whom; it is appended to each reason.
+    A mapping with `event` describes an event sent by a server. The optional `call` is a line that describes the call
+    and names the server; it is appended to each reason.
     """
     rated, call = _rated(described), str(described.get("call", ""))
     if described.get("server"):
@@ -130,11 +130,11 @@ _PLAIN: Final = re.compile(
 )
 _DOTS: Final = re.compile(r"/\.{1,2}(?:/|\Z)")
 _LONGEST: Final = 600
-"""The maximum length of an address; a longer one could be used to send a file away."""
+"""The maximum length of a URL, in characters; a longer one could be used to send a file away."""
 
 
 def assess_url(url: str) -> Assessment:
-    """Rate reading an address: MEDIUM, as any network access; HIGH if it is not plain or could carry data away."""
+    """Rate reading a URL: MEDIUM, like any network access; HIGH if it is not plain or could carry data away."""
     plain = _PLAIN.fullmatch(url.strip())
     why = _danger(url, is_plain=plain is not None)
     if why or plain is None:
@@ -144,7 +144,9 @@ def assess_url(url: str) -> Assessment:
 
 
 def canonical(url: str) -> str:
-    """Return a plain address in the form that rules match: scheme and host in lower case, the path never empty."""
+    """Return a plain URL in the form that rules match: scheme and host in lower case, and a path that is never
+    empty.
+    """
     result = urlsplit(url)
     query = f"?{result.query}" if result.query else ""
     return f"{result.scheme.lower()}://{result.netloc.lower()}{result.path or '/'}{query}"

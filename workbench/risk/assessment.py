@@ -1,6 +1,6 @@
 """The result of the local rating: parts with their own risk, combined into one assessment.
 
-Also helpers that every rating needs: whether a text hides something, and which paths the words of a part may name.
+Also helpers for all ratings: whether a text hides something, and which paths the words of a part may name.
 """
 
 from __future__ import annotations
@@ -13,29 +13,31 @@ from typing import Literal, NamedTuple, TypeAlias
 from workbench.protocol.risk import Risk, higher
 
 LONGEST_TEXT = 200
-"""The maximum number of characters of a command that one part quotes."""
+"""How many characters of a command a part quotes at most."""
 MOST_REASONS = 6
 NOT_COMPARED = "…"
-"""Placeholder among the paths of the files that an action executes, if there are more files than are compared."""
+"""Placeholder among the files that an action executes, if there are more than are compared."""
 ANY = "/**"
-"""Suffix of a directory: stands for files below it that are known only to the program that will run."""
+"""Suffix of a directory that stands for some files below it, known only to the program that will run."""
 
 
 Spares: TypeAlias = Literal["", "-", "x", "X", "m"]
 
 
 class Part(NamedTuple):
-    """One command, redirect or substitution of a command line: its risk, why, and the paths it touches."""
+    """One command, redirect or substitution of a command line: its risk, the reason, and the paths it touches."""
 
     text: str
     risk: Risk
     reason: str = ""
     paths: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    """The command's words without their quotes; empty if the part is not a command."""
+    """The command's words without quotes; empty if the part is not a command."""
     plain: bool = False
-    """Whether the words describe the command completely: no redirect, pipe, variable, substitution or pattern, and
-    nothing outside the workspace."""
+    """Whether the words describe the command completely.
+
+    It has no redirect, pipe, variable, substitution or pattern, and concerns nothing outside the workspace.
+    """
     depth: int = 0
     """How deeply the command is nested inside other commands."""
     deletes: tuple[str, ...] = ()
@@ -44,21 +46,26 @@ class Part(NamedTuple):
     """Paths whose content it may overwrite; ANY has the same meaning as in `deletes`."""
 
     mentions: tuple[str, ...] = ()
-    """The command's words as patterns, or the string literals of its code: it may overwrite files with these names too,
-    because nothing known about it rules that out."""
+    """The command's words as patterns, or the string literals of its code.
+
+    It may overwrite files with these names too, because nothing known about it rules that out.
+    """
     directories: tuple[str, ...] = ()
-    """The directories in which it may run, as far as known; relative names in `mentions` start there."""
+    """The directories in which it may run, as far as they are known; relative names in `mentions` start there."""
     protected: tuple[str, ...] = ()
     """The protected paths that it changes or deletes."""
     opaque: str = ""
-    """A program that it may run in addition to what its words say, known only at run time; "*" for any program."""
+    """A program that it may run in addition to those in its words, known only at run time; "*" means any program."""
     unplaced: bool = False
     """Whether it uses a path that is unknown until it runs."""
     program: str = ""
-    """The name of the program that its first word links to, if that differs from the word."""
+    """The name of the program to which its first word links, if that differs from the word."""
     spares: Spares = ""
-    """Which files it does not delete, named after the flags of `git clean`: `x` tracked files, `-` tracked and ignored
-    files, `X` all files that git does not ignore; `m` files that are unchanged since they were committed."""
+    """Which files it does not delete, named after the flags of `git clean`.
+
+    `x` spares tracked files, `-` tracked and ignored files, and `X` all files that git does not ignore. `m` spares
+    files that are unchanged since they were committed.
+    """
 
 
 class Assessment(NamedTuple):
@@ -68,7 +75,7 @@ class Assessment(NamedTuple):
     reasons: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     server_tool: str = ""
-    """`SERVER/TOOL` with the server's own names, for a tool of a server; rules must use this name to allow it."""
+    """`SERVER/TOOL` with the server's own names, for a server's tool; a rule must use this name to allow it."""
 
 
 class Findings(NamedTuple):
@@ -80,7 +87,7 @@ class Findings(NamedTuple):
 
 
 def findings_of(parts: Iterable[Part]) -> Findings:
-    """Return the parts together with the highest risk among them and its first reason."""
+    """Return the parts together with the highest risk among them and the first reason for it."""
     assessment = summed(parts)
     return Findings(assessment.risk, assessment.reasons[0] if assessment.reasons else "", assessment.parts)
 
@@ -102,7 +109,7 @@ def summed(parts: Iterable[Part]) -> Assessment:
 
 
 def with_hidden(hidden: str, text: str, assessment: Assessment) -> Assessment:
-    """Return the assessment of a text that hides something: HIGH for that reason, followed by what was found.
+    """Return the assessment of a text that hides something: HIGH for that reason, followed by the other reasons.
 
     The reasons of parts below HIGH are included, because what the text does matters as much as what it hides.
     """
@@ -116,7 +123,7 @@ def not_plain(parts: Iterable[Part]) -> list[Part]:
 
 
 def shortened(text: str) -> str:
-    """Return at most LONGEST_TEXT characters of a text; a shortened text ends in `…`."""
+    """Return at most LONGEST_TEXT characters of a text; a shortened text ends with `…`."""
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
@@ -129,7 +136,7 @@ _JOINER = re.compile("(?<![\U0001f000-\U0001faff\u2600-\u27bf\ufe0f])\u200d")
 _DRAWN_OVER = re.compile(
     "(?<=\\w)[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]"
 )
-"""Strokes drawn through a letter or digit, and variation selectors behind a character that has no variants."""
+"""Strokes drawn through a letter or digit, and variation selectors after a character that has no variants."""
 _COLOURS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = re.compile(r"\[@\w+\s*=")
@@ -137,7 +144,7 @@ _PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
 def hides(text: str, *, colours: bool = False) -> str:
-    """Describe briefly what a text hides, or return an empty string; `colours` accepts terminal color codes."""
+    """Describe briefly what a text hides; empty if it hides nothing. `colours` accepts terminal color codes."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return _padded(text)
     if colours and not _CONCEALED.search(text):
@@ -154,19 +161,19 @@ def _padded(text: str) -> str:
 
 
 def has_markup_action(text: str) -> bool:
-    """Return whether a text would become something to click if it were rendered as markup."""
+    """Return whether a text would become clickable if it were rendered as markup."""
     return bool(_MARKUP.search(text))
 
 
 _TEXT = re.compile(r"""(["'])((?:(?!\1)[^\\\n]){1,300})\1""")
 _QUERY = re.compile(r"/*(?:\[?[?]|#|\Z)")
 _UNKNOWN = "\0"
-"""Stands in a word for content that is unknown until the command runs."""
+"""The placeholder in a word for content that is unknown until the command runs."""
 _MOST, _LONGEST = 60, 300
 
 
 def mentioned(part: Part) -> list[str]:
-    """Return absolute paths, or glob patterns, that the part's `mentions` may name, except those in its `paths`."""
+    """Return the absolute paths or glob patterns that the part's `mentions` may name, except those in its `paths`."""
     bases = [directory.rstrip("/") for directory in part.directories]
     names = list(dict.fromkeys(name for word in part.mentions[:_MOST] for name in _names(word)))[:_MOST]
     paths = dict.fromkeys(name if name.startswith("/") else f"{base}/{name}" for base in bases for name in names)
@@ -179,9 +186,9 @@ def string_literals(code: str) -> tuple[str, ...]:
 
 
 def _names(word: str) -> Iterator[str]:
-    """Yield what in a word may be a file name: the whole word, a flag's value, a string literal, the end of a URL."""
+    """Yield everything in a word that may be a file name: the word, a flag's value, a string literal, a URL's end."""
     for piece in _pieces(word):
-        name = piece.strip("<>+ ")  # as in `open` of Perl
+        name = piece.strip("<>+ ")  # as in Perl's `open`
         if name and len(name) <= _LONGEST and _UNKNOWN not in name and "\n" not in name:
             yield _QUERY.split(name, maxsplit=1)[0].rpartition("/")[2] if "://" in name else name
 
@@ -208,14 +215,14 @@ _WRITES = re.compile(
 
 
 def loss_by(code: str) -> Literal["delete", "write", ""]:
-    """Return what the code may do to files, judged by its words; empty if it contains none of them."""
+    """Return what the code may do to files, judged by its words; empty if it contains none of these words."""
     if _DELETES.search(code):
         return "delete"
     return "write" if _WRITES.search(code) else ""
 
 
 def losing(part: Part, code: str, workspace: str) -> Part:
-    """Return the part with the workspace files that its code may delete or overwrite: any, or those it names."""
+    """Return the part with the workspace files that its code may delete or overwrite: any file, or those it names."""
     use, everything = loss_by(code), (f"{workspace}{ANY}",)
     if use == "delete":
         return part._replace(deletes=everything)

@@ -1,4 +1,4 @@
-"""Rate browser calls by what each one does and the page it acts on."""
+"""Rate browser calls by what each one does and the page on which it acts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _part(call: BrowserCall, context: PathContext, origin: str, elements: Mappin
 
 
 def _hidden(call: BrowserCall) -> str:
-    """Return why an argument is suspicious: it hides something or contains a secret; empty if neither."""
+    """Return why an argument is suspicious: it hides something or contains a secret; empty if neither applies."""
     strings = [str(value) for value in call.arguments.values()]
     if any(hides(text) for text in strings):
         return "an argument is not plain"
@@ -70,7 +70,7 @@ def _hidden(call: BrowserCall) -> str:
 
 
 def _going(text: str, url: str) -> Part:
-    """Rate opening an address; code of the page is not rated, because it runs only inside the browser."""
+    """Rate opening a URL; the page's code is not rated, because it runs only inside the browser."""
     if url == "about:blank":
         return Part(text, "LOW")
     result = assess_url(url)

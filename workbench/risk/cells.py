@@ -52,7 +52,7 @@ def _unreadable(code: str) -> str:
 
 
 def _not_read(code: str, why: str, context: PathContext) -> Assessment:
-    """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
+    """Rate code that is not analyzed: HIGH, and as if it might delete any file in the workspace."""
     return summed([Part(shortened(code), "HIGH", why, deletes=(f"{context.workspace}{ANY}",))])
 
 
@@ -80,7 +80,7 @@ def _parts(code: str, text: str, context: PathContext, directory: str) -> Iterat
 
 
 def _as_python(magic: str) -> str:
-    """Return Python code in place of a magic; a change of directory is kept, because it affects later lines."""
+    """Return Python code in place of a magic; a change of directory is preserved, because it affects later lines."""
     name, _, rest = magic.lstrip("%").partition(" ")
     return f"os.chdir({rest.strip() or '~'!r})" if name in {"cd", "pushd"} else "None"
 
@@ -93,7 +93,7 @@ def _tree(code: str) -> ast.Module | None:
 
 
 def _assigned(line: str) -> re.Match[str] | None:
-    """Return the match of a command or magic that is assigned on the line, ignoring those in string literals."""
+    """Return the match of a command or magic whose result is assigned, ignoring those in string literals."""
     for match in _ASSIGNED.finditer(line):
         before = line[: match.start()]
         if before.count("'") % 2 == 0 and before.count('"') % 2 == 0:
@@ -102,7 +102,7 @@ def _assigned(line: str) -> re.Match[str] | None:
 
 
 def _python(code: str, context: PathContext, directory: str, tree: ast.Module | None = None) -> Iterator[Part]:
-    """Yield a part for the code as a whole, then a part for each thing that it does."""
+    """Yield a part for the code as a whole, then a part for each of its effects."""
 
     def rate(command: str) -> tuple[Part, ...]:
         return assess_command(command, context, directory).parts

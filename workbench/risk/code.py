@@ -71,13 +71,13 @@ _REACHES: Final = re.compile(
 
 
 def reaches_beyond_data(statement: str) -> bool:
-    """Return whether a statement or command given to a database client runs code or uses files of the system."""
+    """Return whether a statement or command for a database client runs code or accesses files of the system."""
     lines = statement.splitlines()
     return bool(_REACHES.search(statement)) or any(_META.match(line) and not _DUMPS.match(line) for line in lines)
 
 
 _DUMPS: Final = re.compile(r"\s*(?:\.(?:dump|read)\b(?!.*\|)|(?:system|source|tee|pager|edit)\b)", re.I)
-"""Lines of _META that only print, that read a file whose content is rated elsewhere, or that only mysql understands."""
+"""Lines matching _META that only print, that only mysql understands, or that read a file rated elsewhere."""
 
 
 def _sql(text: str) -> tuple[Risk, str]:
@@ -140,6 +140,6 @@ STATEMENTS: Final = {name: read for read, names in _BY_KIND.items() for name in 
 
 
 def rated_statements(program: str, text: str) -> Rating:
-    """Return the risk of a text that a database, a calculator or a debugger reads; LOW for other programs."""
+    """Return the risk and reason of input to a database, calculator or debugger; LOW for other programs."""
     read = STATEMENTS.get(program)
     return read(text) if read is not None else ("LOW", "")

@@ -1,4 +1,4 @@
-"""Rate a command line: the shell splits it into parts, and the rules of programs rate their words.
+"""Rate a command line: the shell splits it into parts, and the rules for programs rate their words.
 
 A part that runs what an earlier part of the line downloaded or decoded is HIGH.
 """
@@ -38,7 +38,7 @@ def assess_command(text: str, context: PathContext, directory: str | None = None
     """Rate a command line that starts in `directory` (default: the workspace); never raises."""
     try:
         return _assessed(text, context, directory or context.workspace)
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let a command through
+    except Exception as error:  # noqa: BLE001 - no error here may let a command through
         return unread(f"the analysis failed ({type(error).__name__})", str(text), context)
 
 
@@ -67,9 +67,9 @@ def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
 
 
 def runs_downloads(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts, each rated HIGH if it runs a file that an earlier part downloaded or decoded.
+    """Return the parts; one that runs a file which an earlier part downloaded or decoded becomes HIGH.
 
-    A part is also HIGH if it deletes files after an earlier part encrypted some.
+    A part that deletes files after an earlier part encrypted some becomes HIGH too.
     """
     fetched: set[str] = set()
     result: list[Part] = []
@@ -101,7 +101,7 @@ def _decodes(part: Part, name: str) -> bool:
 
 
 def _targets(part: Part) -> set[str]:
-    """Return the paths to which the part saves a download: as its flags say, or the last name of the URL."""
+    """Return the paths to which the part may save a download, by its flags or the last name in the URL."""
     named_paths = {path for path in (*part.changes, *part.paths) if not path.endswith(ANY)}
     directories = {path for path in named_paths if posixpath.basename(path) in {"", "."}} | set(part.directories)
     names = {posixpath.basename(word.partition("?")[0]) for word in part.words[1:] if "://" in word}

@@ -59,14 +59,14 @@ def _mcp(described: Mapping[str, Any], context: PathContext) -> Assessment:
 
 
 def _terminal(described: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate a text that would be shown in the terminal: HIGH if it would do more than be displayed."""
+    """Rate a text that would be shown in the terminal: HIGH if it would have any effect beyond being displayed."""
     text = str(described["text"])
     hidden = hides(text, colours=True) or ("would become something to click" if has_markup_action(text) else "")
     return one("HIGH", hidden, text) if hidden else Assessment("LOW")
 
 
 def _config(described: Mapping[str, Any], context: PathContext) -> Assessment:
-    """Rate a settings file that a workspace contains: HIGH if it sets what only the user may set."""
+    """Rate a settings file that a workspace contains: HIGH if it has settings that only the user may change."""
     path, content = str(described["path"]), str(described["content"])
     hidden = hides(content)
     if hidden:

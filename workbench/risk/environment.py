@@ -1,4 +1,4 @@
-"""Environment and shell variables that change what later commands do, and the values that are harmless."""
+"""Environment and shell variables that change the behavior of later commands, and their harmless values."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ _FINE = {
     "CC": r"cc|(?:gcc|clang)(?:-\d+)?",
     "CXX": r"c\+\+|(?:g|clang)\+\+(?:-\d+)?",
 }
-"""Variables among those above that are not dangerous if the value matches; giving one to a program can be MEDIUM."""
+"""Variables among those above that are harmless if the value matches; passing one to a program can be MEDIUM."""
 _FINE_BEGINNINGS = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 _SEARCHED = {"PYTHONPATH": "Python", "NODE_PATH": "node", "RUBYLIB": "ruby"}
-"""Variables that list directories searched for code, with the program that searches them."""
+"""Variables that list directories to search for code, with the program that searches them."""
 _HERE = r"""(?:(?:\$PWD|\$\{PWD\}|\$\(pwd\)|\.)(?:/[\w.@+-]+)*|[\w@+-][\w.@+-]*(?:/[\w.@+-]+)*)/?"""
 _BEHIND = r"(?:/usr|/opt|/snap|/bin|/sbin|(?:\$HOME|\$\{HOME\}|~)/\.?[\w-]+)(?:/[\w.+-]+)*"
 
 
 def poisons(name: str, value: str, command: str = "", *, here: bool = False) -> tuple[Risk, str] | None:
-    """Return the risk and reason of setting a variable, or None if it does not change what other commands do.
+    """Return the risk and reason of setting a variable, or None if it does not affect what other commands do.
 
-    `command` is the one command that gets the variable; if empty, all later commands do. `here` says that they run
+    `command` is the one command that gets the variable; if empty, all later commands get it. `here` says that they run
     inside the workspace.
     """
     name = name.partition("[")[0].removesuffix("+")
@@ -119,7 +119,7 @@ _HARMLESS = re.compile(
     r"GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|(?:GIT_|MAN|SYSTEMD_|AWS_|GH_)?PAGER|LESS|LESSCHARSET|"
     r"PIP_DISABLE_PIP_VERSION_CHECK|PIP_NO_INPUT"
 )
-"""Variables that do not change what a program reads, runs or writes."""
+"""Variables that do not affect what a program reads, runs or writes."""
 _HARMLESS_VALUE = re.compile(r"(?!.*\.\.)[\w@.,:+=;* -]*|[A-Z]\w+/\w+(?:/\w+)?", re.ASCII)
 _NO_LETTER = re.compile(r"[^A-Za-z]")
 _TELLS = re.compile(r"[/\s$\0]|\A[-.]")
@@ -127,7 +127,7 @@ _ANY_VALUE = re.compile(r"DEBUG|PORT|HOST|CI|GIT_(?:AUTHOR|COMMITTER)_\w+")
 
 
 def _is_setting_of(name: str, value: str, command: str) -> bool:
-    """Return whether a variable is named after the program that gets it and may name a file, option or machine."""
+    """Return whether a variable is named after the program that gets it and may name a file, option or host."""
     program = _NO_LETTER.sub("", command.rpartition("/")[2]).casefold()
     own = len(program) > 2 and name.replace("_", "").casefold().startswith(program)
     return own and bool(_TELLS.search(value)) and name not in _FINE and not is_harmless_name(name)
@@ -139,7 +139,7 @@ def is_harmless_name(name: str) -> bool:
 
 
 def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]:
-    """Return the risk and reason of giving a variable to a program: LOW if known as harmless, MEDIUM if unknown."""
+    """Return the risk and reason of passing a variable to a program: LOW if known to be harmless, MEDIUM if unknown."""
     result = poisons(name, value, command)
     if result:
         return result
@@ -152,6 +152,6 @@ def rated_variable(name: str, value: str, command: str = "") -> tuple[Risk, str]
 
 @cache
 def _searched(name: str) -> str:
-    """Return a pattern of values that list workspace directories and the variable's previous value."""
+    """Return a pattern for values that list workspace directories and the variable's previous value."""
     before = rf"\$(?:{name}|\{{{name}(?::[-+][^}}]*)?\}})"
     return rf"(?:(?:{_HERE}|{before})(?::|\Z))+"

@@ -1,6 +1,6 @@
 """Read git settings: the hooks directories and included files they name, and whether a change is harmless.
 
-Only the common form of a setting is parsed; anything written in another way is never harmless.
+Only the common form of a setting is parsed; a setting written in any other way is never harmless.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def is_harmless(before: bytes, after: bytes) -> bool:
         if earlier == now:
             continue
         if _REMOTE_KEY.fullmatch(key):
-            # a remote may be added or removed, but an existing one must not be redirected unnoticed
+            # a remote may be added or removed, but redirecting an existing one must not go unnoticed
             if (earlier and now and not key.startswith("branch.")) or not all(map(_REMOTE.fullmatch, now)):
                 return False
         elif not _HARMLESS_KEY.fullmatch(key) or not all(map(_HARMLESS_VALUE.fullmatch, now)):
@@ -58,7 +58,7 @@ _SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
 
 
 def _settings(content: bytes) -> dict[str, tuple[str, ...]] | None:
-    """Return the values of each setting in a git configuration; None if it is not in the common form."""
+    """Return the values of each setting in a git configuration, or None if it is not in the common form."""
     if b"\\\n" in content or b"\0" in content:
         return None
     settings: dict[str, tuple[str, ...]] = {}

@@ -1,8 +1,8 @@
-"""Find the protected files around a workspace, record what they hold and tell what changed; never writes.
+"""Find the protected files around a workspace, record their contents and tell what changed; never writes.
 
 A scan that finds no change costs one lstat per directory and file: a file is read again only if its stat differs, or is
-too recent to prove that nothing changed (see `stat_keys`). Links to directories are not followed, unless they stand in
-place of a directory of hooks or of protected files.
+too recent to prove that nothing changed (see `stat_keys`). Links to directories are followed only if they replace a
+directory of hooks or of protected files.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.risk import paths as names
 from workbench.risk.paths import CODE_BEGINNINGS, code_reason, within, words
 
 MOST_DIRECTORIES: Final = 3_000
-"""The maximum number of directories without protected files in each scan, nearest to the workspace first."""
+"""How many directories without protected files each scan visits, those nearest to the workspace first."""
 MOST_NEW_DIRECTORIES: Final = 5_000
-"""The maximum number of directories that one scan lists for the first time."""
+"""How many directories one scan may list for the first time."""
 MOST_FILES: Final = 1_000
-"""The maximum number of protected files that are read; more, up to MOST_STATS, are compared by their stat."""
+"""How many protected files are read; further files, up to MOST_STATS, are compared by their stat."""
 MOST_STATS: Final = 20_000
 MOST_BYTES: Final = 200_000
-"""The size of the largest file that is read; a larger one is compared by its stat and cannot be restored."""
+"""The largest file that is read, in bytes; a larger one is compared by its stat and cannot be restored."""
 _MOST_INCLUDES: Final = 20
-"""The maximum number of included git settings files that are read."""
+"""How many included git settings files are read."""
 _PASSED_OVER: Final = words(
     "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "
     ".cache .gradle .terraform .next .nuxt .turbo target"
@@ -39,8 +39,10 @@ _PASSED_OVER: Final = words(
 """Directories made by builds and installs; files with protected names in them do not belong to the project."""
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
 _Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
-"""How a directory is searched: `tree` for protected names, `all` for every file, also below it, `hooks` for every file,
-`linked` as `hooks` for the target of a link, `git` as a git directory, `modules` as a directory of git directories.
+"""How a directory is searched.
+
+`tree` searches for protected names, `all` for every file, also in subdirectories, `hooks` for every file, and `linked`
+does the same for the target of a link. `git` is a git directory, and `modules` a directory of git directories.
 """
 
 _UNLISTED: Final = "unlisted"
@@ -48,21 +50,21 @@ _UNLISTED: Final = "unlisted"
 
 
 class PathState(NamedTuple):
-    """What a path holds, and its mode and stat."""
+    """The state of a path: its kind, mode, content and stat."""
 
     kind: Literal["file", "link", "other"]
     mode: int
     digest: bytes
     """Hash of a file's content or a link's target; empty if it was not read."""
     content: bytes | None
-    """What can be restored; None if it was not read, or not kept because the path is outside the workspace."""
+    """The content that can be restored; None if it was not read, or the path is outside the workspace."""
     key: StatKey
     """The key of the path's stat, for comparison."""
     is_settled: bool
-    """Whether an equal stat later proves equal content."""
+    """Whether the same stat later proves the same content."""
 
     def is_same(self, other: PathState | None) -> bool:
-        """Return whether the other state holds the same content; if that was not read, whether the stats are equal."""
+        """Return whether the other state has the same content or, if a content was not read, the same stat."""
         if other is None or (self.kind, self.mode) != (other.kind, other.mode):
             return False
         if self.digest and other.digest:
@@ -90,7 +92,7 @@ class _Listing(NamedTuple):
     key: StatKey
     files: tuple[str, ...]
     near: tuple[tuple[str, _Scope], ...]
-    """Subdirectories that hold protected files, or may further down; these are searched first."""
+    """Subdirectories that contain protected files, or may contain some further down; these are searched first."""
     others: tuple[tuple[str, _Scope], ...]
     """The other subdirectories."""
 
@@ -100,13 +102,13 @@ class Baseline(NamedTuple):
 
     files: Mapping[str, PathState]
     scopes: Mapping[str, _Scope]
-    """The scope of the directory in which each path was looked up, also of one that did not exist."""
+    """The scope of the directory in which each path was looked up, also if the directory did not exist."""
     directories: Mapping[str, _Scope]
     """Every directory that was searched, or would have been if it had existed."""
     listings: Mapping[str, _Listing]
 
     def would_find(self, path: str, scope: _Scope) -> bool:
-        """Return whether this scan would have found a file at the path, so that one not found did not exist."""
+        """Return whether this scan would have found a file at the path; if so, one that was not found did not exist."""
         # Old files must not count as new because a hooks path was set since, or a directory was over the limit.
         directory, child = path.rpartition("/")[0], ""
         if path in self.scopes or directory in self.directories or scope == "linked":
@@ -123,7 +125,7 @@ class ProtectedFiles:
     """Finds the protected files of a workspace, its repositories and the home directory; never writes."""
 
     def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
-        """Take the user's configuration directory as `config` and further protected settings files as `settings`."""
+        """`config` is the user's configuration directory; `settings` are further settings files to protect."""
         self._workspace = real_path(workspace)
         self._home = real_path(home)
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
@@ -145,7 +147,7 @@ class ProtectedFiles:
         """The paths in `_contents` that were read or compared in this scan."""
 
     def scan(self) -> Baseline:
-        """Return a baseline with every protected file in its present state."""
+        """Return a baseline with the current state of every protected file."""
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
         self._up_to_date.clear()
         result: dict[str, PathState] = {}
@@ -163,13 +165,13 @@ class ProtectedFiles:
     def _state(self, path: str, scope: _Scope, reads: bool) -> PathState | None:
         is_inside = within(path, self._workspace)
         state = _state(path, self._states.get(path), reads)
-        # outside the workspace, content is retained only if it is needed to judge the kind of change
+        # outside the workspace, content is retained only if it is needed to decide whether a change is inert
         if state is None or is_inside or scope == "git" or path.endswith("/known_hosts"):
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
     def _paths(self, directories: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
-        """Yield the paths that may be protected files, those of the workspace before those of the home directory."""
+        """Yield the paths that may be protected files, those in the workspace before those in the home directory."""
         included = self._included()
         for path in (*self._named_files(), *included):
             yield path, "all"
@@ -197,7 +199,7 @@ class ProtectedFiles:
     def _walked(
         self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
     ) -> Iterator[tuple[str, _Scope]]:
-        """Yield the files of these directories and of those below, nearest first; record each one in `directories`."""
+        """Yield the files in these directories and below, nearest first; record each directory in `directories`."""
         urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
         while urgent or waiting:
             path, scope = (urgent or waiting).popleft()
@@ -218,7 +220,7 @@ class ProtectedFiles:
             directories[path] = scope
 
     def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
-        """Skip, from now on, directories beyond MOST_DIRECTORIES that have no protected file in or below them."""
+        """Drop directories beyond MOST_DIRECTORIES from later scans if they have no protected file in or below them."""
         plain = [path for path, scope in visited.items() if scope == "tree"]
         if len(plain) > MOST_DIRECTORIES:
             retained = set(plain[:MOST_DIRECTORIES])
@@ -253,7 +255,7 @@ class ProtectedFiles:
             self._listings.pop(path, None)
             return None
         files, children = _LISTED[scope](path, listed, self._workspace)
-        # a directory that changed too recently to rely on its stat is listed again
+        # a directory that changed too recently for its stat to be reliable is listed again
         children = [each for each in children if each[0] not in self._passed]
         near = tuple(each for each in children if _is_near(*each))
         plain = tuple(each for each in children if not _is_near(*each))
@@ -262,7 +264,7 @@ class ProtectedFiles:
         return listing
 
     def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
-        """Yield the git and hooks directories that commands in the workspace use, also those of directories above."""
+        """Yield the git and hooks directories that commands in the workspace use, also those of parent directories."""
         directory = self._workspace
         for hooks in self._hooks_named((*self._git_settings, *included)):
             yield _beside(directory, hooks), "hooks"
@@ -296,18 +298,20 @@ class ProtectedFiles:
             yield from git_settings.hooks_paths(self._text(file))
 
     def _included(self) -> list[str]:
-        """Return the files included by the git settings of the user and of the workspace's repository."""
+        """Return the files included by the user's git settings and those of the workspace's repository."""
         git = self._git_directory(f"{self._workspace}/.git")
         common = _beside(git, self._text(f"{git}/commondir").strip() or ".")
         waiting = [*self._git_settings, f"{common}/config", f"{git}/config.worktree"]
         own = len(waiting)
-        for file in waiting:  # grows while it is walked
+        for file in waiting:  # grows during the iteration
             for path in git_settings.included(self._text(file)) if len(waiting) < own + _MOST_INCLUDES else ():
                 waiting.append(_beside(file.rpartition("/")[0], path))
         return list(dict.fromkeys(waiting[own:]))
 
     def _text(self, path: str) -> str:
-        """Return the first MOST_BYTES of a regular file, reading it only if its stat differs; empty if none exists."""
+        """Return the first MOST_BYTES of a regular file, reading it only if its stat differs; empty if there is
+        none.
+        """
         if path in self._up_to_date:
             return self._contents[path][1]
         cached = self._contents.get(path, ((), ""))
@@ -344,7 +348,7 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
 
 
 def _is_near(path: str, scope: _Scope) -> bool:
-    """Return whether the directory may hold protected files; it is searched first, before a limit is reached."""
+    """Return whether to search the directory early, before a limit cuts the search off: it may hold protected files."""
     return scope != "tree" or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
 
 
@@ -353,7 +357,7 @@ _Entry: TypeAlias = tuple[str, bool, bool]
 
 
 def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return the protected files in a workspace directory, and its subdirectories to search."""
+    """Return the protected files in a workspace directory, and the subdirectories to search."""
     files: list[str] = []
     children: list[tuple[str, _Scope]] = []
     for name, is_directory, is_link in listed:
@@ -377,13 +381,15 @@ def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], li
 
 
 def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return every file of a hooks directory; its subdirectories are searched as usual if in the workspace."""
+    """Return every file in a hooks directory; its subdirectories are searched as usual if it is in the workspace."""
     children = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
     return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], children
 
 
 def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return what makes git run something; objects, index and refs are left out, as they change with each use."""
+    """Return the files that make git run programs; objects, index and refs are omitted, because each use changes
+    them.
+    """
     children: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
     children.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]
@@ -417,7 +423,7 @@ _LISTED: Mapping[_Scope, _Listed] = {
 def _state(path: str, previous: PathState | None, reads: bool) -> PathState | None:
     """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
 
-    Content is only read if `reads`. `previous` is the path's earlier state; it is returned again if the stat proves
+    Content is read only if `reads`. `previous` is the path's earlier state; it is returned again if the stat proves
     that nothing changed.
     """
     try:
@@ -486,7 +492,7 @@ def _is_inert(change: PathChange) -> bool:
 
 
 def _is_plain_pointer(change: PathChange) -> bool:
-    """Return whether the file holds one line, as `git worktree add` writes it."""
+    """Return whether the file contains one line, as written by `git worktree add`."""
     content = change.after.content if change.after else None
     return content is not None and re.fullmatch(rb"[^\0\n]+\n?", content) is not None
 

@@ -77,7 +77,7 @@ CODE_DIRECTORIES = {
     "launchdaemons": "is started at each boot",
     "cron.d": "is started by the clock",
 }
-"""Directories whose files are all protected, wherever such a directory lies; compared without case."""
+"""Directories whose files are all protected, wherever such a directory is; compared ignoring case."""
 
 CODE_PATHS = {
     ".github/workflows": "changes what CI runs",
@@ -167,7 +167,7 @@ REGENERABLE = frozenset(
         "package-lock.json yarn.lock pnpm-lock.yaml uv.lock poetry.lock"
     )
 )
-"""Files and directories that a build or an install creates again."""
+"""Files and directories that a build or an install recreates."""
 REGENERABLE_ENDINGS = (".pyc", ".pyo", ".o", ".log", ".tmp", ".egg-info", ".class", ".bak", ".orig", ".swp", ".cache")
 
 HOME_FILES = words(
@@ -210,17 +210,19 @@ _PUBLIC_PROC = words("cpuinfo meminfo version uptime loadavg stat filesystems mo
 _REMEMBERED = 2_048
 _CODE_DIRECTORIES = frozenset(CODE_DIRECTORIES)
 CODE_BEGINNINGS = frozenset(path.partition("/")[0] for path in CODE_PATHS)
-"""The first directory of each protected path; such a directory is itself protected if it is a link."""
+"""The first directory of each protected path; if it is a link, the directory itself is protected."""
 _CODE_ENDINGS = tuple(CODE_ENDINGS)
 _OF_A_PROCESS = re.compile(r"/dev/fd/|/proc/(?:self|thread-self|\d+)/(?:fd|cwd|root|exe|task|map_files)")
 _USUAL_DESCRIPTORS = frozenset({"0", "1", "2", "63"})
-"""The three descriptors of every process, and the one used for a process substitution."""
+"""The three standard descriptors of a process, and the one that process substitution uses."""
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/private/var/folders")
 
 
 @dataclass(frozen=True)
 class PathContext:
-    """The directories a rating depends on; `symlinks` (path -> target) are assumed in addition to those on disk."""
+    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to those on
+    disk.
+    """
 
     workspace: str
     home: str
@@ -233,14 +235,16 @@ class PathContext:
         return replace(self, cached={}, symlinks=dict(self.symlinks))
 
     def assume(self, link: str, target: str | None) -> None:
-        """Assume a link from now on, or none if `target` is None; call this only on a copy from `remembering`."""
+        """Assume a link, or no link if `target` is None, in later ratings; call this only on a copy from
+        `remembering`.
+        """
         others = {name: leads for name, leads in self.symlinks.items() if name != link}
         object.__setattr__(self, "symlinks", others if target is None else {**others, link: target})
         if self.cached is not None:
             self.cached.clear()
 
     def resolved(self, path: str) -> str:
-        """Return the real path, even if nothing exists there; the path itself if it cannot be determined."""
+        """Return the real path, even if nothing exists there, or the path itself if it cannot be determined."""
         if self.cached is None:
             return self._looked_up(path)
         result = self.cached.get(path)
@@ -253,7 +257,7 @@ class PathContext:
             if within(path, link):
                 path = target + path[len(link) :]
         if path.startswith(("/proc/", "/dev/fd/")) and _OF_A_PROCESS.match(path):
-            return path  # it leads somewhere else for the program that opens it
+            return path  # it leads to another place in the process that opens it
         directory, _, name = path.rpartition("/")
         if self.cached is not None and directory.startswith("/") and name not in {"", ".", ".."}:
             return self._entry(f"{self.resolved(directory).rstrip('/')}/{name}")
@@ -261,11 +265,11 @@ class PathContext:
 
     @staticmethod
     def _entry(path: str) -> str:
-        """Return the real path of an entry in a resolved directory; quick, because few entries are links."""
+        """Return the real path of an entry in a resolved directory; fast, because few entries are links."""
         return facts.real_path(path) if facts.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
-        """Return the risk and reason of reading an absolute path; `deep` says that everything below is read too."""
+        """Return the risk and reason of reading an absolute path; `deep` says that everything below it is read too."""
         real = self.resolved(path)
         if is_secret(real) or (path != real and is_secret(path)):
             return "HIGH", "reads what holds secrets"
@@ -307,7 +311,7 @@ class PathContext:
     def deleting(self, path: str, *, deep: bool = False) -> Rating:
         """Return the risk and reason of deleting an absolute path, which may contain a pattern.
 
-        `deep` says that everything below is deleted too.
+        `deep` says that everything below it is deleted too.
         """
         risk, reason = self.writing(path)
         if risk == "HIGH":
@@ -323,17 +327,19 @@ class PathContext:
         return ("HIGH", "deletes a folder for good") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
-        """Return whether writing to the path needs approval in every mode; `deep` if everything below changes too."""
+        """Return whether writing to the path needs approval in every mode; `deep` if everything below it changes
+        too.
+        """
         real = self.resolved(path)
         return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 
     def shares(self, path: str) -> bool:
-        """Return whether writing to the file changes another name of it too, which may be a protected one."""
+        """Return whether the file has several hard links, so writing to it changes another, perhaps protected, name."""
         real = self.resolved(path)
         return facts.link_count(real) > 1 and not facts.is_directory(real)
 
     def may_be_reverted(self, path: str) -> bool:
-        """Return whether a log that may be forged can have the file written: in the workspace, and not protected."""
+        """Return whether a log, which may be forged, can have the file written: only unprotected workspace files."""
         return path.startswith("/") and within(self.resolved(path), self.workspace) and not self.protects(path)
 
     def _holds_secrets(self, real: str) -> bool:
@@ -347,13 +353,13 @@ def _descriptor(path: str) -> Rating:
 
 
 def within(path: str, directory: str) -> bool:
-    """Return whether a path is `directory` or lies below it."""
+    """Return whether a path is `directory` or below it."""
     return path == directory or path.startswith(directory if directory.endswith("/") else f"{directory}/")
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def is_secret(path: str) -> bool:
-    """Return whether a path by its name usually holds keys, tokens or passwords, or is a directory of such files."""
+    """Return whether a path, by its name, usually holds keys, tokens or passwords, or is a directory of such files."""
     folded = path.casefold()
     name = _name(folded.rstrip("/"))
     if name in SECRET_NAMES and not name.endswith(PUBLIC_ENDINGS):
@@ -403,6 +409,6 @@ def _name(path: str) -> str:
 
 
 def is_regenerable(path: str) -> bool:
-    """Return whether a file or directory of this name can be created again by a build or an install."""
+    """Return whether a build or an install can recreate a file or directory with this name."""
     name = _name(path.rstrip("/"))
     return name in REGENERABLE or name.endswith(REGENERABLE_ENDINGS)

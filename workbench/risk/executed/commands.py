@@ -51,7 +51,7 @@ from workbench.risk.word import UNKNOWN
 
 _DEEPEST: Final = 6
 _LONGEST: Final = 20_000
-"""Limit of the characters of a command or of code that are examined; a longer one is never LOW."""
+"""How many characters of a command or of code are examined; a longer one is never rated LOW."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _CELL_RUNS: Final = re.compile(r"^[ \t]*%(?:run|load|debug|prun)[ \t]+([^\n]+)", re.M)
 _MODULE_FLAGS: Final = frozenset({"-p", "--app", "-A", "--settings", "--plugins"})
@@ -71,12 +71,11 @@ def executed_files(
     code: str = "",
     pending: Mapping[str, str | None] | None = None,
 ) -> dict[str, str]:
-    """Return the files that an action starting in `directory` would execute: by path a hash of the content, and the
-    real path if there are symbolic links.
+    """Return the files that an action starting in `directory` would execute, by path, with a hash of each content.
 
-    `parts` are those of the assessment, `text` is the command line, `code` Python code. `pending` contains the future
-    content of files that earlier actions write. Never blocks; if there are more than MOST_FILES files, the result
-    contains NOT_COMPARED.
+    If a path contains symbolic links, the real path is appended to the hash. `parts` are those of the assessment,
+    `text` is the command line, `code` Python code. `pending` contains the future contents of files that earlier actions
+    write. Never blocks; if there are more than MOST_FILES files, the result contains NOT_COMPARED.
     """
     finder = finder_of(parts, workspace, directory, text=text, code=code, pending=pending)
     return {**finder.files, NOT_COMPARED: ""} if finder.is_cut else finder.files
@@ -91,7 +90,7 @@ def finder_of(
     code: str = "",
     pending: Mapping[str, str | None] | None = None,
 ) -> Finder:
-    """Return the finder of an action after its search; the arguments are those of `executed_files`."""
+    """Return the finder for an action after its search; the arguments are those of `executed_files`."""
     text, code = text[:_LONGEST], code[:_LONGEST]
     real = {
         each: real_path(each) for each in {workspace, directory, *(each for part in parts for each in part.directories)}
@@ -127,7 +126,7 @@ def _set_by_variables(finder: Finder, text: str, start: Bases, modules: Bases) -
 
 
 def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the files that one command executes: its program, and what that reads as code."""
+    """Add the files that one command executes: its program, and the files that the program reads as code."""
     words = [word for word in words if not is_redirect(word)]
     while words and (_ASSIGNMENT.match(words[0]) or words[0].lstrip(_RECIPE_MARKS) == ""):
         words = words[1:]
@@ -138,7 +137,7 @@ def command(finder: Finder, words: Sequence[str], bases: Bases, depth: int) -> N
     if is_include or name in table.SOURCES:
         for word in rest if is_include else rest[:1]:
             finder.program(word, (*bases, *finder.search), depth, "recipes" if is_include else "shell")
-        if name != "dotenv":  # also a program that runs another one
+        if name != "dotenv":  # it is also a program that runs another
             return
     program, is_own = _plain_name(name), "/" in name
     if is_own:
@@ -188,7 +187,7 @@ def _program_reads(finder: Finder, program: str, rest: list[str], bases: Bases, 
 
 
 def _interpreted(finder: Finder, program: str, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the script of an interpreter and the files that its flags load; arguments of the script are ignored."""
+    """Add the script of an interpreter and the files that its flags load; the script's own arguments are ignored."""
     kind = table.kind_of(program)
     values = table.SCRIPTED[program]
     words = iter(rest)
@@ -220,7 +219,7 @@ def _libraries(finder: Finder, program: str, rest: list[str], bases: Bases, dept
 
 
 def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the classes and archives that Java would load: those of its path, else the tree in which it starts."""
+    """Add the classes and archives that Java would load: those of its path, or else the tree in which it starts."""
     has_path = False
     for word, following in _with_next(rest):
         flag, equals, value = word.partition("=")
@@ -232,7 +231,7 @@ def _class_path(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _jq(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the modules of jq: in the directories of `-L`, and those that the filter includes."""
+    """Add the modules of jq: the directories of `-L`, and the modules that the filter includes."""
     for word, following in _with_next(rest):
         if word.startswith(("-L", "--library-path")):
             value = word.removeprefix("-L") if word.startswith("-L") else word.partition("=")[2]
@@ -281,7 +280,7 @@ def _inline(finder: Finder, code: str, bases: Bases, depth: int, kind: Kind) -> 
 
 
 def _wrapped(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the commands among the arguments of a wrapper; any may be the command, as not all flags are known."""
+    """Add the command among the arguments of a wrapper; several may be tried, because not all flags are known."""
     for at, word in enumerate(rest[:12]):
         if " " in word and depth < _DEEPEST:  # env -S 'program word', watch 'program word'
             _inline(finder, word.removeprefix("-S").removeprefix("--split-string="), bases, depth + 1, "shell")
@@ -328,7 +327,7 @@ def _unknown(finder: Finder, program: str, rest: list[str], bases: Bases, depth:
 
 
 def _runs_another(finder: Finder, word: str, behind: list[str], bases: Bases, depth: int) -> bool:
-    """Add what an argument of a runner may start; return True if it is a program whose arguments are known."""
+    """Add the files that an argument of a runner may start; return True if it is a program with known arguments."""
     if word.startswith("-") or _ASSIGNMENT.match(word) or depth >= _DEEPEST:
         return False
     if word in table.SCRIPTED:
@@ -370,7 +369,7 @@ def _looked_for(finder: Finder, program: str, rest: list[str], bases: Bases, dep
 
 
 def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the modules that options name, such as `flask --app` and `pytest -p`."""
+    """Add the modules named by options, such as `flask --app` and `pytest -p`."""
     for word, value in _with_next(rest):
         flag, equals, inline = word.partition("=")
         if flag in _MODULE_FLAGS:
@@ -378,7 +377,7 @@ def _named_modules(finder: Finder, rest: list[str], bases: Bases, depth: int) ->
 
 
 def _package_scripts(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add what the scripts of a package.json execute that a call of its package manager runs."""
+    """Add the files executed by the package.json scripts that a call of a package manager runs."""
     plain = [word for word in rest if not word.startswith("-")]
     verb = plain[0] if plain else ""
     expected = set(table.LIFECYCLE.get(verb, ()))
@@ -412,7 +411,9 @@ def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
 
 
 def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add what `python -m` runs: a module of the workspace, or a program such as pytest with its arguments."""
+    """Add the files that `python -m` runs: a module of the workspace, or a program such as pytest with its
+    arguments.
+    """
     if not rest:
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
@@ -426,8 +427,9 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
-    """Add all files that a line names if one of its commands runs code: they may be copied to where it looks for code,
-    passed as input, or as the value of an unknown flag.
+    """Add all files that a line names if one of its commands runs code.
+
+    They may be copied to a directory where it looks for code, or passed as input or as the value of an unknown flag.
     """
     programs = [_plain_name(part.words[0]) for part in parts if part.words]
     for path in inputs_named(text, programs):
@@ -450,7 +452,7 @@ def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bas
 
 
 def _named_directories(finder: Finder, words: Sequence[str], bases: Bases) -> None:
-    """Add the files in directories that the arguments of a program name, unless it only reads or moves them."""
+    """Add the files in directories named by a program's arguments, unless the program only reads or moves them."""
     program = _plain_name(words[0])
     if program in table.DATA or program in TREE_PROGRAMS or program in table.SCRIPTED or program == "pytest":
         return
@@ -489,7 +491,7 @@ def _plain_name(name: str) -> str:
 
 
 def _working_directories(rest: Sequence[str], bases: Bases) -> Iterator[str]:
-    """Yield the working directories that flags set."""
+    """Yield the working directories set by flags."""
     for word, value in _with_next(rest):
         flag, equals, inline_value = word.partition("=")
         if flag not in table.DIRECTORY_FLAGS or UNKNOWN in value + inline_value:

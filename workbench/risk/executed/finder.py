@@ -26,7 +26,7 @@ from workbench.risk.word import UNKNOWN
 
 MOST_FILES: Final = 600
 _MOST_STEPS: Final = 4_000
-"""Limit of the names that are looked up on disk for one action."""
+"""How many names are looked up on disk for one action."""
 _DEEPEST: Final = 6
 _MOST_BASES: Final = 12
 _MOST_MATCHES: Final = 60
@@ -39,31 +39,31 @@ LOADED_ENDINGS: Final = (
 )  # fmt: skip
 """Endings that may be omitted from the name of a loaded file."""
 VARIABLE_DIRECTORY: Final = re.compile(r"\$(?:\{[^}]*\}|\(\w+\)|\w+|@)/(?=.)")
-"""A leading directory that only the shell knows."""
+"""A leading directory that is known only to the shell."""
 _EXPANDED: Final = re.compile(r"[*?\[$~]")
 Bases: TypeAlias = tuple[str, ...]
-"""Directories that a name may be relative to."""
+"""Directories to which a name may be relative."""
 CommandReader: TypeAlias = Callable[["Finder", Sequence[str], Bases, int], None]
 
 
 class Finder:
-    """Finds the files of one action of a workspace."""
+    """Finds the files that one action in a workspace executes."""
 
     def __init__(
         self, workspace: str, search: Bases, pending: Mapping[str, str | None], command: CommandReader
     ) -> None:
-        """`search` are directories with programs; `command` adds the files that one command of a script executes."""
+        """`search` lists directories with programs; `command` adds the files that one command of a script executes."""
         self.files: dict[str, str] = {}
         self.scripts: dict[str, tuple[Kind, int]] = {}
         """Language and depth (distance from the command line) of files that contain commands or code, by path."""
         self.is_cut = False
-        """Whether a limit was reached, so that some files that may run are missing."""
+        """Whether a limit was reached, so some files that may run are missing."""
         self.is_script_cut = False
-        """Whether they are missing among the scripts, not only in the tree of a build."""
+        """Whether some of the missing files are scripts, not only part of a build's tree."""
         self.in_tree = False
-        """Whether added files are only in the tree of a build, and may not run."""
+        """Whether the files being added are only part of a build's tree, so they will not necessarily run."""
         self.lines: list[tuple[str, str]] = []
-        """Command lines from settings that will be run, each after the path of the settings."""
+        """Command lines in settings that will run, each with the path of the settings."""
         self.targets: list[str] = []
         """The requested targets of recipes, as in `make test`."""
         self.workspace = workspace
@@ -72,17 +72,17 @@ class Finder:
         self._followed: set[tuple[str, Kind]] = set()
         self.search = search
         self.searched: set[tuple[str, str]] = set()
-        """Names of programs that were looked for, each with the starting directory."""
+        """Names of programs that have been looked for, each with the starting directory."""
         self._command = command
         self._entries: dict[str, frozenset[str]] = {}
 
     def at(self, name: str, bases: Bases) -> Iterator[str]:
-        """Yield the paths of existing files of this name, which may be a glob, below the bases."""
+        """Yield the paths of existing files with this name, which may be a glob, below the bases."""
         name = VARIABLE_DIRECTORY.sub("", name, count=1) if name.startswith("$") else name
         name = f"{Path.home()}{name[1:]}" if name.startswith("~/") else name
         if not name or UNKNOWN in name or "$" in name or len(name) > 1_000:
             return
-        if "**/" in name:  # without it too; only one level, as a full search would have no bound
+        if "**/" in name:  # also without it; otherwise only one level, because a full search would be unbounded
             yield from self.at(name.replace("**/", ""), bases)
         for base in dict.fromkeys(bases) if not name.startswith("/") else ("",):
             if base and self._has_not(base, name.partition("/")[0]):
@@ -98,29 +98,29 @@ class Finder:
                 yield from filter(self._is_file, sorted(matches))
 
     def cut(self, *, is_code: bool = True) -> None:
-        """Note that a limit was reached; `is_code` is false for files that may as well be data."""
+        """Record that a limit was reached; `is_code` is false for files that may be data instead."""
         self.is_cut = True
         self.is_script_cut |= is_code and not self.in_tree
 
     def may_have(self, name: str, bases: Bases) -> bool:
-        """Return whether a file of this name may lie below one of the bases, at little cost."""
+        """Return whether a file with this name may exist below one of the bases; a cheap check."""
         if not name or name.startswith("/"):
             return bool(name) and not name.startswith(SYSTEM)
         first = name.partition("/")[0]
         return not all(self._has_not(base, first) for base in bases)
 
     def has(self, directory: str, name: str) -> bool:
-        """Return whether a directory may have an entry of this name, without listing the directory."""
+        """Return whether a directory may have an entry with this name, without listing the directory."""
         if _EXPANDED.search(name):
             return True
         path = f"{directory}/{name}"
         try:
             return path in self.pending or os.access(path, os.F_OK)
-        except ValueError:  # a null byte, or a character that no file name has
+        except ValueError:  # a null byte, or a character that no file name can contain
             return False
 
     def _has_not(self, directory: str, name: str) -> bool:
-        """Return whether a directory certainly has no entry of this name."""
+        """Return whether a directory certainly has no entry with this name."""
         entries = self.entries(directory)
         if name in entries or name in _ALWAYS_THERE or len(entries) >= _MOST_ENTRIES:
             return False
@@ -151,14 +151,14 @@ class Finder:
             return False
 
     def program(self, name: str, bases: Bases, depth: int, kind: Kind = "") -> bool:
-        """Add the files of this name, and the files that they name; return whether there is one."""
+        """Add the files with this name, and the files that they name; return whether there are any."""
         result = list(self.at(name, bases))
         for path in result:
             self.add(path, bases, depth, kind)
         return bool(result)
 
     def add(self, path: str, bases: Bases, depth: int, kind: Kind = "") -> None:
-        """Add one file and the files that it names; files of the system count only if a link leads to them."""
+        """Add one file and the files that it names; system files count only if a link leads to them."""
         if (path, kind) in self._followed:
             return
         if len(self._followed) >= MOST_FILES - 1:
@@ -199,7 +199,7 @@ class Finder:
                     break
 
     def _follow_commands(self, source: ScannedFile, bases: Bases, both: Bases, depth: int) -> None:
-        """Add what the commands of a script execute, in its start directory, its own, or one that it changed to."""
+        """Add the files that a script's commands execute in its start directory, its own, or one it changed to."""
         for words in source.commands:
             if words[0] == "cd" and len(words) == 2:
                 both = (*both, *(f"{base}/{words[1]}" for base in bases[:2]))[:_MOST_BASES]

@@ -1,4 +1,4 @@
-"""Tables of what programs read as code: scripts among their arguments, and files that they look for."""
+"""Tables of the files that programs read as code: scripts among their arguments, and files that they look for."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ INLINE: Final[dict[Kind, re.Pattern[str]]] = {
 """Flags of interpreters whose value is the code itself."""
 MODULE: Final = re.compile(r"-[bBdEiIOPqRsSuvx]*m(.*)")
 LOADED_FLAG: Final = re.compile(r"-(I|cp|[Mm](?![a-z]*\Z)|[rl](?=.)|[Mrl]\Z)(.*)", re.DOTALL)
-"""Flags of perl, ruby, lua and java that name a directory of modules or a module."""
+"""Flags of perl, ruby, lua and java that name a module or a directory of modules."""
 RUN_SCRIPTS: Final = words("pdb trace cProfile profile runpy coverage kernprof debugpy")
-"""Modules of Python that run a script, with flags `-o FILE` and `-s ORDER`."""
+"""Python modules that run a script, and have the flags `-o FILE` and `-s ORDER`."""
 CODE_FLAGS: Final = words(
     "-r --require --import --loader --experimental-loader --preload --rcfile --init-file -f --file "
     "--env-file --env-file-if-exists"
@@ -46,7 +46,7 @@ CLASS_PATH_FLAGS: Final = words(
     "-cp -classpath --class-path -p --module-path --upgrade-module-path --patch-module -Xbootclasspath "
     "-Djava.class.path"
 )
-"""Programs that load classes from a path of directories and archives, and the options that name it."""
+"""Options that name the path of directories and archives from which the programs in CLASS_PATHS load classes."""
 TREE_SCRIPTS: Final = words("manage.py setup.py noxfile.py tasks.py conanfile.py")
 """Scripts that load modules of their project without naming them."""
 WRAPPERS: Final = words(
@@ -54,7 +54,7 @@ WRAPPERS: Final = words(
     "strace ltrace gdb valgrind perf hyperfine chronic script unbuffer caffeinate chroot unshare flock taskset chrt "
     "rlwrap dotenv direnv trap then do else if elif while until ! { ["
 )
-"""Words that may be followed by another command; each following word may be its name."""
+"""Words that may be followed by another command; any of the following words may be its name."""
 RUNNERS: Final = words(
     "uv poetry pipenv pdm hatch rye conda mamba pixi bundle mise asdf pyenv rbenv nvm coverage nox tox nodemon "
     "concurrently cross-env dotenvx foreman honcho just task ts-node-dev pm2 forever uvx pipx"
@@ -191,11 +191,11 @@ CONFIGURED: Final = words(
 )
 """Node.js programs whose `NAME.config.*` is code."""
 RUNS_OPERANDS: Final = words("ansible-playbook crontab at batch snakemake psql packer nomad")
-"""Programs that run the content of their operands, regardless of the files' names."""
+"""Programs that run the content of their operands, whatever the files are named."""
 COPIES: Final = words("cp mv rsync ln install scp tar zip")
 """Programs that copy or move files."""
 OF_MEMBERS: Final = words("-w --workspace --workspaces -ws -r --recursive --filter -F workspace workspaces foreach")
-"""Words of Node.js package managers that run scripts of other packages of the workspace."""
+"""Words with which Node.js package managers run scripts of the workspace's other packages."""
 GIT_RUNS: Final = words("run -x --exec foreach --tree-filter --index-filter --msg-filter --env-filter --commit-filter")
 """Words of git that are followed by a command: `bisect run`, `rebase -x`, `submodule foreach`."""
 PATTERNS: Final = {
@@ -220,20 +220,20 @@ LIFECYCLE: Final = {
         ("pack", "publish"), ("prepack", "prepare", "prepublishOnly", "postpack", "publish", "postpublish")
     ),
 }
-"""Scripts of a package.json that a verb of the package manager runs."""
+"""The package.json scripts that a verb of the package manager runs."""
 DIRECTORY_FLAGS: Final = words(
     "-C --prefix --cwd --dir --directory --project-directory --rootdir --manifest-path -d --chdir"
 )
-"""Flags whose value is the working directory of the program, or a file in it."""
+"""Flags whose value is the program's working directory, or a file in it."""
 FILE_FLAGS: Final = words(
     "-f --file --makefile --justfile -c --config --conftest-file --taskfile --rakefile -s -P --bake"
 )
 """Flags whose value is a file that is read as code."""
 GIT_RUNS_HOOKS: Final = words("commit merge rebase push pull checkout switch am cherry-pick revert gc worktree clone")
 BESIDE: Final = ("node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".env/bin", "bin", "vendor/bin", "scripts")
-"""Directories of a workspace that are often in the PATH of its shell."""
+"""Directories of a workspace that are often in its shell's PATH."""
 RECOGNIZED: Final = frozenset({*SCRIPTED, *WRAPPERS, *RUNNERS, *DATA, *LOOKED_FOR, *SAME, *PATTERNS, "awk", "sed"})
-"""Programs whose arguments are known, regardless of their directory."""
+"""Programs whose arguments are known, whatever directory they are in."""
 
 
 def kind_of(program: str) -> Kind:

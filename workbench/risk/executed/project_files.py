@@ -1,6 +1,6 @@
-"""Project files that a program may read as code although no argument names them as such.
+"""Project files that a program may read as code although no argument names them as code.
 
-These are the sources that a build or a test run works on, settings named after the program, and every other file that
+These are the sources on which a build or a test run works, settings named after the program, and every other file that
 the command line mentions.
 """
 
@@ -22,12 +22,12 @@ from workbench.risk.executed.source import CODE_ENDINGS, state_of
 from workbench.risk.paths import within, words
 
 _MOST_TREE_ENTRIES: Final = 20_000
-"""Limit of the directory entries examined for the sources of a build."""
+"""How many directory entries are examined for the sources of a build."""
 _MOST_DIRECTORY_ENTRIES: Final = 2_000
 _MOST_TREE_FILES: Final = 200
-"""Limit of the files of a tree that are hashed individually; the others share one hash."""
+"""How many files of a tree are hashed individually; the others share one hash."""
 REST: Final = "/…"
-"""The end of the path under which the files of a tree share one hash."""
+"""The end of the path under which the other files of a tree share one hash."""
 _MOST_NAMED: Final = 300
 _PASSED_OVER: Final = re.compile(
     r"(?:\.git|\.hg|\.venv|venv|node_modules|__pycache__|build|dist|target|out|\..*cache)\Z"
@@ -36,7 +36,7 @@ _DATA_ENDINGS: Final = (
     ".log", ".csv", ".tsv", ".parquet", ".db", ".sqlite", ".sqlite3", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf",
     ".mp3", ".mp4", ".wav", ".avi", ".mov", ".pyc", ".md", ".rst", ".txt~",
 )  # fmt: skip
-"""Endings of files that are rarely code and often change; the script of an interpreter counts anyway."""
+"""Endings of files that are rarely code and change often; an interpreter's script counts anyway."""
 _TREE_ENDINGS: Final = (
     *CODE_ENDINGS,
     *(
@@ -119,12 +119,12 @@ _VARIABLE: Final = re.compile(r"\$(?:\{\w+\}|\w+)/")
 
 
 def is_tree_program(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a program with these arguments works on the whole tree of the project."""
+    """Return whether a program with these arguments works on the project's whole tree."""
     return program in TREE_PROGRAMS or not _TREE_VERBS.get(program, frozenset()).isdisjoint(rest[:4])
 
 
 def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add the sources below the working directory and below directories that arguments name."""
+    """Add the sources below the working directory, and below directories that arguments name."""
     directory = bases[0]
     named = [path for word in rest if not word.startswith("-") for path in _directories(word, directory)]
     budget = iter(range(_MOST_TREE_ENTRIES))
@@ -146,15 +146,15 @@ def add_tree(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> N
 
 
 def _state(finder: Finder, path: str) -> bytes:
-    """Return path, size, times and inode of one file of a large tree; empty if an earlier action writes it."""
+    """Return the path, size, times and inode of one file of a large tree; empty if an earlier action writes it."""
     source = None if path in finder.pending else state_of(path)
     return f"{path}\0{source.digest}\n".encode(errors="surrogateescape") if source else b""
 
 
 def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: str = ".git") -> None:
-    """Add the settings of a repository, which name programs and URLs, without sections that git often changes.
+    """Add a repository's settings, which name programs and URLs, without the sections that git changes often.
 
-    Its list of submodules names addresses too, whatever settings there are.
+    Its list of submodules is always added, because it names URLs too.
     """
     for directory in _with_parents(bases[0]):
         finder.program(".gitmodules", (directory,), depth)
@@ -168,7 +168,7 @@ def add_git_settings(finder: Finder, bases: Bases, depth: int, git_directory: st
 
 
 def _with_parents(directory: str) -> Iterator[str]:
-    """Yield a directory and all above it; the workspace may be a directory of a larger repository."""
+    """Yield a directory and all its parents; the workspace may be a subdirectory of a larger repository."""
     directory = os.path.normpath(directory)
     yield directory
     while directory.strip("/"):
@@ -177,7 +177,7 @@ def _with_parents(directory: str) -> Iterator[str]:
 
 
 def _git_directories(finder: Finder, directory: str, name: str) -> tuple[str, str]:
-    """Return the directory of a repository's own files, and the one that its worktrees share."""
+    """Return the directory of a repository's own files, and the directory shared by its worktrees."""
     git = os.path.normpath(os.path.join(directory, name))  # noqa: PTH118 - strings
     if name == ".git" and not finder.may_have(name, (directory,)):
         return git, git
@@ -208,7 +208,7 @@ def add_hooks(finder: Finder, bases: Bases, depth: int) -> None:
 
 
 def add_awk_libraries(finder: Finder, rest: Sequence[str], bases: Bases, depth: int) -> None:
-    """Add what gawk loads: extensions of `-l` and `@load`, sources of `-i` and `@include`."""
+    """Add the files that gawk loads: extensions of `-l` and `@load`, sources of `-i` and `@include`."""
     options = ((_AWK_LOADS.fullmatch(word), following) for word, following in pairwise((*rest, "")))
     named = [match[1] or match[2] or following for match, following in options if match]
     for name in (*named, *(name for word in rest if "@" in word for name in _AWK_DIRECTIVE.findall(word))):
@@ -228,7 +228,7 @@ def _start_of(path: str) -> str:
 
 
 def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None:
-    """Add the files of a colon-separated path of directories and archives, also outside of the workspace."""
+    """Add the files in a colon-separated path of directories and archives, also outside the workspace."""
     for each in filter(None, value.split(":")):
         if each.rstrip("/") in {".", finder.workspace}:
             add_tree(finder, (), bases, depth)
@@ -237,9 +237,9 @@ def add_class_path(finder: Finder, value: str, bases: Bases, depth: int) -> None
 
 
 def add_directory(finder: Finder, directory: str, bases: Bases, depth: int, *, outside: bool = False) -> None:
-    """Add the files below a directory of modules, or one that is copied to run elsewhere.
+    """Add the files below a directory of modules, or below one that is copied to run elsewhere.
 
-    A directory outside of the workspace is added only with `outside`, and if it is not part of the system.
+    A directory outside the workspace is added only with `outside`, and only if it is not part of the system.
     """
     budget = iter(range(_MOST_DIRECTORY_ENTRIES))
     remaining = iter(range(_MOST_TREE_FILES))
@@ -263,7 +263,9 @@ def _is_separate(top: str, workspace: str) -> bool:
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add the files in the working directory named after the program: `.rspec`, `knexfile.js`, `turbo.json`."""
+    """Add the files in the working directory that are named after the program: `.rspec`, `knexfile.js`,
+    `turbo.json`.
+    """
     if len(program) < 3 or not _SETTINGS.fullmatch(program):
         return
     for directory in dict.fromkeys((bases[0], finder.workspace)):
@@ -274,7 +276,7 @@ def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None
 
 
 def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases: Bases) -> None:
-    """Add every file of the workspace that a command line names, whatever its programs do with it."""
+    """Add every file in the workspace that a command line names, whatever its programs do with it."""
     tokens = _SEPARATORS.split(_VARIABLE.sub("./", text))
     pieces = (piece for words in listed for word in words for piece in _pieces(word))
     names = [piece for piece in dict.fromkeys((*tokens, *pieces)) if finder.may_have(piece, bases)]
@@ -286,7 +288,7 @@ def add_named(finder: Finder, text: str, listed: Iterable[Sequence[str]], bases:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """Yield the parts of a word that may be the name of a file."""
+    """Yield the parts of a word that may be a file name."""
     yield word
     if word.startswith("-") and word[1:2] != "-":
         yield word[2:]
@@ -324,13 +326,13 @@ def _files_under(finder: Finder, top: str, budget: Iterator[int]) -> Iterator[st
 
 
 def members_of(finder: Finder, bases: Bases) -> list[str]:
-    """Return the directories of the packages in a workspace of Node.js."""
+    """Return the package directories in a Node.js workspace."""
     patterns = ("*/package.json", "*/*/package.json")
     return [path.rpartition("/")[0] for pattern in patterns for path in finder.at(pattern, bases[:1])]
 
 
 def scripts_of(path: str, pending: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    """Return the names and command lines of the scripts of a package.json."""
+    """Return the names and command lines of the scripts in a package.json."""
     text = pending.get(path)
     try:
         if text is None:

@@ -1,4 +1,4 @@
-"""The files that pytest executes: tests, each conftest.py above them, and plugins from its settings."""
+"""The files that pytest executes: tests, each conftest.py above them, and plugins named in its settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PASSED_OVER: Final = re.compile(r"\.|node_modules\Z|__pycache__\Z|venv\Z|build\
 
 
 def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) -> None:
-    """Add the plugins that settings of pytest load with `-p`."""
+    """Add the plugins that pytest's settings load with `-p`."""
     for path in (path for name in names for path in finder.at(name, bases)):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
             for module in _ADDED_PLUGIN.findall(file.read(_LONGEST)):
@@ -33,7 +33,7 @@ def add_plugins(finder: Finder, names: Iterable[str], bases: Bases, depth: int) 
 
 
 def _python_paths(finder: Finder, bases: Bases) -> Bases:
-    """Return the bases and the directories that settings of pytest add to the module path."""
+    """Return the bases, and the directories that pytest's settings add to the module path."""
     result: list[str] = []
     for path in (path for name in LOOKED_FOR["pytest"] for path in finder.at(name, bases[:2])):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a string
@@ -64,7 +64,7 @@ def _existing(finder: Finder, names: Iterable[str], bases: Bases) -> Iterator[st
 
 
 def _test_files(directory: str) -> Iterator[str]:
-    """Yield the files of pytest below a directory, examining at most `_MOST_ENTRIES` entries."""
+    """Yield the test files below a directory, examining at most `_MOST_ENTRIES` entries."""
     directories, remaining = [directory], _MOST_ENTRIES
     while directories and remaining > 0:
         try:
@@ -80,7 +80,7 @@ def _test_files(directory: str) -> Iterator[str]:
 
 
 def upwards(directory: str, workspace: str) -> Iterator[str]:
-    """Yield a directory and its parents up to the workspace; outside of it only the directory."""
+    """Yield a directory and its parents up to the workspace; outside the workspace, only the directory."""
     directory = os.path.normpath(directory)
     yield directory
     while directory != workspace and within(directory, workspace):

@@ -13,7 +13,7 @@ from workbench.risk.executed.source import recipe_text
 _LARGEST: Final = 256_000
 _MOST: Final = 40
 _MOST_DEPTH_OF_CODE: Final = 1
-"""Depth up to which programs other than shell scripts are searched; what they import is not."""
+"""The depth to which programs other than shell scripts are searched; the modules they import are not."""
 
 
 class Script(NamedTuple):
@@ -27,8 +27,8 @@ class Script(NamedTuple):
 def scripts_run(parts: Sequence[Part], workspace: str, text: str = "", code: str = "") -> Iterator[Script]:
     """Yield the scripts that an action runs, directly or through other scripts, at most `_MOST`.
 
-    Recipes are limited to the requested targets and their dependencies, programs in other languages to those that the
-    command line names.
+    Recipes are limited to the requested targets and their dependencies, and programs in other languages to those that
+    the command line names.
     """
     directory = next((directory for part in parts for directory in part.directories), workspace)
     finder = finder_of(parts, workspace, directory, text=text, code=code)

@@ -1,6 +1,6 @@
 """Hashes the content of executed files and extracts the names of further files from their text, for the finder.
 
-Commands, imports and includes are found by regular expressions, not by a parser: a name counts only if such a file
+Commands, imports and includes are found by regular expressions, not by a parser. A name counts only if such a file
 exists, so a wrong match costs no more than a hash.
 """
 
@@ -23,7 +23,7 @@ from workbench.risk.paths import words
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]
 
 LARGEST: Final = 8_000_000
-"""Limit of the bytes of a hashed file; a larger one is identified by its size, times and inode."""
+"""The largest file that is hashed, in bytes; a larger one is identified by its size, times and inode."""
 _LONGEST_TEXT: Final = 256_000
 _MOST_COMMANDS: Final = 400
 _MOST_NAMES: Final = 200
@@ -60,7 +60,7 @@ _LOADED_PLAIN: Final = re.compile(
     r"[ \t]+[\"']?([\w./:@-]+)",
     re.M,
 )
-"""Matches what follows such a word without quotes, as in bats, Tcl, Perl, SQL and option files."""
+"""Matches an unquoted name after such a word, as in bats, Tcl, Perl, SQL and option files."""
 _WILDCARD: Final = re.compile(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
 _FILE_BY_KEY: Final = re.compile(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""
@@ -89,7 +89,7 @@ _SETTINGS_FILES: Final = (
 _EXPANSION: Final = re.compile(r"\$\{[^}\n]{0,200}\}")
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
 _LOADS_NAMED: Final = re.compile(r"import_module|__import__|pytest_plugins|SETTINGS_MODULE|import_string|run_module")
-"""Calls by which Python loads modules named in strings; elsewhere a dotted string is rarely a module."""
+"""Calls by which Python loads modules named in strings; elsewhere, a dotted string is rarely a module."""
 _RUNS_TEXT: Final = re.compile(r"(?<![\w.])(?:exec|eval|compile|execfile)\s*\(|run_path|spec_from_file_location")
 _PATH: Final = re.compile(r"[\w@+./-]{3,200}")
 _MOST_DOTTED: Final = 40
@@ -99,17 +99,17 @@ _QUOTED: Final = re.compile(r"""["']((?:\.{1,2}/|/)?[\w@+./-]{1,200})["']""")
 
 
 class ScannedFile(NamedTuple):
-    """The hash of a file's content, and what its text would run or load."""
+    """The hash of a file's content, and the code that its text would run or load."""
 
     digest: str
     shebang: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     modules: tuple[str, ...] = ()
-    """Python modules that it imports; leading dots mark relative ones."""
+    """Python modules that it imports; leading dots mark relative imports."""
     names: tuple[str, ...] = ()
     """Files that it may load or run, as written in its text."""
     kind: Kind = ""
-    """The language as which its text was read."""
+    """The language in which its text was read."""
 
 
 _RECOGNIZED: dict[tuple[str, str, int, int, int, int, int], ScannedFile] = {}
@@ -118,7 +118,10 @@ _ANALYSED: dict[tuple[str, str, str], ScannedFile] = {}
 
 
 def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
-    """Return the content of the regular file at a path; None if there is none or it cannot be read. Never blocks."""
+    """Scan the regular file at a path. Never blocks.
+
+    Returns only its stat if it may not be read or is too large, and None if there is no such file or reading fails.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except PermissionError:  # an executable file need not be readable
@@ -134,7 +137,7 @@ def source_of(path: str, kind: Kind = "") -> ScannedFile | None:
 
 
 def state_of(path: str) -> ScannedFile | None:
-    """Return a regular file identified by size, times and inode, without reading it; None if there is none."""
+    """Return a regular file identified by size, times and inode, without its content; None if there is no such file."""
     try:
         info = os.stat(path)  # noqa: PTH116 - a string comes in
     except (OSError, ValueError):
@@ -143,7 +146,9 @@ def state_of(path: str) -> ScannedFile | None:
 
 
 def is_program(path: str) -> bool:
-    """Return whether a file is executable and starts like a script or binary; some file systems make all executable."""
+    """Return whether a file is executable and starts like a script or binary; some file systems mark all as
+    executable.
+    """
     try:
         if not os.access(path, os.X_OK):
             return False
@@ -159,7 +164,7 @@ def is_program(path: str) -> bool:
 
 
 def source_of_text(path: str, text: str, kind: Kind = "") -> ScannedFile:
-    """Return the content of a file as an earlier action will write it."""
+    """Scan a file with the content that an earlier action will write."""
     return _analysed(path, text.encode(errors="surrogatepass"), kind)
 
 
@@ -231,7 +236,7 @@ def plain_names(text: str) -> list[str]:
 
 
 def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths and the modules (`package.module:function`) that a file of settings names."""
+    """Return the paths and the modules (`package.module:function`) that a settings file names."""
     paths = dict.fromkeys(
         match[0] for match, _ in zip(_PATHS_IN_SETTINGS.finditer(text), range(_MOST_NAMES), strict=False)
     )
@@ -243,7 +248,7 @@ def _named_in_settings(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _runs_text(text: str) -> bool:
-    """Return whether Python code runs text that it reads, so that any file may be code."""
+    """Return whether Python code runs text that it reads, in which case any file may be code."""
     return bool(_RUNS_TEXT.search(text))
 
 
@@ -305,7 +310,7 @@ def loaded_names(text: str) -> list[str]:
 
 
 def quoted_names(text: str, *, any_name: bool = False) -> list[str]:
-    """Return the quoted strings that look like scripts or paths; with `any_name` all quoted names."""
+    """Return the quoted strings that look like scripts or paths; with `any_name`, all quoted names."""
     names = (match[1] for match in _QUOTED.finditer(text))
     named = (name for name in names if any_name or name.endswith(CODE_ENDINGS) or "/" in name)
     return [name for name, _ in zip(named, range(_MOST_NAMES), strict=False)]
@@ -332,7 +337,7 @@ class _Recipe:
 
 
 def targets_of(rest: Sequence[str]) -> list[str]:
-    """Return the words of a call of make, just or rake that name targets."""
+    """Return the arguments of make, just or rake that name targets."""
     named = []
     takes_value = False
     for word in rest:
@@ -345,7 +350,7 @@ def targets_of(rest: Sequence[str]) -> list[str]:
 def recipe_text(text: str, targets: Iterable[str]) -> str:
     """Return the command lines of the targets and their dependencies, or of the first target if none is named.
 
-    If a target is not found by its name (a pattern, a variable, another file), all lines of the file are returned.
+    If the recipe of a target is not found (a pattern, a variable, another file), all lines of the file are returned.
     """
     recipes, first, outside = _parsed(text.replace("\\\n", " "))
     expected = list(targets) or [first]
@@ -369,7 +374,7 @@ def _called(line: str) -> list[str]:
 
 
 def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
-    """Return the recipes by target, the first target, and commands outside of recipes that run at once."""
+    """Return the recipes by target, the first target, and commands outside recipes that run as the file is read."""
     recipes: dict[str, _Recipe] = {}
     first = ""
     outside: list[str] = []
@@ -392,5 +397,5 @@ def _parsed(text: str) -> tuple[dict[str, _Recipe], str, list[str]]:
 
 
 def _as_shell(lines: Iterable[str]) -> str:
-    """Return the lines without prefixes of make, and with its variables in shell syntax."""
+    """Return the lines without make's prefixes, and with its variables in shell syntax."""
     return "\n".join(_VARIABLE.sub(r"${\1}", line.lstrip(_MARKS)).replace("$$", "$") for line in lines)

@@ -1,7 +1,7 @@
 """Programs that only read or move data, and the options that let a file control what they do.
 
-`wget URL` downloads what the line shows; `wget -i LIST` downloads what the list contains at that time. Such a line is
-bound to its files like one that runs a script.
+`wget URL` downloads a URL that the line shows; `wget -i LIST` downloads whatever the list contains at that time. Such a
+line is bound to its files like one that runs a script.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FLAGS: Final[dict[str, re.Pattern[str]]] = {
 }
 """Options whose file controls what the program reads, sends or writes."""
 _ALWAYS: Final = words("patch unzip 7z cpio bsdtar bc dc")
-"""Programs whose operands or input determine the files they write, or what they calculate or run."""
+"""Programs whose operands or input determine the files that they write, or what they calculate or run."""
 _GIT_READS: Final = words(
     "apply am checkout-index update-index fast-import unbundle mktree unpack-objects send-email --stdin "
     "--pathspec-from-file filter-repo replay"
@@ -52,7 +52,7 @@ _SHORT: Final = {
     "curl": "K",
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
-"""Letters of options whose value is such a file, or the file with the message of a commit, by program."""
+"""Letters of options whose value is such a file, or the file with a commit message, by program."""
 _INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
 _FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")
@@ -64,7 +64,7 @@ _TAKES_INPUT: Final = words(
 
 
 def is_steered(program: str, rest: Sequence[str]) -> bool:
-    """Return whether a named file or the input controls what a program for data does."""
+    """Return whether a named file or the input controls what a data program does."""
     if program in _ALWAYS:
         return True
     if program == "git":
@@ -93,7 +93,7 @@ def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
 
 
 def inputs_named(text: str, programs: Sequence[str]) -> Iterator[str]:
-    """Yield the files whose content a line passes to a program that acts on it, as input or as words."""
+    """Yield the files whose content a line passes, as input or as words, to a program that acts on it."""
     for listed in _SUBSTITUTED.findall(text) if "$(" in text or "`" in text else ():
         yield from _names(listed)
     if _TAKES_INPUT.isdisjoint(programs):

@@ -1,4 +1,4 @@
-"""Variables and mounts set in a command line: search paths, startup files, volumes of containers."""
+"""Variables and mounts set in a command line: search paths, startup files, container volumes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _MOUNT: Final = re.compile(r"(?:-v|--volume|--mount)[ =]['\"]?([^\s:'\"]+):(/[\w
 _CODE_SET: Final = re.compile(r"\b(?:BASH_ENV|ENV|PYTHONSTARTUP|RUBYOPT|PERL5OPT|NODE_OPTIONS|MAKEFILES)=([^\s;&|]+)")
 
 _MODULE_OPTION: Final = re.compile(r"-[Mmr]")
-"""An option of Perl or Ruby, in front of the module that it loads."""
+"""An option of Perl or Ruby that precedes the module to load."""
 
 
 def module_directories(workspace: str, text: str) -> Bases:
-    """Return the directories of the workspace that a line adds to module search paths of interpreters."""
+    """Return the workspace directories that a line adds to the module search paths of interpreters."""
     return tuple(_inside(_MODULES_SET, text, workspace))
 
 
@@ -41,7 +41,7 @@ def home_directories(text: str) -> Iterator[str]:
 
 
 def git_directories(text: str) -> Iterator[str]:
-    """Yield the directories that a line sets as those of a repository."""
+    """Yield the directories that a line sets as the git directory of a repository."""
     return (value.strip("\"'") for value in (_GIT_SET.findall(text) if "GIT_" in text else ()))
 
 
@@ -60,14 +60,14 @@ def startup_files(text: str) -> Iterator[str]:
 
 
 def as_mounted(text: str) -> str:
-    """Return the text with paths inside a container's mount replaced by those outside of it."""
+    """Return the text with paths inside a container's mount replaced with the paths outside it."""
     for outside, inside in _MOUNT.findall(text):
         text = re.sub(rf"(?<![\w.:]){re.escape(inside)}/(?=[\w.])", f"{outside}/", text)
     return text
 
 
 def search_path(workspace: str, text: str) -> Bases:
-    """Return the directories of the workspace in which the shell may look for programs, including those set here."""
+    """Return the workspace directories in which the shell may look for programs, including those set in the line."""
     always = _program_directories(workspace, os.environ.get("PATH", ""))
     return tuple(dict.fromkeys((*_inside(_PATH_SET, text, workspace), *always))) if "PATH=" in text else always
 
@@ -79,7 +79,7 @@ def _program_directories(workspace: str, search: str) -> Bases:
 
 
 def _inside(setting: re.Pattern[str], text: str, workspace: str) -> Iterator[str]:
-    """Yield the directories of the workspace in the search paths that a line sets."""
+    """Yield the workspace directories in the search paths that a line sets."""
     for each in (each.strip("\"'") for value in setting.findall(text) for each in value.split(":")):
         path = os.path.normpath(os.path.join(workspace, VARIABLE_DIRECTORY.sub("", each)))  # noqa: PTH118 - strings
         if each and within(path, workspace):
