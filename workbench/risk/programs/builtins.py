@@ -26,7 +26,7 @@ _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_ex
 
 
 def _prints(call: Call) -> None:
-    """Rate echo and printf: harmless except for control codes, secrets and a variable name that runs a command."""
+    """Rate echo and printf: harmless, except for control codes, secrets, and a variable name that runs a command."""
     for word in call.words:
         call.use(word, "text")
         if _CONTROL.search(word.text):
@@ -86,7 +86,7 @@ def _filled(call: Call, values: str) -> None:
 
 
 def _is_fed(call: Call) -> None:
-    """Look for a quoted command in the whole line, because input may come after a loop or through a pipe."""
+    """Look for a quoted command in the whole line, because the input may be given after a loop or through a pipe."""
     if holds_command(call.stdin or "") or quotes_command(call.scan.reader.source.decode(errors="replace")):
         call.raise_to("HIGH", RUNS)
 
@@ -190,7 +190,7 @@ def _set(call: Call) -> None:
 
 
 def _options_set(call: Call, options: list[str]) -> None:
-    """Rate shell options: those that make it stricter or show what it does are harmless, all others MEDIUM."""
+    """Rate shell options: those that make the shell stricter or show its commands are harmless, all others MEDIUM."""
     for text in takewhile(lambda text: text[:1] in {"-", "+"} and text not in {"-", "--"}, options):
         if not _HARMLESS_SET.fullmatch(text):
             call.raise_to("MEDIUM", _LASTS)

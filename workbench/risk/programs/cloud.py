@@ -86,7 +86,7 @@ def _docker(call: Call) -> None:
 _INSPECTS = re.compile(
     r"(?:(?:-f|--format)=?)?(?:[\s:,/]*\{\{\s*\.(?:State|NetworkSettings|Id|Name|Created|RestartCount|Size|Mounts)[.\w]*\s*\}\})+"
 )
-"""Formats that do not print the environment variables of a container."""
+"""Formats that do not print a container's environment variables."""
 
 
 def _in_container(call: Call, at: int) -> None:
@@ -169,7 +169,7 @@ _DUMP = Spec(
 
 
 def _redis(call: Call) -> None:
-    """Rate redis-cli: MEDIUM for known read verbs; all else may change or delete data."""
+    """Rate redis-cli: MEDIUM for known read verbs; anything else may change or delete data."""
     options, operands = call.options(Spec(values=words("-h -p -n -a -u -r -i --user --pass")))
     verb = operands[0].text.casefold() if operands else ""
     odd = {option.flag for option in options} & {"--eval", "--rdb", "--pipe", "-x", "-X", "--functions-rdb"}
@@ -200,11 +200,11 @@ _STATUS: dict[str, frozenset[str]] = {
     "incus": words("list|info|version", "|"),
     "kubectl": words("config current-context|version|cluster-info", "|"),
 }
-"""Verbs by which programs that hold secrets or manage services only report their status."""
+"""Verbs with which programs that hold secrets or manage services only report a status."""
 
 
 def or_status(other: Rule) -> Rule:
-    """Return a rule that rates a program's help as LOW, its status as MEDIUM and all else by `other`."""
+    """Return a rule that rates a program's help as LOW, its status as MEDIUM, and anything else by `other`."""
 
     def rule(call: Call) -> None:
         """Rate help and status, or apply the other rule."""

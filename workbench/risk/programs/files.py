@@ -53,7 +53,7 @@ def _deleted(call: Call, word: Word, *, deep: bool) -> None:
 
 
 def _is_lock(call: Call, path: str) -> bool:
-    """Return whether the path is a lock file of git, which holds no content."""
+    """Return whether the path is one of git's lock files, which hold no content."""
     directory = f"{call.scan.context.workspace}/.git/"
     real = call.scan.context.resolved(path)
     return real.startswith(directory) and bool(_LOCK.fullmatch(real[len(directory) :]))
@@ -75,7 +75,7 @@ def _cp(call: Call) -> None:
 
 
 def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bool:
-    """Rate `cp .env.example .env` if nothing is overwritten, and return whether the call is such a copy."""
+    """Rate a copy such as `cp .env.example .env` that overwrites nothing; return whether the call is one."""
     temporary, path = f"{target.text}.", call.scan.absolute(target)
     template = source.text.startswith(temporary) and source.text[len(temporary) :] in _TEMPLATES
     if not template or path is None or not source.is_literal or not target.is_literal:
@@ -93,7 +93,7 @@ def _target(options: list[ParsedOption]) -> Word | None:
 
 
 def _written_into(call: Call, target: Word, sources: list[Word], *, deep: bool = False) -> None:
-    """Rate writing to the target and, in case it is a directory, to the sources' names below it."""
+    """Rate writing to the target and, in case it is a directory, to the sources' names in it."""
     path = call.scan.absolute(target)
     if path and [source.text for source in sources] == ["/dev/null"] and is_code(call.scan, path):
         call.raise_to("HIGH", EMPTIES)
@@ -150,7 +150,7 @@ def _ln(call: Call) -> None:
 
 
 def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
-    """Assume the new link for the rest of the line, so that using its name counts as using its target."""
+    """Assume the new link for the rest of the line, so using its name counts as using its target."""
     path = call.scan.absolute(name)
     leads = None if UNKNOWN in target.text else call.scan.absolute(target)
     if path is None or leads is None:

@@ -1,4 +1,4 @@
-"""Rules for `find`, `fd` and `grep`: which files they find and what they do with these."""
+"""Rules for `find`, `fd` and `grep`: which files they find and what they do with them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ENTRY = "found-file"
 
 
 class FindQuery(NamedTuple):
-    """Describes what `find` finds: the directories in which it searches, and the names if they are certain."""
+    """Describes the files that `find` finds: the directories that it searches, and the names if they are certain."""
 
     starts: Sequence[Word]
     name: str = ""
     """A glob pattern for the names; empty if one pattern cannot describe them."""
     is_flat: bool = False
-    """Whether it searches only the directories themselves, not below."""
+    """Whether it searches only the directories themselves, not their subdirectories."""
     is_empty: bool = False
     """Whether it finds only empty files and directories."""
     paths: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def _entry(starts: Sequence[Word], words: Sequence[Word]) -> FindQuery:
 
 
 def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
-    """Rate one predicate of find, and return the words after it."""
+    """Rate one predicate of `find`, and return the words after it."""
     name = rest[0].text
     if name in _RUNS:
         end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
@@ -90,7 +90,7 @@ def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
 
 
 def _deletes(call: Call, query: FindQuery) -> None:
-    """Rate deleting what is found: MEDIUM if builds make it again, or if it is few or empty files, else HIGH."""
+    """Rate deleting the files found: MEDIUM if builds recreate them, or if they are few or empty; otherwise HIGH."""
     where = ", ".join(start.text for start in query.starts)
     is_temporary = all(is_regenerable(start.text) for start in query.starts)
     if query.is_empty:
@@ -112,7 +112,7 @@ def _delete_start(call: Call, query: FindQuery, start: Word) -> None:
 
 
 def _change(call: Call, query: FindQuery) -> None:
-    """Rate changing what is found as writing below each start directory."""
+    """Rate changing the files found as writing below each start directory."""
     for start in query.starts:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
@@ -120,7 +120,7 @@ def _change(call: Call, query: FindQuery) -> None:
 def runs_on_matches(call: Call, query: FindQuery, command: list[Word], *, is_beside: bool = False) -> None:
     """Rate a command that runs for each file found, with the file in place of the braces.
 
-    `is_beside` if it runs in the directory of the file, which may be a repository of its own.
+    `is_beside` says that it runs in the file's directory, which may be in a separate repository.
     """
     if not command:
         return
@@ -140,7 +140,7 @@ def runs_on_matches(call: Call, query: FindQuery, command: list[Word], *, is_bes
 
 
 def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
-    """Rate the command once more as one that runs in a directory below each start."""
+    """Rate the command again, as one that runs in a directory below each start."""
     name = query.name or _ENTRY
     words = [word._replace(text=word.text.replace("{}", f"./{name}")) for word in command]
     directory, scan = call.scan.directory, call.scan

@@ -1,4 +1,4 @@
-"""Rules for git, with a row or function for each verb."""
+"""Rules for git, with a table row or a function for each verb."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ _LISTS = words(
 
 
 def beside(call: Call, verb: str) -> None:
-    """Rate what the tables do not cover: `clone` and `worktree add` make a directory, `branch NAME` a branch."""
+    """Rate effects that the tables do not cover: `clone` and `worktree add` make a directory, `branch NAME` a
+    branch.
+    """
     words_before, call.words = call.words, call.words[1:]
     if verb == "clone":
         _makes_directory(call, _CLONE, 1)
@@ -109,7 +111,7 @@ def beside(call: Call, verb: str) -> None:
 
 
 def _keeps_secret(call: Call) -> None:
-    """Rate secrets that are added as HIGH, because they stay in the repository and are copied along with it."""
+    """Rate adding secrets as HIGH, because they stay in the repository and are copied with it."""
     for word in call.words:
         path = None if word.text.startswith("-") else call.scan.absolute(word)
         if path is not None and call.scan.rating(path, "read")[0] == "HIGH":
@@ -260,7 +262,7 @@ def _git(call: Call) -> None:
     _from_remote(call, verb)
     _displayed(call, verb)
     beside(call, verb)
-    call.opaque = "" if verb in _RECOGNIZED else "git"  # else it may be an alias
+    call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
     _by_verb(call)
 
 
@@ -289,7 +291,9 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
 
 
 def _is_top(directory: str, marker: str) -> bool:
-    """Return whether the directory is a repository; a bare one of git has its `HEAD` in the directory itself."""
+    """Return whether the directory is the root of a repository; for git, a bare one counts, recognized by its
+    `HEAD`.
+    """
     return facts.exists(f"{directory}/{marker}") or (marker == ".git" and facts.exists(f"{directory}/HEAD"))
 
 
@@ -323,7 +327,7 @@ def _displayed(call: Call, verb: str) -> None:
 
 
 def _before(call: Call) -> bool:
-    """Rate an option before the verb and remove it with its value; always returns True."""
+    """Rate an option before the verb, and remove it with its value; always returns True."""
     flag = call.words.pop(0).text
     name, equals, value = flag.partition("=")
     if len(name) > 2 and name.startswith(("-c", "-C")):

@@ -1,4 +1,4 @@
-"""Grammars of programs and verbs that only read: options and operands that are proven harmless."""
+"""Grammars of programs and verbs that only read: the options and operands that are proven harmless."""
 
 from __future__ import annotations
 

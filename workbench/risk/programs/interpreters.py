@@ -81,7 +81,7 @@ _SERVER = Spec(values=words("-b --bind -p --protocol"), paths=uses("deep", "-d -
 
 
 def _serves(call: Call, rest: list[Word]) -> None:
-    """Rate `python -m http.server`, which serves files to other machines unless bound to this one."""
+    """Rate `python -m http.server`, which serves files to other machines unless it is bound to this one."""
     before, call.words = call.words, rest
     options, _ = call.options(_SERVER)
     bound = [option.value.text for option in options if option.flag in {"-b", "--bind"} and option.value]
@@ -145,7 +145,7 @@ _OTHER_SHELL = "runs a line of a shell that is not read here"
 _VALUES = {**dict.fromkeys(("python", "pypy"), words("-W -X --check-hash-based-pycs"))}
 """Flags whose value is the next word."""
 _TAKES = {"ruby": "rIxCFKTE", "perl": "MmICFxD"}
-"""Letters whose value is in the same word: `-rfileutils`."""
+"""Letters of flags whose value is in the same word: `-rfileutils`."""
 
 
 def _shell(call: Call) -> None:
@@ -181,19 +181,21 @@ def _from_stdin(call: Call) -> None:
 
 
 class _Way(NamedTuple):
-    """How an interpreter takes code: flags for code, letters with an attached value, flags that take the next word."""
+    """How an interpreter accepts code: flags for code, letters with an attached value, flags that take the next
+    word.
+    """
 
     flags: frozenset[str]
     takes: str
     values: frozenset[str]
 
     def flag(self, text: str) -> str | None:
-        """Return the part of a word that says that code follows; None if there is none."""
+        """Return the part of a word that announces code, or None if the word does not."""
         return _code_flag(text, self.flags, self.takes)
 
 
 def interpreter(call: Call) -> None:
-    """Rate the script, the code or the module that an interpreter is given."""
+    """Rate the script, code or module that is passed to an interpreter."""
     name = re.sub(r"[\d.]+\Z", "", call.name)
     way = _Way(_CODE_FLAGS.get(name, words("-e -c")), _TAKES.get(call.name, "-"), _VALUES.get(name, frozenset()))
     rest = list(call.words)
@@ -222,7 +224,7 @@ _EDITS = {"perl": re.compile(r"-[a-zA-HJ-LN-Z0-9]*?i"), "ruby": re.compile(r"-[a
 
 
 def _edits(call: Call, way: _Way) -> None:
-    """Rate the files that a one-liner reads line by line, or edits in place."""
+    """Rate the files that a one-liner reads line by line or edits in place."""
     code = next((at for at, word in enumerate(call.words) if way.flag(word.text) is not None), None)
     if code is None:
         return
@@ -258,7 +260,7 @@ def _starts_code(call: Call, word: Word, rest: list[Word], way: _Way) -> bool:
 
 
 def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behind_flag: bool) -> bool:
-    """Rate a word as a script; return False if code follows, so that the word may be the value of a flag."""
+    """Rate a word as a script; return False if code follows, because the word may be the value of a flag."""
     run_script(call, word)
     if behind_flag and any(each.text == "-m" or way.flag(each.text) is not None for each in rest[:_MOST_AHEAD]):
         return False
@@ -268,7 +270,7 @@ def _starts_script(call: Call, word: Word, rest: list[Word], way: _Way, *, behin
 
 
 _MOST_AHEAD = 12
-"""The number of words after a script that are searched for a flag for code."""
+"""How many words after a script are searched for a flag for code."""
 
 
 def _other_ways(call: Call) -> None:
@@ -284,7 +286,7 @@ def _other_ways(call: Call) -> None:
 
 
 def _code_flag(text: str, code_flags: frozenset[str], takes: str) -> str | None:
-    """Return the part of a word that says that code follows (`-c`, `-lne`, `--eval`); None if there is none."""
+    """Return the part of a word that announces code (`-c`, `-lne`, `--eval`), or None if there is none."""
     for flag in code_flags:
         if text == flag or (flag.startswith("--") and text.startswith(f"{flag}=")):
             return text if text == flag else f"{flag}="
@@ -378,7 +380,7 @@ _TMUX_READS = words(
 
 
 def _gdb(call: Call) -> None:
-    """Rate gdb: MEDIUM with `-batch` and commands that only print, because it runs the program; else HIGH."""
+    """Rate gdb: MEDIUM with `-batch` and commands that only print, because it runs the program; otherwise HIGH."""
     strings = [word.text for word in call.words]
     debugger_commands = [text for flag, text in pairwise(strings) if flag in {"-ex", "--ex", "-eval-command"}]
     if (
@@ -393,7 +395,7 @@ def _gdb(call: Call) -> None:
 
 
 def _tmux(call: Call) -> None:
-    """Rate tmux; a format may contain `#(command)`, and a lone semicolon starts another tmux command."""
+    """Rate tmux; a format may contain `#(command)`, and a trailing semicolon starts another tmux command."""
     if any("#(" in word.text or UNKNOWN in word.text or word.text.endswith(";") for word in call.words):
         call.raise_to("HIGH", "runs a program in a place that nobody sees")
     if not call.words or call.words[0].text not in _TMUX_READS:

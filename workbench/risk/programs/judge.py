@@ -1,4 +1,4 @@
-"""Rate a call by its program's rule; a program without a rule is MEDIUM, or HIGH if its words say it destroys."""
+"""Rate a call by its program's rule; one without a rule is MEDIUM, or HIGH if its words suggest destruction."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ RULES: dict[str, Rule] = {
 _ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
 _HARMLESS_ALONE = words("id ping free uptime python python3 node")
 ALARMING = {*system.RULES, *interpreters.RULES, *network.ALARMING, *_ALARMING_BESIDE} - _HARMLESS_ALONE
-"""Names that make a command line HIGH when it cannot be read with certainty."""
+"""Names that make a command line HIGH if it cannot be read with certainty."""
 _ASKED = words(
     "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "
     "clang++ ld cmake  ctest ninja meson make gmake deno docker podman kubectl helm terraform aws gcloud az gh "
@@ -76,7 +76,7 @@ _PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$H
 
 
 def recognizes(name: str) -> bool:
-    """Return whether the name has a rule or a meaning in the shell itself."""
+    """Return whether the name has a rule, or a meaning in the shell itself."""
     return name in RULES or name in ROWS or name in _MISREAD
 
 
@@ -127,7 +127,7 @@ def _judge_program(call: Call, original: list[Word]) -> None:
 
 
 def _only_says(call: Call) -> bool:
-    """Return whether a program that changes a service gets a dry-run flag, and no word that may run something."""
+    """Return whether a program that changes a service has a dry-run flag, and no word that may run something."""
     if call.name not in _DRY or not all(word.is_literal for word in call.words):
         return False
     strings = [word.text for word in call.words]
@@ -150,7 +150,7 @@ _HAVE_VERBS = words(
     "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
     "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
 )
-"""Programs whose first operands say what they do, whatever flags precede them."""
+"""Programs whose first operands name the operation, whatever flags precede them."""
 
 
 def _asks(call: Call) -> bool:
@@ -176,7 +176,7 @@ def _task(call: Call, original: list[Word]) -> None:
 
 
 def _script(original: list[Word]) -> list[Word]:
-    """Return the name of the project's script that `npm run` or a similar command is given."""
+    """Return the name of the project script that is passed to `npm run` or a similar command."""
     strings = [word.text for word in original]
     at = next((at for at, text in enumerate(strings) if text in {"run", "run-script"}), -1)
     if at >= 0:
@@ -196,7 +196,7 @@ _NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "so
 
 
 def _versioned(program: str) -> Rule | None:
-    """Return the rule of the name before the version or kind, as for `python3.12` or `mkfs.ext4`."""
+    """Return the rule for the name without its version or kind, as for `python3.12` or `mkfs.ext4`."""
     plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
     if program.startswith("mkfs."):
         return RULES.get("mkfs")
@@ -205,7 +205,7 @@ def _versioned(program: str) -> Rule | None:
 
 def _unknown(call: Call) -> None:
     call.raise_to("MEDIUM", "a command that is not known here")
-    if any_holds_command(call.words):  # a function of this command or an earlier one may use it in arithmetic
+    if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
         call.raise_to("HIGH", RUNS)
     if call.name in call.scan.functions:
         called(call.scan, call.name)
@@ -232,7 +232,7 @@ _EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
 
 
 def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
-    """Rate a word, or the value in a flag, that may be a path or an address.
+    """Rate a word, or the value in a flag, that may be a path or a URL.
 
     The value of an output flag is written; with `writes`, every file is, because the program edits files in place.
     """

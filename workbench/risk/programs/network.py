@@ -1,4 +1,4 @@
-"""Rules for programs that talk to other machines or open ports."""
+"""Rules for programs that connect to other machines or open ports."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _WGET = Spec(
 
 
 def _hidden_words(call: Call) -> None:
-    """Rate as HIGH command output and secrets in the words, because these leave the machine."""
+    """Rate command output and secrets in the words as HIGH, because they leave the machine."""
     if any(METADATA.search(word.text) for word in call.words):
         call.raise_to("HIGH", "an address that gives out keys")
     for word in call.words:
@@ -94,7 +94,7 @@ def _curl(call: Call) -> None:
 
 
 def _asked(call: Call, method: str, *, local: bool) -> None:
-    """Rate a request by its method: a change on this machine is MEDIUM, deleting or another machine HIGH."""
+    """Rate a request by its method: a change on this machine is MEDIUM, a deletion or another machine HIGH."""
     name = method.upper()
     if name in {"", "GET", "HEAD", "OPTIONS"}:
         return
@@ -161,7 +161,7 @@ _HTTPIE = Spec(
 
 
 def _httpie(call: Call) -> None:
-    """Rate httpie and xh, called as `[METHOD] URL [ITEM…]`; an item with data makes it a POST."""
+    """Rate httpie and xh, called as `[METHOD] URL [ITEM…]`; an item with data makes the request a POST."""
     options, operands = call.options(_HTTPIE)
     method = operands.pop(0).text.upper() if operands and operands[0].text.upper() in _METHODS else ""
     url, *items = operands or [literal("")]
@@ -360,7 +360,7 @@ def _host(call: Call) -> None:
 
 
 def _api(call: Call) -> None:
-    """Rate `api`: GET and HEAD are MEDIUM, all else HIGH; fields turn a GET into a POST."""
+    """Rate `api`: GET and HEAD are MEDIUM, anything else HIGH; fields turn a GET into a POST."""
     options, _ = call.options(_API)
     call.raise_to("MEDIUM", "asks the host of the repository")
     method = next((option.value.text for option in options if option.flag in {"-X", "--method"} and option.value), "")
@@ -427,7 +427,7 @@ _SETS = words("up down add del delete change replace set flush netmask mtu hw pr
 
 
 def _network(call: Call) -> None:
-    """Rate `ip`, `ifconfig`, `route`, `arp` and `ss`, which only show unless a word changes something."""
+    """Rate `ip`, `ifconfig`, `route`, `arp` and `ss`, which only show the network unless a word changes it."""
     strings = [word.text for word in call.words]
     if call.name == "ip":
         call.raise_to("MEDIUM", "shows the network")

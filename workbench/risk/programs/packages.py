@@ -80,7 +80,7 @@ def _make_file(call: Call, file: Word) -> None:
 
 
 def _cargo(call: Call) -> None:
-    """Rate cargo; `+nightly` chooses a compiler, and `cargo watch` runs commands given in its flags."""
+    """Rate cargo; `+nightly` selects a toolchain, and `cargo watch` runs commands given in its flags."""
     call.words = [word for word in call.words if not word.text.startswith("+")]
     if [word.text for word in call.words[:1]] == ["watch"]:
         call.raise_to("MEDIUM", "runs a command again and again")
@@ -147,7 +147,7 @@ _GO = subcommands(
 
 
 def _go(call: Call) -> None:
-    """Rate go; `run` and `install` with a version download a program and run it or install it for the user."""
+    """Rate go; with a version, `run` downloads a program and runs it, and `install` installs it for the user."""
     verb = call.words[0].text if call.words else ""
     if verb in {"run", "install"} and any(re.match(r"[\w-]+(?:\.[\w-]+)+/\S*@", word.text) for word in call.words[1:]):
         call.raise_to("HIGH", RUNS_REMOTE.reason if verb == "run" else USER_WIDE.reason)
@@ -226,7 +226,7 @@ def _builds(call: Call) -> None:
 
 
 def sources(call: Call) -> None:
-    """Rate bundle and composer: HIGH if `config` changes where packages come from."""
+    """Rate composer: HIGH if `config` changes where packages come from, otherwise MEDIUM."""
     strings = [word.text for word in call.words if not word.text.startswith("-")]
     if strings[:1] == ["config"] and len(strings) > 1 and strings[1] not in {"list", "get"}:
         call.raise_to("HIGH", "changes where packages come from")

@@ -80,7 +80,7 @@ _BEFORE = words("--prefix -C --dir --cwd --workspace -w --filter -F")
 
 
 def _npm_runs(call: Call) -> bool:
-    """Rate `exec`, which runs a program, or `run` (except npm's, which runs a script); return whether one was given."""
+    """Rate `exec`, which runs a program, and `run` except npm's; return whether the verb is one of these."""
     rest = list(call.words)
     while rest and (rest[0].text.startswith("-") or rest[0].text in {"workspace", "workspaces", "foreach"}):
         flag = rest.pop(0).text
@@ -111,7 +111,7 @@ _NPX = wrap("-w --workspace --prefix", commands="-c --call")
 
 
 def _npx(call: Call) -> None:
-    """Rate npx: MEDIUM for well-known programs, HIGH for others, which it downloads; rate the command too."""
+    """Rate npx: MEDIUM for well-known programs, HIGH for others, because it downloads them; rate the command too."""
     own = takewhile(lambda word: word.text.startswith("-"), call.words)  # later flags belong to the program
     names = {word.text.partition("=")[0] for word in own}
     rest = [word for word in call.words if not word.text.startswith("-")]
@@ -218,7 +218,7 @@ def _uv(call: Call) -> None:
 
 
 def _uv_other(call: Call, verb: str) -> None:
-    """Rate other verbs: `version` with words changes it, `config NAME` shows a setting; the table has the rest."""
+    """Rate other verbs: `version` with arguments changes it, `config NAME` shows a setting; the table has the rest."""
     names = {word.text for word in call.words[1:]}
     if verb == "version" and names - {"--short", "-s"}:
         call.raise_to("MEDIUM", "changes the version")
@@ -252,7 +252,7 @@ def _uv_run(call: Call) -> None:
 
 
 def _before_program(rest: list[Word]) -> int:
-    """Return the number of words that belong to `uv run` itself."""
+    """Return how many words belong to `uv run` itself."""
     at = 0
     while at < len(rest) and rest[at].text.startswith("-"):
         at += 2 if rest[at].text in _RUN.values else 1
@@ -266,7 +266,7 @@ _UVX_RECOGNIZED = words(
 
 
 def _uvx(call: Call) -> None:
-    """Rate uvx: MEDIUM for well-known programs, HIGH for others, which it downloads; rate the command too."""
+    """Rate uvx: MEDIUM for well-known programs, HIGH for others, because it downloads them; rate the command too."""
     rest = [word for word in call.words if not word.text.startswith("-")]
     if call.name == "pipx" and rest:
         rest = rest[1:] if rest[0].text == "run" else []

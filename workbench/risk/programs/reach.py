@@ -1,6 +1,6 @@
 """Flags, words and verbs that make any call riskier: code from elsewhere, access to other machines, destruction.
 
-They apply to each call after the rule of its program.
+They are applied to each call after the rule for its program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPEN_PORT: Final = "opens a port to other machines"
 
 
 class Reach(NamedTuple):
-    """What a flag or operand of these programs means, with any verb or only with the given ones."""
+    """The meaning of a flag or operand of some programs, with any verb or only with the given ones."""
 
     programs: frozenset[str]
     verbs: frozenset[str]
@@ -147,7 +147,7 @@ _RECOGNIZED: Final = {
 
 
 def raise_by_reach(call: Call, original: list[Word]) -> None:
-    """Raise the risk of a call by its flags and operands; `original` are its words as they were before its rule."""
+    """Raise the risk of a call by its flags and operands; `original` are its words before its rule was applied."""
     if call.name in _SPECIAL:
         _SPECIAL[call.name](call, original)
     if call.name not in _RECOGNIZED:
@@ -307,7 +307,7 @@ _DESTROYS = (
     "downgrade|rollback|discard|scrub|trash|evict|clobber|ban|detach|transfer|refunds?|shutdown|disable|abandon|cancel"
 )
 _SENDS = "publish|deploy|upload|down|send"
-"""Verbs whose effect others see; together with a verb that only looks, they count as nouns."""
+"""Verbs whose effect others see; together with a verb that only displays, they count as nouns."""
 _MIGRATES = r"(?:\w+:)*(?:migrate:(?:fresh|refresh|undo[\w:]*|down)|schema:load)"
 _VERB = re.compile(
     rf"(?:\w+:)*(?:{_DESTROYS})(?:[:_-][\w:-]*)?|[\w-]+[.:](?:{_DESTROYS})|{_MIGRATES}|(?:\w+:)*(?:{_SENDS})",
@@ -328,12 +328,12 @@ _SAYS = words("-m --message -t --title -b --body")
 _NAME = re.compile(rf"{_DESTROYS}|clear", re.IGNORECASE)
 _NOUNS = frozenset(_SENDS.split("|"))
 _FIRST = 3
-"""The number of leading operands that may be the verb."""
+"""How many leading operands may be the verb."""
 _PLAIN = re.compile(r"[\w:.-]+", re.ASCII)
 
 
 def destroys(original: Sequence[Word], *, by_flag: bool = True) -> str:
-    """Return the verb that makes an unknown program destroy something; empty if there is none.
+    """Return the verb by which an unknown program destroys something; empty if there is none.
 
     With `by_flag`, return a flag that does so if there is no such verb.
     """
@@ -361,17 +361,17 @@ def destroys_by_name(name: str) -> str:
 
 
 def _is_verb(text: str) -> bool:
-    """Return whether a word is a verb that destroys or sends; a capitalized word is taken for a name."""
+    """Return whether a word is a verb that destroys or sends; a capitalized word counts as a name."""
     if text.isalpha() and text.istitle():
         return False
     return bool(_VERB.fullmatch(text) or _CAMEL.fullmatch(text))
 
 
 def verb_first(original: Sequence[Word], *, keeps_front: bool) -> list[list[Word]]:
-    """Return other orders of the words, with the possible verb, of one word or two, moved to the front.
+    """Return other orders of the words in which the possible verb, of one or two words, is at the front.
 
-    A word after a flag may be its value or the verb; both are tried. Returns no order if the verb is in front already.
-    With `keeps_front`, the flags in front of the verb stay there.
+    A word after a flag may be its value or the verb; both are tried. Returns no order if the verb is already at the
+    front. With `keeps_front`, the flags before the verb stay there.
     """
     result = []
     for first in _may_be_next(original, 0):
@@ -396,7 +396,7 @@ def _may_be_next(original: Sequence[Word], start: int) -> list[int]:
 
 
 _RUNS = words("run exec x")
-"""Verbs that are followed by a command, not by a second word of the verb."""
+"""Verbs followed by a command, not by a second word of the verb."""
 _MOST_AHEAD, _MOST_OPERANDS = 12, 3
 
 
@@ -406,9 +406,9 @@ def changes_data(original: Sequence[Word]) -> bool:
 
 
 def asks_help(original: Sequence[Word]) -> bool:
-    """Return whether the words only ask for help: `help` first, or after plain words `--help` or a final `-h`.
+    """Return whether the words only ask for help: a first word `help`, or `--help` or a final `-h` after plain words.
 
-    No other flag may precede these, because it could take them as its value.
+    No other flag may precede these, because they could be its value.
     """
     if [word.text for word in original[:1]] == ["help"]:
         return True

@@ -27,7 +27,7 @@ def always(risk: Risk, reason: str, names: str) -> dict[str, Rule]:
 
 
 def flag_names(options: list[ParsedOption]) -> set[str]:
-    """Return the names of the flags that were given."""
+    """Return the names of the given flags."""
     return {option.flag for option in options}
 
 
@@ -58,30 +58,30 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 
 @dataclass(frozen=True)
 class Wrap:
-    """Describes the words between a wrapper and the command it runs."""
+    """Describes the words between a wrapper and the command that it runs."""
 
     values: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is the next word."""
     writes: frozenset[str] = field(default_factory=frozenset)
-    """Flags whose value is a file that is written."""
+    """Flags whose value is a file to be written."""
     commands: frozenset[str] = field(default_factory=frozenset)
     """Flags whose value is a command line."""
     high: frozenset[str] = field(default_factory=frozenset)
     high_reason: str = "runs what stands in a flag"
     skip: int = 0
-    """The number of operands before the command."""
+    """How many operands precede the command."""
     risk: Risk = "LOW"
     reason: str = ""
     sets: bool = False
     """Whether NAME=VALUE may precede the command."""
     plain: frozenset[str] = field(default_factory=frozenset)
-    """Flags without a value that do not change what is run; `-#` stands for a number."""
+    """Flags without a value that do not affect what is run; `-#` stands for a number."""
     dashes: bool = False
     """Whether the command starts only after `--`."""
 
 
 def wrap(values: str = "", skip: int = 0, **more: object) -> Wrap:
-    """Return a `Wrap`; sets of flags are given as texts, separated by blanks."""
+    """Return a `Wrap`; sets of flags are given as strings, separated by spaces."""
     fields = {name: words(value) if isinstance(value, str) and name in _SETS else value for name, value in more.items()}
     return Wrap(words(values), skip=skip, **fields)  # type: ignore[arg-type]
 
@@ -103,7 +103,7 @@ def wrapper(values: str = "", skip: int = 0, **more: object) -> Callable[[Call],
 def launcher(verbs: str, spec: Wrap, other: Rule, before: str = "") -> Callable[[Call], None]:
     """Return a rule for `PROGRAM run COMMAND`: a wrapper if one of the verbs is given, otherwise `other`.
 
-    `before` are flags before the verb that take a value.
+    `before` are the flags before the verb that take a value.
     """
     launching, taking = words(verbs, "|" if "|" in verbs else None), words(before)
 
@@ -127,7 +127,7 @@ def launcher(verbs: str, spec: Wrap, other: Rule, before: str = "") -> Callable[
 
 
 def run_wrapped(call: Call, rest: list[Word], spec: Wrap) -> None:
-    """Rate the command after the flags and words of the wrapper, and commands given in its flags."""
+    """Rate the command after the wrapper's flags and operands, and the commands given in its flags."""
     call.raise_to(spec.risk, spec.reason)
     call.is_proven = True
     if spec.dashes and (at := next((at for at, word in enumerate(rest) if word.text == "--"), -1)) >= 0:
@@ -178,7 +178,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
 
 
 def _parted(text: str, spec: Wrap) -> tuple[str, str, str]:
-    """Split a word into flag, `=` if a value is attached, and that value: `--signal=KILL`, `-n19`."""
+    """Split a word into the flag, `=` if a value is attached, and that value: `--signal=KILL`, `-n19`."""
     if text[1:2] != "-" and len(text) > 2 and text not in spec.plain and _takes(text[:2], spec):
         return text[:2], "=", text[2:]
     return text.partition("=")
