@@ -126,9 +126,7 @@ class Root:
         return True
 
     def hold(self) -> int:
-        """Return a descriptor of the directory, or -1 on failure; no other directory gets the inode while it is
-        open.
-        """
+        """Return a descriptor of the directory, or -1 on failure; while it is open, the inode is not reused."""
         try:
             return self._opened()
         except OSError:

@@ -48,9 +48,7 @@ class CatalogEntry:
     files: Mapping[str, str] = field(default_factory=dict)
     """The approved hashes of the files that start the server, by path."""
     files_now: Mapping[str, str] = field(default_factory=dict)
-    """The current hashes of these files if any differs, otherwise empty. The server starts only once they are
-    approved.
-    """
+    """The current hashes of these files if any differs, otherwise empty. The server starts once they are approved."""
 
     @property
     def usable(self) -> dict[str, Definition]:

@@ -1,7 +1,7 @@
 """Find the protected files around a workspace, record their contents and tell what changed; never writes.
 
 A scan that finds no change costs one lstat per directory and file: a file is read again only if its stat differs, or is
-too recent to prove that nothing changed (see `stat_keys`). Links to directories are followed only if they replace a
+too recent to prove that nothing changed (see `stat_keys`). A link to a directory is followed only in place of a
 directory of hooks or of protected files.
 """
 
@@ -39,11 +39,8 @@ _PASSED_OVER: Final = words(
 """Directories made by builds and installs; files with protected names in them do not belong to the project."""
 _IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
 _Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
-"""How a directory is searched.
-
-`tree` searches for protected names, `all` for every file, also in subdirectories, `hooks` for every file, and `linked`
-does the same for the target of a link. `git` is a git directory, and `modules` a directory of git directories.
-"""
+"""How a directory is searched: `tree` for protected names, `all` for every file, also in subdirectories, `hooks` for
+every file, `linked` the same for a link's target; `git` is a git directory, `modules` contains git directories."""
 
 _UNLISTED: Final = "unlisted"
 """The scope of a directory that was not searched completely, because of a limit."""
@@ -309,9 +306,7 @@ class ProtectedFiles:
         return list(dict.fromkeys(waiting[own:]))
 
     def _text(self, path: str) -> str:
-        """Return the first MOST_BYTES of a regular file, reading it only if its stat differs; empty if there is
-        none.
-        """
+        """Return the first MOST_BYTES of a regular file, read only if its stat differs; empty if there is none."""
         if path in self._up_to_date:
             return self._contents[path][1]
         cached = self._contents.get(path, ((), ""))
@@ -387,9 +382,7 @@ def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], 
 
 
 def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return the files that make git run programs; objects, index and refs are omitted, because each use changes
-    them.
-    """
+    """Return the files that make git run programs, without objects, index and refs, which each use changes."""
     children: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
     children.append((f"{path}/worktrees", "modules"))
     files = [f"{path}/{name}" for name in _IN_GIT]

@@ -220,8 +220,8 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/
 
 @dataclass(frozen=True)
 class PathContext:
-    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to those on
-    disk.
+    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to existing
+    links.
     """
 
     workspace: str
@@ -235,9 +235,7 @@ class PathContext:
         return replace(self, cached={}, symlinks=dict(self.symlinks))
 
     def assume(self, link: str, target: str | None) -> None:
-        """Assume a link, or no link if `target` is None, in later ratings; call this only on a copy from
-        `remembering`.
-        """
+        """Assume a link, or no link if `target` is None; call this only on a copy from `remembering`."""
         others = {name: leads for name, leads in self.symlinks.items() if name != link}
         object.__setattr__(self, "symlinks", others if target is None else {**others, link: target})
         if self.cached is not None:
@@ -327,9 +325,7 @@ class PathContext:
         return ("HIGH", "deletes a folder for good") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
 
     def protects(self, path: str, *, deep: bool = False) -> bool:
-        """Return whether writing to the path needs approval in every mode; `deep` if everything below it changes
-        too.
-        """
+        """Return whether writing to the path needs approval in every mode; `deep` if all below it changes too."""
         real = self.resolved(path)
         return bool(code_reason(real) or code_reason(path)) or (deep and within(self.workspace, real))
 

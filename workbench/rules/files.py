@@ -134,9 +134,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:allow|ask|deny)[ \t]*\]\]", re.MULTIL
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The rules of a file. `faults` are lines for the user; with `may_lack_rules`, one may concern an `ask` or
-    `deny`.
-    """
+    """The rules of a file. `faults` are lines for the user; if `may_lack_rules`, one may concern an `ask` or `deny`."""
 
     rules: tuple[Rule, ...] = ()
     faults: tuple[str, ...] = ()

@@ -34,9 +34,7 @@ class Rule:
     command: str = ""
     """A pattern for one command of a command line: `*` matches anything, `\\*` a literal star."""
     path: str = ""
-    """A pattern for a path: `*` matches within a name, `**` across directories; relative ones start at the
-    workspace.
-    """
+    """A pattern for a path: `*` matches within a name, `**` across directories; relative ones are in the workspace."""
     folder: str = ""
     """The directory in which the rule applies; empty means everywhere."""
     reason: str = ""

@@ -411,9 +411,7 @@ def _git(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
 
 
 def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> None:
-    """Add the files that `python -m` runs: a module of the workspace, or a program such as pytest with its
-    arguments.
-    """
+    """Add the files that `python -m` runs: a module of the workspace, or a program such as pytest."""
     if not rest:
         return
     inner = (*bases, *(f"{base}/src" for base in bases))
@@ -427,10 +425,7 @@ def _run_module(finder: Finder, rest: list[str], bases: Bases, depth: int) -> No
 
 
 def _named_anywhere(finder: Finder, parts: Sequence[Part], text: str, bases: Bases) -> None:
-    """Add all files that a line names if one of its commands runs code.
-
-    They may be copied to a directory where it looks for code, or passed as input or as the value of an unknown flag.
-    """
+    """Add all files that a line names if one of its commands runs code, because it may load or copy any of them."""
     programs = [_plain_name(part.words[0]) for part in parts if part.words]
     for path in inputs_named(text, programs):
         finder.program(path, bases[:_MOST_BASES], 1)

@@ -263,9 +263,7 @@ def _is_separate(top: str, workspace: str) -> bool:
 
 
 def add_settings(finder: Finder, program: str, bases: Bases, depth: int) -> None:
-    """Add the files in the working directory that are named after the program: `.rspec`, `knexfile.js`,
-    `turbo.json`.
-    """
+    """Add the files in the working directory named like the program: `.rspec`, `knexfile.js`, `turbo.json`."""
     if len(program) < 3 or not _SETTINGS.fullmatch(program):
         return
     for directory in dict.fromkeys((bases[0], finder.workspace)):

@@ -146,9 +146,7 @@ def state_of(path: str) -> ScannedFile | None:
 
 
 def is_program(path: str) -> bool:
-    """Return whether a file is executable and starts like a script or binary; some file systems mark all as
-    executable.
-    """
+    """Return whether a file is executable and starts like a script or binary; some file systems mark all executable."""
     try:
         if not os.access(path, os.X_OK):
             return False

@@ -92,9 +92,7 @@ _LISTS = words(
 
 
 def beside(call: Call, verb: str) -> None:
-    """Rate effects that the tables do not cover: `clone` and `worktree add` make a directory, `branch NAME` a
-    branch.
-    """
+    """Rate effects outside the tables: `clone` and `worktree add` make a directory, `branch NAME` a branch."""
     words_before, call.words = call.words, call.words[1:]
     if verb == "clone":
         _makes_directory(call, _CLONE, 1)
@@ -291,9 +289,7 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
 
 
 def _is_top(directory: str, marker: str) -> bool:
-    """Return whether the directory is the root of a repository; for git, a bare one counts, recognized by its
-    `HEAD`.
-    """
+    """Return whether the directory is the root of a repository; for git, that may be a bare one, with a `HEAD`."""
     return facts.exists(f"{directory}/{marker}") or (marker == ".git" and facts.exists(f"{directory}/HEAD"))
 
 

@@ -181,9 +181,7 @@ def _from_stdin(call: Call) -> None:
 
 
 class _Way(NamedTuple):
-    """How an interpreter accepts code: flags for code, letters with an attached value, flags that take the next
-    word.
-    """
+    """How an interpreter accepts code: flags for code, letters with an attached value, flags followed by a value."""
 
     flags: frozenset[str]
     takes: str

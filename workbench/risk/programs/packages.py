@@ -226,7 +226,7 @@ def _builds(call: Call) -> None:
 
 
 def sources(call: Call) -> None:
-    """Rate composer: HIGH if `config` changes where packages come from, otherwise MEDIUM."""
+    """Rate bundle and composer: HIGH if `config` changes where packages come from, otherwise MEDIUM."""
     strings = [word.text for word in call.words if not word.text.startswith("-")]
     if strings[:1] == ["config"] and len(strings) > 1 and strings[1] not in {"list", "get"}:
         call.raise_to("HIGH", "changes where packages come from")

@@ -1,7 +1,7 @@
 """Rules for programs that act on the system: processes, disks, users, services, schedulers, message buses.
 
-What a service manager or a message bus is asked to do runs in another process, which no shell of the session started
-and which has its own rights and environment.
+A request to a service manager or a message bus is carried out by another process, which was not started by a shell of
+the session and has its own rights and environment.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _acts(reason: str, looks: str, values: str = "", *, bare: bool = True, harml
 
 
 def _dbus_send(call: Call) -> None:
-    """Rate dbus-send: MEDIUM for methods of the bus and standard interfaces that only ask, otherwise HIGH."""
+    """Rate dbus-send: MEDIUM for methods of the bus and standard interfaces that only query, otherwise HIGH."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) > 1 and bool(_BUS_ASKS.fullmatch(operands[1])) and operands[0].startswith("/")
     call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
@@ -61,7 +61,7 @@ _BUS_ASKS = re.compile(
 
 
 def _qdbus(call: Call) -> None:
-    """Rate qdbus, which takes a service, a path and a method; with fewer operands it lists them."""
+    """Rate qdbus, which takes a service, a path and a method; with fewer operands, it lists them."""
     operands = [word.text for word in call.words if not word.text.startswith("-")]
     asks = len(operands) < 3 or bool(_BUS_ASKS.fullmatch(operands[2]))
     call.raise_to(*(("MEDIUM", _ASKS.reason) if asks else ("HIGH", _BUS)))
@@ -143,7 +143,7 @@ _SYSTEMD: dict[str, Rule] = {
 
 
 def systemd(program: str) -> Rule | None:
-    """Return the rule, HIGH, of programs named `systemd-…` without a rule of their own; None for other programs."""
+    """Return the rule (HIGH) for programs named `systemd-…` without a rule of their own, or None for other programs."""
     return _OTHER_OF_SYSTEMD if program.startswith("systemd-") else None
 
 
@@ -298,7 +298,7 @@ def _kill(call: Call) -> None:
 
 
 def _fuser(call: Call) -> None:
-    """Rate fuser, which lists the processes that use a file or port, or with `-k` ends them."""
+    """Rate fuser, which lists the processes that use a file or port, or kills them with `-k`."""
     call.raise_to("MEDIUM", "asks who uses a file")
     strings = [word.text for word in call.words]
     if any(text == "--kill" or _FUSER_KILLS.match(text) for text in strings):

@@ -16,7 +16,7 @@ _SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), 
 
 
 def _split(call: Call) -> None:
-    """Rate `split` and `csplit`, which name their output after the second operand or a flag's value."""
+    """Rate `split` and `csplit`, whose output is named after the second operand or a flag's value."""
     call.apply(_SPLIT)
     options, operands = call.options(_SPLIT)
     chosen = [option.value for option in options if option.flag in {"-f", "--prefix"} and option.value]
@@ -25,7 +25,7 @@ def _split(call: Call) -> None:
 
 
 def _yq(call: Call) -> None:
-    """Rate yq: with `-i` it writes the files after the expression, which may read files and variables."""
+    """Rate yq: with `-i` it writes the files after the expression; the expression may read files and variables."""
     options, operands = call.options(Spec(skip=1))
     if {"-i", "--inplace"} & flag_names(options):
         call.raise_to("MEDIUM", "changes files in place")
@@ -117,7 +117,7 @@ _SED_HARMLESS = re.compile(
     r"([sy])([^\w\s\\;{}])((?:\\.|(?!\2)[^\\\n])*)\2((?:\\.|(?!\2)[^\\])*)\2([gpiIMm\d]*)(?=[;\s}]|\Z))[;\s]*",
     re.DOTALL,
 )
-"""A sed command that does not run anything and does not read or write files."""
+"""A sed command that runs nothing and neither reads nor writes files."""
 _BRACKETS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
 _AWK_TOKEN = re.compile(
     r'(?P<string>"(?:\\.|[^"\\])*")|(?P<regex>/(?:\\.|[^/\\\n])+/)|(?P<word>[\w.$]+|\+\+|--)|(?P<blank>[ \t]+|#[^\n]*)|'
@@ -125,7 +125,7 @@ _AWK_TOKEN = re.compile(
     re.DOTALL,
 )
 _AWK_BEFORE_REGEX = words("print printf return in case getline else do not")
-"""Words of awk after which a slash starts a pattern; after any other word it divides."""
+"""Words of awk after which a slash starts a pattern; after any other word, it is a division."""
 _AWK_ARGUMENTS = words("ARGV ARGC SYMTAB FUNCTAB PROCINFO")
 _AWK_READS = re.compile(r'getline\s*[\w$\[\]]*\s*<\s*("[^"]*"|[^\s;})]+)')
 _AWK_WRITES = re.compile(r">>?\s*(\"[^\"]*\"|[^\s;})]+)")
@@ -178,7 +178,7 @@ def _sed_script(call: Call, script: Word) -> None:
 
 
 def _is_harmless_sed(script: str) -> bool:
-    """Return whether the whole script is understood and only edits what is printed."""
+    """Return whether the whole script is understood and only edits its output."""
     at = 0
     while at < len(script.rstrip()):
         result = _SED_HARMLESS.match(script, at)
@@ -235,7 +235,7 @@ def _awk_script(call: Call, script: Word) -> None:
 
 
 def _awk_tokens(script: str) -> list[str]:
-    """Return the tokens of a script, with `r` for each pattern; a slash after a value divides."""
+    """Return the tokens of a script, with `r` for each pattern; a slash after a value is a division."""
     tokens: list[str] = []
     at, is_value = 0, False
     while result := _AWK_TOKEN.match(script, at):

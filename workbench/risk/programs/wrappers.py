@@ -1,4 +1,4 @@
-"""Rules for programs that run another program named in their words."""
+"""Rules for programs that run another program named in their arguments."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _exec(call: Call) -> None:
     strings = [word.text for word in call.words]
     if not strings or (
         call.redirects and len(strings) == 1 and strings[0].isdecimal()
-    ):  # the parser separates a redirect's number
+    ):  # the parser splits off a redirect's number
         call.raise_to("MEDIUM", "changes where the shell reads and writes")
         if strings in ([], ["0"]) and any(_OF_STDIN.match(redirect) for redirect in call.redirects):
             call.raise_to("HIGH", "gives the shell commands from elsewhere")
@@ -230,7 +230,7 @@ _tools = subcommands(
 
 
 def _conda(call: Call) -> None:
-    """Rate conda: HIGH if a word is an address, because it installs from another source."""
+    """Rate conda: HIGH if a word is a URL, because it installs from another source."""
     if any("://" in word.text for word in call.words):
         call.raise_to("HIGH", "installs from another source, or to another place")
     _conda_verb(call)
@@ -240,9 +240,10 @@ _ENVIRONMENT = wrap("-n --name -p --prefix --cwd -a --attach")
 
 
 def _several(values: str, commands: str = "", writes: str = "", *, in_flags: bool = False) -> Rule:
-    """Return a rule for programs whose operands are command lines; with `in_flags`, only values of flags are.
+    """Return a rule for programs whose operands are command lines; with `in_flags`, only flag values are.
 
-    `values` are flags with any value, `commands` flags with a command line, `writes` flags with a file that is written.
+    `values` are flags with any value, `commands` flags with a command line, and `writes` flags with a file to be
+    written.
     """
     spec = Spec(values=words(values) | words(commands) | words(writes))
     runs, written = words(commands), words(writes)
@@ -291,7 +292,7 @@ def _watched(values: str, commands: str = "") -> Rule:
 
 
 def _entr(call: Call) -> None:
-    """Rate entr, whose words are a command, or with `-s` a command line."""
+    """Rate entr, whose words are a command or, with `-s`, a command line."""
     call.raise_to(*_AGAIN)
     rest = list(call.words)
     is_text = False
@@ -304,7 +305,7 @@ def _entr(call: Call) -> None:
 
 
 def _parallel(call: Call) -> None:
-    """Rate parallel: a template, filled with each argument after `:::`, or else with unknown input."""
+    """Rate parallel: a template, filled with each argument after `:::`, or otherwise with unknown input."""
     call.raise_to(*_AGAIN)
     rest = list(call.words)
     taking = words("-j --jobs -N -n -a --arg-file --delay --timeout --retries --joblog --results --colsep -C -d -I -S")
@@ -348,7 +349,7 @@ def _script(call: Call) -> None:
 
 
 def _nix(call: Call) -> None:
-    """Rate nix and the commands it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
+    """Rate nix and the commands that it runs: `nix develop -c`, `nix shell … -c`, `nix-shell --run`."""
     strings = [word.text for word in call.words]
     verb = next((text for text in strings if not text.startswith("-")), "") if call.name == "nix" else "shell"
     call.raise_to("MEDIUM", "builds or enters declared surroundings")
@@ -376,7 +377,7 @@ _mise = launcher(
 
 
 def _measured(call: Call) -> None:
-    """Rate coverage, kernprof and similar programs, which run a script as Python would."""
+    """Rate coverage, kernprof and similar programs, which run a script like Python."""
     rest = list(call.words)
     if call.name in {"coverage", "memray", "py-spy"}:
         verb = rest.pop(0).text if rest else ""
@@ -411,7 +412,7 @@ _TRACE_PIPES = re.compile(r"(?:-o|--output=)[|!]")
 
 
 def _trace(call: Call) -> None:
-    """Rate strace and ltrace, whose output may go to a command and which may set variables of the program."""
+    """Rate strace and ltrace, whose output may be piped to a command and which may set variables of the program."""
     for word, following in pairwise((*call.words, literal(""))):
         text = f"{word.text}{following.text}" if word.text in {"-o", "-E"} else word.text
         if _TRACE_PIPES.match(text):
@@ -423,7 +424,7 @@ def _trace(call: Call) -> None:
 
 
 def _dotenv(call: Call) -> None:
-    """Rate dotenv without `run`: it prints or changes variables of a file, or runs a command with them."""
+    """Rate dotenv without `run`: it prints or changes variables in a file, or runs a command with them."""
     rest = [word.text for word in call.words if not word.text.startswith("-")]
     if rest[:1] and rest[0] in {"list", "get", "set", "unset"}:
         call.raise_to("HIGH", "prints or changes secrets")

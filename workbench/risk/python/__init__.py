@@ -1,1 +1,1 @@
-"""Find out what Python code would do, from its syntax tree and without running it."""
+"""Determine the effects of Python code from its syntax tree, without running it."""

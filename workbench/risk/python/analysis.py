@@ -37,7 +37,7 @@ _LOOKS: Final = frozenset(
 def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) -> list[Part]:
     """Return a part for each effect of the code; none if it only computes. Never raises.
 
-    `tree` is the code's syntax tree, if it is parsed already.
+    `tree` is the code's syntax tree, if it has already been parsed.
     """
     if around.depth > _DEEPEST:
         return [Part(shortened(code), "HIGH", "too deeply nested to be analysed")]
@@ -48,7 +48,7 @@ def parts_of(code: str, around: Surroundings, tree: ast.Module | None = None) ->
         return _read(tree or parsed(code), code, around)
     except SyntaxError:
         return [losing(_by_words(code), code, around.context.workspace)]
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let code through
+    except Exception as error:  # noqa: BLE001 - no error here may let code through
         return [_not_read(code, _why(error), around)]
 
 
@@ -59,12 +59,12 @@ def _why(error: Exception) -> str:
 
 
 def _not_read(code: str, why: str, around: Surroundings) -> Part:
-    """Rate code that is not analyzed: HIGH, and as if it might delete any file of the workspace."""
+    """Rate code that is not analyzed: HIGH, and as if it might delete any file in the workspace."""
     return Part(shortened(code), "HIGH", why, deletes=(f"{around.context.workspace}{ANY}",))
 
 
 def _by_words(code: str) -> Part:
-    """Rate by its words code that does not parse, perhaps because it is for another version of Python."""
+    """Rate code that does not parse, perhaps because it is for another version of Python, by its words."""
     risk, reason = rated_code(code)
     return Part(shortened(code.strip()), risk, reason if risk == "HIGH" else "runs code that cannot be read here")
 
@@ -150,7 +150,7 @@ class _References:
 
 
 def _secrets(judge: Judge, every: Nodes) -> None:
-    """Rate string literals that are secret or protected paths, if it is unknown what the code does with them."""
+    """Rate string literals that are secret or protected paths, unless their use in the code is known."""
     visited = set(_only_printed(judge, every))
     for node in every.of(ast.Constant):
         text = node.value

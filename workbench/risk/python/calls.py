@@ -20,7 +20,7 @@ SECRET: Final = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY|C
 
 
 def judge_call(judge: Judge, call: ast.Call) -> None:
-    """Rate a call; an unknown one adds no part."""
+    """Rate a call; an unknown call adds no part."""
     verdicts = [_by_name(judge, call, name) for name in judge.reading.names(call.func)]
     if not any(verdicts) and isinstance(call.func, ast.Attribute):
         rate = METHODS.get(call.func.attr)
@@ -29,7 +29,7 @@ def judge_call(judge: Judge, call: ast.Call) -> None:
 
 
 def _by_name(judge: Judge, call: ast.Call, name: str) -> bool:
-    """Rate a call if the function's name is known, and return whether it is."""
+    """Rate a call if the function's name is known; return whether it is."""
     special = _SPECIAL.get(name) or (_of_ipython if name.startswith("get_ipython().") else None)
     if UNKNOWN in name:
         judge.report(call, "HIGH", f"calls something of {name.partition('.')[0]} that is not known before")
@@ -66,13 +66,13 @@ def _uses(judge: Judge, call: ast.Call, uses: tuple[Use, ...]) -> None:
 
 
 def _visits(judge: Judge, call: ast.Call, urls: Values) -> None:
-    """Rate reading an address, or sending to it if data goes along with the request."""
+    """Rate reading a URL, or sending to it if the request carries data."""
     names = judge.reading.names(call.func)
     posts = len(call.args) > 1 and any(name.startswith("urllib.") and "urlretrieve" not in name for name in names)
     carries = any(keyword.arg in {"data", "json", "files", "method"} for keyword in call.keywords)
     request = call.args[0] if call.args else None
     if isinstance(request, ast.Call) and "urllib.request.Request" in judge.reading.names(request.func):
-        return  # the `Request` call is rated itself
+        return  # the `Request` call is rated separately
     (sends if posts or carries else asks)(judge, call, urls)
 
 
@@ -97,7 +97,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
 
     first = call.args[0] if call.args else None
     if isinstance(first, ast.Call) and judge.reading.names(first.func) in (("compile",), ("ast.parse",)):
-        return  # the inner call is rated itself
+        return  # the inner call is rated separately
     script = _source(judge, first)
     if script is not None:
         judge.loads(call, script)
@@ -112,7 +112,7 @@ def _code(judge: Judge, call: ast.Call) -> None:
 
 
 def _source(judge: Judge, node: ast.expr | None) -> Values | None:
-    """Return the paths of the file that an expression reads, as in `open("a.py").read()`; None for all else."""
+    """Return the possible paths of the file that an expression reads, as in `open("a.py").read()`, or None."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in {"read", "read_text"}:
         opened = node.func.value
         if (

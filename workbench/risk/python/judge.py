@@ -69,22 +69,22 @@ class Judge:
         self.around = around
         self.parts: list[Part] = []
         self.used: set[str] = set()
-        """Texts that are already rated by their use."""
+        """Strings that have already been rated by their use."""
         self._commands: dict[str, Sequence[Part]] = {}
         self._lines = lines
         self._directories: list[str | None] = [around.directory]
 
     def enters(self, directories: Sequence[str]) -> None:
-        """Record that the code changes to one of these directories somewhere."""
+        """Record that the code changes to one of these directories at some point."""
         self._directories += [path for text in directories for path in self.paths_of(text)]
 
     def report(self, node: ast.expr | ast.stmt, risk: Risk, reason: str, **more: tuple[str, ...]) -> None:
-        """Add a part for a node of the code; beyond _MOST_PARTS only HIGH ones are added."""
+        """Add a part for a node of the code; beyond _MOST_PARTS, only HIGH parts are added."""
         if len(self.parts) < _MOST_PARTS or risk == "HIGH":
             self.parts.append(Part(shortened(self._lines.of(node)), risk, reason, **more))  # type: ignore[arg-type]
 
     def paths_of(self, text: str) -> list[str | None]:
-        """Return the absolute paths that a text may name, one for each possible directory; None if unknown."""
+        """Return the absolute paths that a string may name, one for each possible directory; None if it is unknown."""
         if text.startswith((UNKNOWN, CONTENT)):
             return [None]
         text = home_of(self.reading, _telling(text))
@@ -206,7 +206,7 @@ class Judge:
 
 
 def _tidy(path: str) -> str:
-    """Return the path without `.` components; one with `..` is unchanged, because it depends on links."""
+    """Return the path without `.` components; a path with `..` is unchanged, because it depends on links."""
     return path if "/../" in path else os.path.normpath(path)
 
 
@@ -242,7 +242,7 @@ _CARRIES: Final = frozenset({"params", "headers", "cookies", "auth", "json", "da
 
 
 def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
-    """Rate reading an address."""
+    """Rate reading a URL."""
     for text in strings(urls) or [UNKNOWN]:
         judge.used.add(text)
         if CONTENT in text or _carries_content(judge, call):
@@ -262,7 +262,7 @@ def asks(judge: Judge, call: ast.Call, urls: Values) -> None:
 
 
 def _carries_content(judge: Judge, call: ast.Call) -> bool:
-    """Return whether the request carries something that the code has read."""
+    """Return whether the request carries content that the code has read."""
     bodies = [each.value for each in call.keywords if each.arg in _CARRIES]
     return any(_holds_content(judge.reading.values(value)) for value in bodies)
 
@@ -272,7 +272,7 @@ def _holds_content(value: object) -> bool:
 
 
 def sends(judge: Judge, call: ast.Call, urls: Values) -> None:
-    """Rate sending data to an address."""
+    """Rate sending data to a URL."""
     for text in strings(urls) or [UNKNOWN]:
         judge.used.add(text)
         if _HERE.match(text):

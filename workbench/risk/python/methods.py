@@ -19,7 +19,7 @@ _LOSES_DATA: Final = re.compile(r"\b(?:drop|delete|truncate|update|alter|grant|r
 
 
 def argument(judge: Judge, call: ast.Call, use: Use) -> Values:
-    """Return the possible values of an argument; empty if it is not given."""
+    """Return the possible values of an argument, or its default; empty if it is not given and has none."""
     for keyword in call.keywords:
         if keyword.arg == use.name:
             return judge.reading.values(keyword.value)
@@ -48,7 +48,7 @@ def _open_method(judge: Judge, call: ast.Call, of: ast.expr) -> None:
 
 
 def _moves(judge: Judge, call: ast.Call, of: ast.expr) -> None:
-    """Rate `rename` and `replace` of a path; these methods do something else for strings and data tables."""
+    """Rate `rename` and `replace` of a path; strings and data tables have other methods with these names."""
     if len(call.args) != 1 or call.keywords:
         return
     here, there = judge.reading.values(of), judge.reading.values(call.args[0])
@@ -154,7 +154,7 @@ METHODS: Final[dict[str, Callable[[Judge, ast.Call, ast.expr], None]]] = {
 
 
 def starts(judge: Judge, call: ast.Call, name: str) -> bool:
-    """Rate a call that starts a program or sends a request, and return whether it is one."""
+    """Rate the call if it starts a program or sends a request; return whether it does."""
     first = argument(judge, call, Use("read", 0, "args")) or argument(judge, call, Use("read", 0, "cmd")) or UNRESOLVED
     if name in table.SHELLS:
         judge.runs_any(call, first, is_line=True)

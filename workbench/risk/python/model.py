@@ -58,7 +58,7 @@ def _joined(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
 
 
 def _formatted(reading: Reading, of: ast.expr, call: ast.Call) -> Values:
-    """Return the texts with `{}` filled in; UNKNOWN for each value that is not exactly one text."""
+    """Return the strings with `{}` filled in; UNKNOWN for each value that is not exactly one string."""
     arguments = [reading.text(each) for each in call.args]
     named = {each.arg: reading.text(each.value) for each in call.keywords if each.arg}
     rest = iter(arguments)
@@ -254,7 +254,7 @@ def _variable(reading: Reading, call: ast.Call) -> Values:
 
 
 def variable(reading: Reading, name: str) -> Values:
-    """Return the value of an environment variable, as far as known."""
+    """Return the possible values of an environment variable; UNRESOLVED if unknown."""
     return (reading.home,) if name == "HOME" else (PLAIN,) if name in {"USER", "LOGNAME", "LANG"} else UNRESOLVED
 
 
@@ -304,7 +304,7 @@ _FUNCTIONS: dict[str, Callable[[Reading, ast.Call], Values]] = {
 
 
 def fetched(reading: Reading, name: str, call: ast.Call) -> list[str]:
-    """Return the names of what a call gets by name: `getattr(os, "system")`, `importlib.import_module("os")`."""
+    """Return the names of an object that a call gets by name: `getattr(os, "system")`, `import_module("os")`."""
     if name == "getattr" and len(call.args) > 1:
         return [
             f"{base}.{text}" for base in reading.names(call.args[0]) for text in strings(reading.values(call.args[1]))
@@ -317,7 +317,7 @@ def fetched(reading: Reading, name: str, call: ast.Call) -> list[str]:
 
 
 def looked_up(reading: Reading, node: ast.Subscript) -> list[str]:
-    """Return the names of what a subscript gets from a namespace: `sys.modules["os"]`, `vars(os)["system"]`."""
+    """Return the names of an object looked up in a namespace: `sys.modules["os"]`, `vars(os)["system"]`."""
     results: list[str] = []
     for name in reading.names(node.value):
         key = reading.text(node.slice)

@@ -1,4 +1,4 @@
-"""Resolve names and expressions of one piece of Python."""
+"""Resolve names and expressions in one piece of Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _POWERFUL = frozenset(
         "posixpath",
     }
 )
-"""Powerful modules that are also reached through other modules: `shutil.os.system` is `os.system`."""
+"""Powerful modules that can also be reached through other modules: `shutil.os.system` is `os.system`."""
 
 
 class Reading:
@@ -45,7 +45,7 @@ class Reading:
         self._depth = 0
 
     def values(self, node: ast.expr) -> Values:
-        """Return the possible values of an expression, with UNKNOWN for what the code alone does not tell."""
+        """Return the possible values of an expression, with UNKNOWN for content that the code does not determine."""
         result = self._values.get(id(node))
         if result is not None:
             return result
@@ -61,12 +61,12 @@ class Reading:
         return result
 
     def text(self, node: ast.expr | None) -> str:
-        """Return the text of an expression with exactly one possible value, otherwise UNKNOWN."""
+        """Return the string value of an expression that has exactly one possible value, otherwise UNKNOWN."""
         result = values.strings(self.values(node)) if node is not None else [UNKNOWN]
         return result[0] if len(result) == 1 else UNKNOWN
 
     def of_name(self, name: str) -> Values:
-        """Return all values that a name may be bound to."""
+        """Return all values to which a name may be bound."""
         result = self._held.get(name)
         if result is None:
             self._held[name] = UNRESOLVED
@@ -87,7 +87,7 @@ class Reading:
     def names(self, node: ast.expr) -> tuple[str, ...]:
         """Return the full names of a function or module, such as `os.path.join`, with imports and aliases resolved.
 
-        The result of a call is named by the call: `requests.Session().post`. Empty if no name is known.
+        The result of a call is named after the call: `requests.Session().post`. Empty if no name is known.
         """
         result = self._names.get(id(node))
         if result is not None:
@@ -133,14 +133,14 @@ class Reading:
         return self.names(source.value) if source.value is not None and not source.is_element and not source.at else ()
 
     def _of_call(self, call: ast.Call) -> list[str]:
-        """Return the names of a call's result; for `getattr` and imports by name, the names of what they get."""
+        """Return the names of a call's result; for `getattr` and imports by name, the names of the returned object."""
         result: list[str] = []
         for name in self.names(call.func):
             result += known.fetched(self, name, call) or [f"{name}()"]
         return result
 
     def opened(self, node: ast.expr) -> Values:
-        """Return the possible paths of a file that the code opens; empty if the expression is not such a file."""
+        """Return the possible paths of a file that the code opens; empty if the expression is not an opened file."""
         if isinstance(node, ast.Name):
             source = [each.value for each in self.bindings.bound.get(node.id, ()) if each.value is not None]
             result = [self.opened(each) for each in source if not isinstance(each, ast.Name)]
@@ -157,7 +157,7 @@ class Reading:
         return known.result(self, call)
 
     def environ_item(self, node: ast.Subscript, key: str) -> Values:
-        """Return the value of a key of `os.environ`, or NOTHING_KNOWN for other objects."""
+        """Return the possible values of a key of `os.environ`, or UNRESOLVED for other objects."""
         return known.variable(self, key) if "os.environ" in self.names(node.value) else UNRESOLVED
 
     def module_attribute(self, node: ast.Attribute) -> Values:

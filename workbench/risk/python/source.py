@@ -1,4 +1,4 @@
-"""Parse Python within bounds, index its nodes by type, and track what names are bound to."""
+"""Parse Python within limits, index its nodes by type, and track the values to which names are bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 LONGEST = 20_000
-"""The maximum number of characters of code that is analyzed."""
+"""How many characters of code are analyzed at most."""
 _QUIETLY = threading.Lock()
 _Node = TypeVar("_Node", bound=ast.AST)
 _Other = TypeVar("_Other", bound=ast.AST)
@@ -21,11 +21,11 @@ class TooMuchCode(Exception):
 
 
 def parsed(code: str) -> ast.Module:
-    """Return the syntax tree; raises SyntaxError, or TooMuchCode if the code is too long or too deeply nested."""
+    """Return the syntax tree. Raises SyntaxError, or TooMuchCode if the code is too long or too deeply nested."""
     if len(code) > LONGEST:
         raise TooMuchCode(f"longer than {LONGEST:,} characters, so it was not analysed")
     try:
-        with _QUIETLY, warnings.catch_warnings():  # the user need not see warnings about the code
+        with _QUIETLY, warnings.catch_warnings():  # do not show the user warnings about the code
             warnings.simplefilter("ignore")
             return ast.parse(code)
     except (RecursionError, MemoryError):
@@ -59,7 +59,7 @@ class Nodes:
 
 
 def _characters() -> set[type]:
-    """Return the classes of node fields that contain no nodes to index."""
+    """Return the classes of field values that contain no nodes to index."""
     bases = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
     plain = {str, bytes, int, float, complex, bool, type(None), type(Ellipsis)}
     return plain | {kind for base in bases for kind in base.__subclasses__()}
@@ -69,13 +69,13 @@ _NO_NODES = _characters()
 
 
 class Lines:
-    """The lines of the code, to quote its nodes."""
+    """The lines of the code, for quoting its nodes."""
 
     def __init__(self, code: str) -> None:
         self._lines = code.split("\n")
 
     def of(self, node: ast.expr | ast.stmt) -> str:
-        """Return the source text of a node; if it has several lines, the first one followed by `…`."""
+        """Return the source text of a node; if it spans several lines, the first one followed by `…`."""
         line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
         if node.end_lineno != node.lineno:
             return f"{line.encode()[node.col_offset :].decode(errors='replace').strip()} …"
@@ -83,12 +83,12 @@ class Lines:
 
 
 _MOST = 12
-"""The maximum number of values that are considered for a name."""
+"""How many values are considered for a name."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Binding(NamedTuple):
-    """A value bound to a name: an expression, or an element of one that is iterated over; None if unknown."""
+    """A value bound to a name: an expression, or an element of an iterated one; the expression is None if unknown."""
 
     value: ast.expr | None
     is_element: bool = False
@@ -100,7 +100,7 @@ UNKNOWN_BINDING = Binding(None)
 
 
 class Bindings:
-    """The names bound in a piece of code, and what they are bound to."""
+    """The names bound in a piece of code, and the values to which they are bound."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.imported: dict[str, list[str]] = defaultdict(list)
@@ -111,7 +111,7 @@ class Bindings:
         self.called: set[int] = set()
         """The ids of expressions that are called directly."""
         self._loose: set[str] = set()
-        """Functions that are passed on, so that other code may call them."""
+        """Functions that are passed on, so other code may call them."""
         self._reached: set[str] = set()
         """Functions that are both defined and called in the code."""
         for call in nodes.of(ast.Call):
@@ -201,7 +201,7 @@ class Bindings:
             bound.append(UNKNOWN_BINDING)
 
     def _grow(self, call: ast.Call) -> None:
-        """Add to a collection's bindings the values that a method such as `append` puts into it."""
+        """Add to a collection's bindings the values that a method such as `append` adds to it."""
         if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Name) or not call.args:
             return
         name, verb, value = call.func.value.id, call.func.attr, call.args[-1]
@@ -211,7 +211,7 @@ class Bindings:
             self._bind_name(name, Binding(value))
 
     def _hand_over(self, call: ast.Call) -> None:
-        """Bind the parameters of a function that the code defines to the arguments of a call."""
+        """Bind the parameters of a function defined in the code to the arguments of a call."""
         name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         arguments = self.defined.get(name)
         if arguments is None:

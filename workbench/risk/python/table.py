@@ -1,4 +1,4 @@
-"""Tables of what Python functions do with their arguments, by full name."""
+"""Tables of how Python functions use their arguments, by full name."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ ASKS_BY_METHOD: Final = words(
     "aiohttp.ClientSession().request urllib3.PoolManager().request urllib3.request aiohttp.request "
     "http.client.HTTPConnection().request http.client.HTTPSConnection().request httpx.AsyncClient().request"
 )
-"""Functions whose arguments are the HTTP method and then the address."""
+"""Functions whose arguments are the HTTP method and then the URL."""
 
 _CONNECTS = "opens a connection to anywhere"
 _RAW = "reaches below Python, where nothing is read here"
@@ -164,7 +164,7 @@ TAKES_MODULES: Final = words(
     "inspect.getfile inspect.getmembers inspect.signature inspect.getdoc callable inspect.ismodule inspect.isbuiltin "
     "inspect.getsourcefile"
 )
-"""Functions that only inspect a module or function given as an argument."""
+"""Functions that only inspect a module or function passed as an argument."""
 LOADS_FILE: Final = words(
     "pickle.load joblib.load torch.load pandas.read_pickle dill.load cloudpickle.load marshal.load"
 )

@@ -1,4 +1,4 @@
-"""Evaluate Python expressions as far as the code itself tells their values: strings, paths, lists."""
+"""Evaluate Python expressions, as far as the code itself determines their values: strings, paths, lists."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from workbench.risk.python.reading import Reading
 
 UNKNOWN = "\0"
-"""Stands in a text for content that is known only when the code runs."""
+"""The placeholder in a string for content that is known only when the code runs."""
 CONTENT = "\1"
-"""Stands for content that was read from a file or printed by a program."""
+"""The placeholder for content that was read from a file or printed by a program."""
 PLAIN = "\2"
-"""Stands for a number or a listed file name, which cannot lead out of a directory."""
+"""The placeholder for a number or a listed file name, which cannot lead out of a directory."""
 _MOST = 8
 _LONGEST = 12_000
 
@@ -40,12 +40,12 @@ UNRESOLVED: Values = (UNKNOWN,)
 
 
 def strings(values: Values) -> list[str]:
-    """Return the values as texts without duplicates, with UNKNOWN for a value that is not a text."""
+    """Return the distinct values as strings, with UNKNOWN for a value that is not a string."""
     return list(dict.fromkeys(value if isinstance(value, str) else UNKNOWN for value in values))
 
 
 def elements(values: Values) -> Values:
-    """Return the possible elements when one of the values is iterated over."""
+    """Return the possible elements when any of the values is iterated over."""
     result: list[Value] = []
     for value in values:
         if isinstance(value, Items):
@@ -58,7 +58,7 @@ def elements(values: Values) -> Values:
 
 
 def item(values: Values, at: int) -> Values:
-    """Return the possible values of the item with index `at`."""
+    """Return the possible values of the item at index `at`."""
     result: list[Value] = []
     for value in values:
         if isinstance(value, Items) and -len(value.items) <= at < len(value.items):
@@ -69,7 +69,7 @@ def item(values: Values, at: int) -> Values:
 
 
 def limited(values: Iterable[Value]) -> Values:
-    """Return at most _MOST distinct values, with UNKNOWN for the rest; NOTHING_KNOWN if there are none."""
+    """Return at most _MOST distinct values, with UNKNOWN for the rest; UNRESOLVED if there are none."""
     selected: list[Value] = []
     for value in values:
         if value not in selected:
@@ -80,7 +80,7 @@ def limited(values: Iterable[Value]) -> Values:
 
 
 def joined(parts: Iterable[Values], between: str = "") -> Values:
-    """Return all texts made by joining one value of each part; NOTHING_KNOWN if there are too many."""
+    """Return all strings made by joining one value of each part; UNRESOLVED if there are too many."""
     every = [strings(part)[:_MOST] for part in parts]
     size = 1
     for part in every:
@@ -89,7 +89,7 @@ def joined(parts: Iterable[Values], between: str = "") -> Values:
 
 
 def path(parts: Iterable[Values]) -> Values:
-    """Return all paths made from the parts, later parts below earlier ones; NOTHING_KNOWN if too many parts."""
+    """Return all paths made from the parts, later parts below earlier ones; UNRESOLVED if there are too many parts."""
     every = [strings(part)[:4] for part in parts]
     return limited(_under(each) for each in product(*every[:6])) if len(every) <= 6 else UNRESOLVED
 
@@ -141,7 +141,7 @@ _POSITION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*([sdrifgxc])")
 
 
 def filled(text: str, values: Values) -> str:
-    """Return a text with values in place of simple `%` conversions, UNKNOWN for those not known."""
+    """Return a string with values in place of simple `%` conversions, and UNKNOWN for unknown values."""
     items = values[0].items if values and isinstance(values[0], Items) else (values,)
     rest = list(items)
 
@@ -188,7 +188,7 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Values:
 
 
 def _sliced(value: Value, part: ast.Slice) -> Value:
-    """Return a slice of a text or list if its bounds are literal, otherwise UNKNOWN."""
+    """Return a slice of a string or list if its bounds are literal, otherwise UNKNOWN."""
     try:
         limits = [None if each is None else ast.literal_eval(each) for each in (part.lower, part.upper, part.step)]
         cut = slice(*limits)
@@ -272,7 +272,7 @@ _KINDS: dict[type, Callable[..., Values]] = {
 
 
 def split(text: str) -> Values:
-    """Return the words of a text, split as a shell does; NOTHING_KNOWN if quotes are unbalanced."""
+    """Return the words of a string, split as a shell does; UNRESOLVED if quotes are unbalanced."""
     try:
         return (Items(tuple((word,) for word in shlex.split(text))),)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Interpret bash command lines (syntax, variables, control flow) as far as they can be known before they run.
+"""Interpret bash command lines (syntax, variables, control flow), as far as their effect is known before they run.
 
-`scan` interprets a line and rates each command by the rules for programs that its caller passes to it.
+`scan` interprets a line and rates each command by rules for programs, which its caller passes to it.
 """
