@@ -220,9 +220,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/var/folders", "/
 
 @dataclass(frozen=True)
 class PathContext:
-    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to existing
-    links.
-    """
+    """The directories on which a rating depends; `symlinks` (path -> target) are assumed in addition to real ones."""
 
     workspace: str
     home: str
