@@ -20,7 +20,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes import start as processes
 from workbench.processes.sweep import shell_environment
 from workbench.session.names import new_id
-from workbench.session.storage.catalog import newest_first
+from workbench.session.storage.session_list import newest_first
 from workbench.tools.web_read.impl import converted
 from workbench.tui.terminal.clipboard import copy_command
 from workbench.view.sessions import SessionShelf

@@ -12,10 +12,10 @@ from typing import Any
 
 from tests.bench.measure import Measure
 from workbench.config.locations import Locations
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, read_server
 from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.pins import PinStore
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.mcp.toolsets import SessionServers
 
@@ -29,8 +29,8 @@ def measures() -> list[Measure]:
     """Milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        catalog = Catalog(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
-        return [_bridge(place, catalog), _ten(place, catalog)]
+        pins = PinStore(Locations(*(place / name for name in ("config", "data", "state", "runtime"))))
+        return [_bridge(place, pins), _ten(place, pins)]
 
 
 def _server(place: Path, name: str) -> ServerConfig:
@@ -38,12 +38,12 @@ def _server(place: Path, name: str) -> ServerConfig:
     return read_server(name, told, "here", str(place))
 
 
-def _bridge(place: Path, catalog: Catalog) -> Measure:
+def _bridge(place: Path, pins: PinStore) -> Measure:
     """A call through the executor, less what the SDK takes for the same on the same connection."""
-    client = MCPClient.opened(_server(place, "one"), catalog)
+    client = MCPClient.opened(_server(place, "one"), pins)
     try:
         client.connect().result(60)
-        definition = catalog.entry(client.server).tools["echo"]
+        definition = pins.entry(client.server).tools["echo"]
         tool = MCPToolDefinition("echo", definition, "one", MCPToolExecutor(client, definition))
         took, own = [], client._submit(_own).result(60)
         for _ in range(_CALLS):
@@ -65,16 +65,16 @@ async def _own(sdk: Any) -> float:
     return statistics.median(took)
 
 
-def _ten(place: Path, catalog: Catalog) -> Measure:
+def _ten(place: Path, pins: PinStore) -> Measure:
     """Ten servers of ten tools each that were seen before: until the first request may go out, none of them runs."""
     servers = [_server(place / name, name) for name in (f"server{number}" for number in range(10))]
     schema = {"type": "object", "properties": {"text": {"type": "string"}}}
     for server in servers:
-        catalog.listed(server, [{"name": f"{server.name}_{at}", "inputSchema": schema} for at in range(10)])
+        pins.listed(server, [{"name": f"{server.name}_{at}", "inputSchema": schema} for at in range(10)])
     took = []
     for _ in range(11):
         start = time.perf_counter()
-        offered = SessionServers(ServerConfigs(tuple(servers)), Catalog(_where(catalog)), {}, {}, lambda text: None)
+        offered = SessionServers(ServerConfigs(tuple(servers)), PinStore(_where(pins)), {}, {}, lambda text: None)
         offered.before_call(lambda: False, lambda text: None)
         took.append((time.perf_counter() - start) * 1e3)
         offered.close()
@@ -82,6 +82,6 @@ def _ten(place: Path, catalog: Catalog) -> Measure:
     return Measure("mcp: ten known servers, before the first request", value, "ms", None, _TEN, value <= _TEN)
 
 
-def _where(catalog: Catalog) -> Locations:
-    root = catalog.directory.parent.parent
+def _where(pins: PinStore) -> Locations:
+    root = pins.directory.parent.parent
     return Locations(root / "config", root / "data", root / "state", root / "runtime")

@@ -16,7 +16,7 @@ from tests.bench.measure import Measure
 from tests.tui.diff_app import ScreenApp
 from workbench.protocol.events import FileDelta
 from workbench.tui.screens.approval import ApprovalScreen
-from workbench.tui.screens.question import QuestionScreen
+from workbench.tui.screens.question_base import QuestionScreen
 from workbench.view.approval.questions import Asked
 from workbench.view.state import ActionItem
 

@@ -20,8 +20,8 @@ from tests.bench.measure import Measure
 from tests.bench.starting import in_turns, to_request
 from tests.terminal.terminal import Terminal
 from workbench.config.locations import Locations
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
+from workbench.mcp.pins import PinStore
 
 _FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
 _ROUNDS = 7
@@ -53,7 +53,7 @@ def _home(home: Path, count: int) -> Mapping[str, str]:
     table = tomllib.loads(where.settings_file.read_text()).get("mcpServers", {})
     for server in find_servers(table, where.settings_file, home / "project", []).servers:
         tools = [{"name": f"{server.name}_{at}", "inputSchema": _SCHEMA} for at in range(10)]
-        Catalog(where).listed(server, tools)
+        PinStore(where).listed(server, tools)
     return env
 
 

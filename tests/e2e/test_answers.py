@@ -8,7 +8,7 @@ from tests.e2e.test_questions import engine_of, kinds, log, say
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.protocol.events import ActionObserved
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 
 OPTIONS = ["by date", "by amount"]
 

@@ -8,7 +8,7 @@ from tests.delegating import delegating
 from tests.e2e.test_questions import engine_of, say
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.storage.catalog import last_session, list_sessions
+from workbench.session.storage.session_list import last_session, list_sessions
 
 WRITER = {"writer": [bash("echo one > one.txt", risk="HIGH"), finish("I wrote it.")]}
 

@@ -10,7 +10,7 @@ from tests.terminal.terminal import Terminal
 from tests.world import World
 from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 _CHANGED = re.compile(r"│ +(?:\d+ +)+([−+]) (.*?) *│")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 EDITOR = """#!/bin/sh

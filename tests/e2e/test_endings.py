@@ -12,7 +12,7 @@ from tests.terminal.own_time import seconds_until_gone
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 
 PROMISED = 2.0
 """Seconds after which nothing of a session is left when its screen is told to end."""

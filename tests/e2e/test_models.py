@@ -11,7 +11,7 @@ from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
 from workbench.protocol.events import SettingsChanged
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 KEYS = {"ONE_KEY": "sk-first-secret", "TWO_KEY": "sk-second-secret"}

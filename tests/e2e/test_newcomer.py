@@ -12,7 +12,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 
 
 class Newcomer:

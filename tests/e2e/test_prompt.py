@@ -12,7 +12,7 @@ from tests.pictures_of import png
 from tests.terminal.terminal import Terminal
 from tests.world import World, finish, wait_for
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 

@@ -17,8 +17,8 @@ from tests.terminal.terminal import Terminal
 from tests.tools.browser.conftest import chromium
 from tests.tools.web.site import Site
 from tests.world import World, bash, finish, wait_for
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
+from workbench.mcp.pins import PinStore
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed first
@@ -56,7 +56,7 @@ def ten_known_servers(world: World) -> str:
     told = {f"server{number}": fake_server(world.home) for number in range(10)}
     found = find_servers(told, world.locations.settings_file, world.project, [])
     for server in found.servers:
-        Catalog(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
+        PinStore(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
     lines = [
         f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
         f"startTimeout = {server['startTimeout']}\nfirstWait = 60\n"

@@ -14,8 +14,8 @@ from tests.fakes.model_turns import finish as finish_turn
 from tests.world import World, bash, finish, wait_for
 from workbench.protocol.codec import encode
 from workbench.session.names import session_path
-from workbench.session.storage.catalog import list_sessions
 from workbench.session.storage.lock import SessionInUse, SessionLock
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 

@@ -13,7 +13,7 @@ from workbench.protocol.events import Event, event_from_json
 from workbench.session.names import session_path
 from workbench.session.opening import open_session
 from workbench.session.state import State
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.model_turns import Fault
 from tests.llm.conftest import KEY, Caller, wait_until
-from workbench.llm.answer import takes_cache_marks
+from workbench.llm.call import takes_cache_marks
 from workbench.llm.client import ProviderModel
 from workbench.llm.model import ContextOverflow, ModelError, ModelRequest, ModelUsage
 from workbench.llm.pricing import cost_of

@@ -10,7 +10,7 @@ from tests.fakes.pairing import openai_faults
 from tests.llm.conftest import KEY, Caller
 from tests.session.fake_agent import Desk, LookAction
 from workbench.agent.agent import Agent
-from workbench.llm.answer import has_pictures, is_blind
+from workbench.llm.call import has_pictures, is_blind
 from workbench.llm.client import ProviderModel, Tuning
 from workbench.llm.model import ModelError, ModelRequest
 from workbench.llm.retry import Patience

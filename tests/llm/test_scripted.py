@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.agent.condenser import summary_request
+from workbench.agent.summary import summary_request
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from workbench.config.locations import Locations
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, read_server
 from workbench.mcp.executor import MCPToolExecutor
+from workbench.mcp.pins import PinStore
 from workbench.mcp.tool import MCPToolDefinition, MCPToolObservation
 
 FAKE = Path(__file__).parent.parent / "fakes" / "mcp_server.py"
@@ -35,8 +35,8 @@ class Place:
         return Locations(*(self.root / name for name in ("config", "data", "state", "runtime")))
 
     @property
-    def catalog(self) -> Catalog:
-        return Catalog(self.locations)
+    def pins(self) -> PinStore:
+        return PinStore(self.locations)
 
     @property
     def folder(self) -> Path:
@@ -48,7 +48,7 @@ class Place:
         return read_server(name, fake_server(self.folder, options, **more), "here", str(self.folder))
 
     def client(self, server: ServerConfig) -> MCPClient:
-        client = MCPClient.opened(server, self.catalog)
+        client = MCPClient.opened(server, self.pins)
         self.clients.append(client)
         return client
 
@@ -56,7 +56,7 @@ class Place:
         """A tool of a server that is connected, approved by the person."""
         client = self.client(server or self.server())
         client.connect().result(60)
-        definition = client.catalog.entry(client.server).tools[name]
+        definition = client.pins.entry(client.server).tools[name]
         executor = MCPToolExecutor(client, definition, is_approved=True)
         return MCPToolDefinition(name, definition, client.server.name, executor, is_approved=True)
 
@@ -65,11 +65,11 @@ def approve_all(where: Locations, table: dict[str, Any], folder: Path) -> None:
     """The person has looked at what these servers offer, and approved it."""
     for name, told in table.items():
         server = read_server(name, told, "here", str(folder))
-        catalog = Catalog(where)
-        client = MCPClient.opened(server, catalog)
+        pins = PinStore(where)
+        client = MCPClient.opened(server, pins)
         try:
             client.connect().result(60)
-            catalog.approve(server, catalog.entry(server))
+            pins.approve(server, pins.entry(server))
         finally:
             client.close()
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import FAKE, Place
-from workbench.mcp.catalog import changed_lines
 from workbench.mcp.config import ServerConfig, read_server, server_environment
 from workbench.mcp.errors import ServerFailed
+from workbench.mcp.pins import changed_lines
 from workbench.mcp.stdio import MOST_FILES, OTHERS, started_files
 
 
@@ -72,11 +72,11 @@ def test_a_script_that_changed_is_not_started_before_it_is_approved(place: Place
         with pytest.raises(ServerFailed, match="differ from the approved ones"):
             started(place, server)
     assert (place.folder / "starts").stat().st_size == starts
-    entry = place.catalog.entry(server)
+    entry = place.pins.entry(server)
     assert any(changed.name in path or "link" in path for path in entry.changed_files)
-    place.catalog.approve(server, entry)
+    place.pins.approve(server, entry)
     started(place, server)
-    assert place.catalog.entry(server).changed_files == {}
+    assert place.pins.entry(server).changed_files == {}
 
 
 def test_what_changed_again_after_it_was_shown_is_not_approved(place: Place, script: Path) -> None:
@@ -85,11 +85,11 @@ def test_what_changed_again_after_it_was_shown_is_not_approved(place: Place, scr
     script.write_text(FAKE.read_text() + "# one\n")
     with pytest.raises(ServerFailed):
         started(place, server)
-    shown = place.catalog.entry(server)
+    shown = place.pins.entry(server)
     script.write_text(FAKE.read_text() + "# two\n")
     with pytest.raises(ServerFailed):
         started(place, server)
-    assert place.catalog.approve(server, shown).waits
+    assert place.pins.approve(server, shown).waits
     with pytest.raises(ServerFailed):
         started(place, server)
 
@@ -102,7 +102,7 @@ def test_a_script_that_is_as_it_was_again_is_started(place: Place, script: Path)
         started(place, server)
     script.write_text(FAKE.read_text())
     started(place, server)
-    assert not place.catalog.entry(server).waits
+    assert not place.pins.entry(server).waits
 
 
 @pytest.mark.parametrize(
@@ -287,9 +287,9 @@ def test_a_start_from_more_files_than_can_be_compared_is_approved_each_time(
         for _ in range(2):
             with pytest.raises(ServerFailed, match=r"more files than can be compared .* approve this start"):
                 started(place, server)
-        entry = place.catalog.entry(server)
+        entry = place.pins.entry(server)
         assert any("more start files than can be compared: may have changed" in line for line in changed_lines(entry))
-        place.catalog.approve(server, entry)
+        place.pins.approve(server, entry)
         started(place, server)
 
 

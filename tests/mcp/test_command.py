@@ -6,8 +6,8 @@ import tomllib
 
 from tests.mcp.conftest import FAKE, fake_server
 from tests.world import World, wait_for
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import ServerConfig, find_servers
+from workbench.mcp.pins import PinStore
 
 
 def named(world: World) -> ServerConfig:
@@ -41,14 +41,14 @@ def test_a_server_is_added_tried_changed_approved_and_removed(world: World):
     assert changed.rstrip().endswith(f"approve them: ohw mcp approve fake {mark}")
 
     later = {"name": "echo", "description": "Run it.", "inputSchema": {"type": "object"}}  # after it was shown
-    catalog, server = Catalog(world.locations), named(world)
-    catalog.listed(server, [later])
+    pins, server = PinStore(world.locations), named(world)
+    pins.listed(server, [later])
     for given in ((), (mark,)):
         refused = world.ohw("mcp", "approve", "fake", *given)
         assert refused.returncode != 0
         assert "changed since they were shown; review them first: ohw mcp changes fake" in refused.stderr
-    assert set(catalog.entry(server).waiting) == {"echo", "peek", "wipe"}
-    catalog.review_path(server).unlink()
+    assert set(pins.entry(server).waiting) == {"echo", "peek", "wipe"}
+    pins.review_path(server).unlink()
     assert "were not shown yet" in world.ohw("mcp", "approve", "fake").stderr
     shown = world.ohw("mcp", "changes", "fake").stdout
     assert '+ "description": "Run it."' in shown

@@ -25,7 +25,7 @@ def test_m01_a_server_that_is_missing_or_ends_at_once_says_why(place):
         missing.connect().result(60)
     with pytest.raises(ServerFailed, match=r"ended before it responded.*hello / no config file"):
         ends.connect().result(60)
-    assert "no config file" in place.catalog.log(ends.server).read_text()
+    assert "no config file" in place.pins.log(ends.server).read_text()
 
 
 def test_without_npx_or_uvx_it_says_what_brings_them(place, monkeypatch):
@@ -51,9 +51,9 @@ def test_m02_a_mute_server_holds_up_neither_the_start_nor_the_tools_of_others(pl
     place.tool()
     mute = place.server({"mute": True}, name="mute", firstWait=0.5, startTimeout=600)
     failed = replace(place.server(name="failed"), command="/no/such")
-    place.catalog.failed(failed, "the MCP server failed cannot be used: it ended")
+    place.pins.failed(failed, "the MCP server failed cannot be used: it ended")
     servers = ServerConfigs((place.clients[0].server, mute, failed))
-    offered = SessionServers(servers, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(servers, place.pins, {}, {}, lambda line: None)
     try:
         assert "the MCP server failed cannot be used: it ended" in offered.notices
         began = time.monotonic()
@@ -76,10 +76,8 @@ def test_m05_a_change_that_is_not_told_in_time_leaves_what_is_known(place):
     (place.folder / "mute list").touch()
     ask(tool, "grow")
     server = place.clients[0].server
-    wait_for(
-        lambda: "did not send its lists within 3 s" in place.catalog.log(server).read_text(), "the end of its time"
-    )
-    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
+    wait_for(lambda: "did not send its lists within 3 s" in place.pins.log(server).read_text(), "the end of its time")
+    assert set(place.pins.entry(server).usable) == {"echo", "peek", "wipe"}
 
 
 def test_m03_a_hung_call_ends_by_its_timeout_and_the_server_goes_on(place):
@@ -190,10 +188,10 @@ def test_m05_what_is_added_in_mid_session_is_off_until_it_is_approved(place):
     tool = place.tool()
     assert ask(tool, "grow").text == "echo: grow"
     server = place.clients[0].server
-    wait_for(lambda: place.catalog.entry(server).waiting, "the new list")
-    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe"}
-    place.catalog.approve(server, place.catalog.entry(server))
-    assert set(place.catalog.entry(server).usable) == {"echo", "peek", "wipe", "shell"}
+    wait_for(lambda: place.pins.entry(server).waiting, "the new list")
+    assert set(place.pins.entry(server).usable) == {"echo", "peek", "wipe"}
+    place.pins.approve(server, place.pins.entry(server))
+    assert set(place.pins.entry(server).usable) == {"echo", "peek", "wipe", "shell"}
 
 
 def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_called(place):
@@ -207,7 +205,7 @@ def test_m05_a_definition_that_changed_between_sessions_is_refused_before_it_is_
     assert found.is_error
     assert "its definition has changed" in found.text
     assert not (place.folder / "calls").exists()
-    assert place.catalog.entry(server).waiting["peek"] is None
+    assert place.pins.entry(server).waiting["peek"] is None
 
 
 def many(count):
@@ -220,7 +218,7 @@ def test_m06_a_thousand_tools_and_two_megabytes_of_words_are_cut_and_told(place)
     (place.folder / "tools.json").write_text(json.dumps(tools))
     client = place.client(server)
     client.connect().result(60)
-    entry = place.catalog.entry(server)
+    entry = place.pins.entry(server)
     assert len(entry.tools) == 256
     assert len(entry.tools["wordy"]["description"]) < 5_000
     assert any("2,000,000 characters is cut" in line for line in entry.faults)
@@ -244,7 +242,7 @@ def test_m07_a_tool_whose_schema_cannot_be_used_is_off_and_the_others_work(place
     server = place.server()
     (place.folder / "tools.json").write_text(json.dumps(tools))
     assert ask(place.tool(server=server), "hello").text == "echo: hello"
-    entry = place.catalog.entry(server)
+    entry = place.pins.entry(server)
     assert set(entry.tools) == {"round", "echo"}
     assert any(line.startswith("the tool wrong: it is ignored: its schema is wrong") for line in entry.faults)
     assert any(line.startswith("the tool huge: it is ignored: its schema has") for line in entry.faults)

@@ -28,7 +28,7 @@ EVERYTHING = "@modelcontextprotocol/server-everything"
 def tools_of(place, name, **told):
     client = place.client(read_server(name, {"startTimeout": 90, **told}, "here", str(place.folder)))
     client.connect().result(120)
-    entry = client.catalog.entry(client.server)
+    entry = client.pins.entry(client.server)
     return {
         key: MCPToolDefinition(key, tool, name, MCPToolExecutor(client, tool)) for key, tool in entry.tools.items()
     }, entry
@@ -140,9 +140,9 @@ class Person:
         """A tool that the server adds once it knows that there is somebody to ask."""
 
         def found():
-            entry = client.catalog.entry(client.server)
+            entry = client.pins.entry(client.server)
             if name in entry.waiting:
-                client.catalog.approve(client.server, entry)
+                client.pins.approve(client.server, entry)
             return entry.usable.get(name)
 
         definition = wait_for(found, name)

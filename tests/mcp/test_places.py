@@ -60,7 +60,7 @@ def test_what_is_agreed_to_holds_in_every_folder_and_nothing_is_asked_anew(place
     other = place.root / "other"
     other.mkdir()
     found = find_servers({"mine": told}, place.root / "settings.toml", other, ())
-    offered = SessionServers(found, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
     try:
         assert offered.names == {"echo", "peek", "wipe"}
         assert (place.root / "starts").stat().st_size == 1
@@ -78,7 +78,7 @@ def test_at_the_end_every_server_is_waited_for_before_the_error_of_one_is_raised
     for starting in [client.connect() for client in clients]:
         starting.result(60)
     found = ServerConfigs(tuple(client.server for client in clients))
-    offered = SessionServers(found, place.catalog, {}, {}, lambda line: None)
+    offered = SessionServers(found, place.pins, {}, {}, lambda line: None)
     ended = []
 
     def begin(client):

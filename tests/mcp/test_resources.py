@@ -11,9 +11,9 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.world import wait_for
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
 from workbench.mcp.mentions import offers_of
+from workbench.mcp.pins import PinStore
 from workbench.plain.narration import item_lines as told_plainly
 from workbench.secrets.masker import MASKER
 from workbench.tools.trust import fingerprint
@@ -86,7 +86,7 @@ def test_a_resource_that_never_comes_ends_with_an_interrupt(tmp_path, monkeypatc
 
 def listed(where, settings, folder):
     """As if the servers had been started once."""
-    catalog = Catalog(where)
+    pins = PinStore(where)
     for server in find_servers(settings.mcpServers, where.settings_file, folder, settings.trusted).servers:
         prompts = [
             {"name": "review", "description": "Review a file.", "arguments": [{"name": "file", "required": True}]},
@@ -96,7 +96,7 @@ def listed(where, settings, folder):
             {"uri": "note://1", "name": "note", "description": "A note\x1b[31m of theirs."},
             {"uri": "file:///a b.txt", "name": "a b"},
         ]
-        catalog.listed(server, [], prompts, resources)
+        pins.listed(server, [], prompts, resources)
 
 
 def test_only_servers_that_may_be_used_offer_something(tmp_path):

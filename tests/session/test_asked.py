@@ -11,7 +11,7 @@ from workbench.llm.model import ModelUsage
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
 from workbench.session import models
 from workbench.session.opening import start_session
-from workbench.session.storage.catalog import list_sessions
+from workbench.session.storage.session_list import list_sessions
 
 MERGED = "<merged>\ndef g():\n    return 3\n</merged>"
 END = calls(("finish", {"message": "Done."}), cost=0.0)

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from tests.session.fake_agent import Desk, NamedModel, calls, faults_of, says
 from tests.session.test_history import logs
-from workbench.agent.condenser import summary_of, summary_request
+from workbench.agent.summary import summary_of, summary_request
 from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, ModelUsage
 from workbench.protocol.events import HistoryCondensed
 from workbench.session.actions.decide import CommandError
-from workbench.session.turn.history import FIRST_MESSAGES, MessageHistory, messages
+from workbench.session.turn.condenser import FIRST_MESSAGES, find_condensable
+from workbench.session.turn.history import MessageHistory, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})
@@ -273,7 +274,7 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
     for event in log:
         history.apply(event)
     before = list(history.request())
-    middle = history.condensable
+    middle = find_condensable(history.tagged)
     if middle is None:
         return
     begin = next(at for at, message in enumerate(before) if message is middle.messages[0])

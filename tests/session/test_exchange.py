@@ -14,7 +14,7 @@ from workbench.protocol.events import (
 )
 from workbench.session.storage.exchange import export_lines, import_lines
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.workspace.restore import RevertError, revert
+from workbench.session.workspace.revert import RevertError, revert
 
 
 @pytest.fixture

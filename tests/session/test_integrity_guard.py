@@ -14,7 +14,7 @@ from workbench.files.anchored import Root
 from workbench.files.replace import replace_file
 from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import FileDelta
-from workbench.risk.integrity import PathChange, PathState, ProtectedFiles, changes
+from workbench.risk.protected_files import PathChange, PathState, ProtectedFiles, changes
 from workbench.session.actions.integrity import put_back
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool

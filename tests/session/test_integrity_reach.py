@@ -12,8 +12,8 @@ from tests.session.fake_agent import calls, says
 from tests.session.test_integrity_guard import git, home, repo, said, standing, told, watched  # noqa: F401
 from workbench.files import stat_keys
 from workbench.mcp.tool import MCPToolDefinition
-from workbench.risk import integrity
-from workbench.risk.integrity import ProtectedFiles, changes
+from workbench.risk import protected_files
+from workbench.risk.protected_files import ProtectedFiles, changes
 from workbench.session.actions.integrity import may_change
 from workbench.tools import BashTool, ThinkTool
 
@@ -186,7 +186,7 @@ def test_a_file_in_memory_never_settles():
 
 
 def test_new_folders_push_no_known_one_out(repo, home, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(integrity, "MOST_DIRECTORIES", 20)
+    monkeypatch.setattr(protected_files, "MOST_DIRECTORIES", 20)
     deep = repo / "packages/one/.vscode"
     deep.mkdir(parents=True)
     (deep / "tasks.json").write_text("{}")
@@ -206,7 +206,7 @@ def test_new_folders_push_no_known_one_out(repo, home, monkeypatch):  # noqa: F8
 
 
 def test_many_protected_files_of_the_home_folder_hide_none_of_the_workspace(repo, home, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(integrity, "MOST_FILES", 60)
+    monkeypatch.setattr(protected_files, "MOST_FILES", 60)
     applications = home / ".local/share/applications"
     applications.mkdir(parents=True)
     for number in range(100):
@@ -218,7 +218,7 @@ def test_many_protected_files_of_the_home_folder_hide_none_of_the_workspace(repo
 
 
 def test_many_protected_files_of_the_workspace_hide_none_of_the_others(repo, home, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(integrity, "MOST_FILES", 60)
+    monkeypatch.setattr(protected_files, "MOST_FILES", 60)
     (repo / ".vscode").mkdir(exist_ok=True)
     (repo / "z/.idea").mkdir(parents=True)
     for number in range(100):

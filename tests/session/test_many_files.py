@@ -104,7 +104,7 @@ def test_an_edit_after_a_change_whose_text_is_not_in_the_log_is_never_reverted_t
 
 
 async def test_one_key_reverts_every_file_of_the_list_once_the_number_of_files_is_confirmed(ran, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
     state = state_of(ran)
     state.workspace = str(ran.work)
     review = Review(link := FakeLink(), state, ran.work, print)

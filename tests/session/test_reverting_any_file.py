@@ -9,7 +9,7 @@ import pytest
 from tests.session.fake_agent import calls, says
 from tests.session.test_recording import idle
 from tests.session.test_recording import recorded as recorded
-from workbench.session.workspace.restore import RevertError
+from workbench.session.workspace.revert import RevertError
 from workbench.tools import BashTool
 from workbench.view.reducer import apply
 from workbench.view.review.revert import of_file, refusal

@@ -20,9 +20,9 @@ from workbench.protocol.events import ActionDecided, AgentNudged, Event, Setting
 from workbench.session.names import session_path
 from workbench.session.state import State
 from workbench.session.storage import sqlite_pages
-from workbench.session.storage.catalog import delete, list_sessions
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.repair import LostSettings, RepairResult, repair
+from workbench.session.storage.session_list import delete, list_sessions
 from workbench.session.storage.sqlite_pages import is_log_damaged, read_pages
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.turn.history import messages

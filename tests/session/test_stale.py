@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.fake_agent import Desk, calls, says
-from workbench.files.text_file import Merged, merge
+from workbench.files.merge import Merged, merge
 from workbench.protocol.events import FileDelta, FilesChanged
 from workbench.tools import FileEditorTool
 

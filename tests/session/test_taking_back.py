@@ -7,7 +7,7 @@ import pytest
 
 from tests.session.fake_agent import calls, faults_of, says
 from workbench.protocol.events import FileDelta
-from workbench.session.workspace.restore import RevertError
+from workbench.session.workspace.revert import RevertError
 
 
 def files(*given: tuple[Path, str | None, str | None]) -> tuple[FileDelta, ...]:

@@ -293,6 +293,8 @@ def move_files(plan: Plan, modules: dict[str, Path], packages: set[str]) -> None
             place = file_of(new, {new} if old in packages else set())
             place.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["git", "mv", "-f", modules[old].as_posix(), place.as_posix()], check=True)
+            if (style := modules[old].with_suffix(".tcss")).exists():
+                subprocess.run(["git", "mv", "-f", style.as_posix(), place.with_suffix(".tcss").as_posix()], check=True)
             missing |= {each for each in [*place.parents][:-1] if each.parts[0] == "workbench"}
     for folder in sorted(each for each in missing if not (each / "__init__.py").exists()):
         sys.stderr.write(f"write {folder}/__init__.py\n")

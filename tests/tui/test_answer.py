@@ -13,14 +13,14 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
-from workbench.tui.screens.answer import AnswerScreen, OptionLine
+from workbench.tui.screens.agent_question import AnswerScreen, OptionLine
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.approval import questions as arming
+from workbench.view.approval import quiet_time
 from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.state import ActionItem
 
@@ -268,7 +268,7 @@ async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answer
     async with app.run_test(size=(120, 40)) as pilot:
         await wait_until(pilot, lambda: app.state.items)
         with monkeypatch.context() as patch:
-            patch.setattr(arming, "QUIET", 1e9)  # the machine may be slow, the person is not
+            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the person is not
             link.bring(script.events[-1])
             await opened(pilot)
             await pilot.press(*"1 moment", "enter", *"2")

@@ -175,7 +175,7 @@ async def test_escape_leads_to_the_advice_and_setup_back_again_and_help_lists_it
 
 
 async def test_letters_go_to_the_prompt_and_an_enter_behind_them_calls_nothing(where, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)  # the letters are never long ago
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)  # the letters are never long ago
     held = threading.Event()
     app, started = first_app(where, lambda: (held.wait(30) and [WORKS]) or [WORKS])
     async with app.run_test(size=(80, 24)) as pilot:

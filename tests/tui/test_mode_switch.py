@@ -99,7 +99,7 @@ async def test_the_mode_that_never_asks_is_confirmed_whatever_way_it_was_named(w
 
 
 async def test_keys_typed_ahead_and_a_word_do_not_confirm_it(monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3.0)  # a busy machine presses keys slowly
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3.0)  # a busy machine presses keys slowly
     link = FakeLink(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:
@@ -135,7 +135,7 @@ async def test_a_press_during_a_stall_keeps_the_mode_before_it_from_counting():
 
 
 async def test_a_key_that_was_read_only_after_the_process_stood_still_confirms_nothing(monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 1.5)
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 1.5)
     link = FakeLink(Script().start().events)
     app = workbench_app(link)
     async with app.run_test(size=(140, 30)) as pilot:

@@ -8,7 +8,7 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.tui.screens.answer import AnswerScreen
+from workbench.tui.screens.agent_question import AnswerScreen
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 

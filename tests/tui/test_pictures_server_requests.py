@@ -9,9 +9,9 @@ from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, tex
 from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import find_servers
 from workbench.mcp.elicitation import elicit
+from workbench.mcp.pins import PinStore
 from workbench.mcp.requests import SamplePart, SampleRequest
 from workbench.protocol import events as ev
 from workbench.protocol import live
@@ -122,8 +122,8 @@ def offered(folder, monkeypatch):
         {"uri": "issue://402", "name": "Amounts with blanks", "description": "Closed"},
         {"uri": "milestone://1.4", "name": "1.4", "description": "Due on Friday"},
     ]
-    Catalog(where).listed(tracker, [], prompts, resources)
-    Catalog(where).listed(clock, [], [], [{"uri": "zone://local", "name": "This machine's time zone"}])
+    PinStore(where).listed(tracker, [], prompts, resources)
+    PinStore(where).listed(clock, [], [], [{"uri": "zone://local", "name": "This machine's time zone"}])
 
 
 @in_each_look

@@ -9,8 +9,9 @@ from textual import events
 from textual.timer import Timer
 from textual.widget import Widget
 
-from workbench.tui.screens.question import QuietTime
-from workbench.view.approval.questions import QUIET, Arming, QuestionDesk
+from workbench.tui.screens.question_base import QuietTime
+from workbench.view.approval.questions import QuestionDesk
+from workbench.view.approval.quiet_time import QUIET, Arming
 
 
 def opens(desk: QuestionDesk, waiting: list[str], text: str = "", covered: bool = False) -> str | None:

@@ -10,8 +10,8 @@ from tests.tui.shelved import answer, ended, keep, touched
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.protocol import events as ev
-from workbench.session.storage.catalog import find_session
 from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.session_list import find_session
 from workbench.tui.screens.sessions import SessionsScreen
 from workbench.view.opened import Opened
 
@@ -120,7 +120,7 @@ async def test_a_title_goes_into_the_file_or_to_the_engine_of_the_one_on_screen(
 
 
 async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     three()
     path = keep("s5", "somebody works here", at=START - timedelta(hours=1))
     lock = SessionLock.acquire(path)
@@ -136,7 +136,7 @@ async def test_deleting_asks_and_spares_the_one_on_screen_and_those_in_use(monke
         await on_screen(pilot, 'Delete "write a README" permanently?')
         await pilot.press("d")  # too quick: it may have been typed ahead
         assert len(list(path.parent.glob("*.session"))) == 5
-        monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
+        monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
         await pilot.press("d")
         await on_screen(pilot, "Sessions · 3", "Deleted")
         left = sorted(each.name for each in path.parent.glob("*.session"))

@@ -100,7 +100,7 @@ async def test_theme_key_and_mode_count_at_once(where):
 
 
 async def test_a_mode_that_never_asks_is_asked_for_twice_and_escape_leaves_it(where, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     link, app = app_on(where)
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(pilot, "when to ask before")

@@ -61,13 +61,13 @@ async def test_no_is_taken_at_once(question):
 
 
 async def test_a_click_on_yes_counts_after_the_quiet_time(question, monkeypatch):
-    monkeypatch.setattr("workbench.view.approval.questions.QUIET", 3_600.0)
+    monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 3_600.0)
     answers, typed = [], []
     app = workbench_app(FakeLink(Script().start().events))
     async with app.run_test(size=(100, 30)) as pilot:
         await asked(pilot, question, answers, typed)
         await pilot.click("#trust-choices", offset=(8, 2))
         assert answers == []
-        monkeypatch.setattr("workbench.view.approval.questions.QUIET", 0.0)
+        monkeypatch.setattr("workbench.view.approval.quiet_time.QUIET", 0.0)
         await pilot.click("#trust-choices", offset=(8, 2))
         await wait_until(pilot, lambda: answers == [True])

@@ -17,7 +17,7 @@ from workbench.errors import UsageError
 from workbench.processes.start import keep_out_of
 
 if TYPE_CHECKING:
-    from workbench.session.storage.catalog import SessionSummary
+    from workbench.session.storage.session_list import SessionSummary
 
 
 def settings_of(arguments: Namespace, *, lenient: bool = False) -> tuple[Locations, Settings]:
@@ -48,7 +48,7 @@ def chosen_session(where: Locations, arguments: Namespace) -> SessionSummary:
 
     Raises UsageError if there is none.
     """
-    from workbench.session.storage.catalog import find_session, last_session
+    from workbench.session.storage.session_list import find_session, last_session
 
     if arguments.id and arguments.last:
         raise UsageError("give an ID or --last, not both")

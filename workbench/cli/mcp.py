@@ -14,10 +14,10 @@ from workbench.cli.common import print_line, settings_of, workspace_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
-from workbench.mcp.catalog import Catalog, CatalogEntry, approve, show_changes
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.errors import ServerFailed
+from workbench.mcp.pins import PinnedServer, PinStore, approve, show_changes
 from workbench.mcp.tokens import TokenStore
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
@@ -35,7 +35,7 @@ def mcp(arguments: Namespace) -> int:
     if action == "add":
         _add(where, configs, arguments)
     elif action == "list":
-        print_line(_listed(Catalog(where), configs))
+        print_line(_listed(PinStore(where), configs))
     elif action in ("login", "logout"):
         _sign(where, _named(configs, arguments.name), arguments)
     else:
@@ -49,7 +49,7 @@ def mcp(arguments: Namespace) -> int:
     return 1 if action == "list" and configs.problems else 0
 
 
-def _state_of(server: ServerConfig, entry: CatalogEntry) -> str:
+def _state_of(server: ServerConfig, entry: PinnedServer) -> str:
     if not server.is_on:
         return "off"
     if entry.waits:
@@ -59,11 +59,11 @@ def _state_of(server: ServerConfig, entry: CatalogEntry) -> str:
     return counted(len(entry.usable), "tool") if entry.listed else "not started"
 
 
-def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
+def _listed(pins: PinStore, configs: ServerConfigs) -> str:
     rows = [
         (
             server.name,
-            MASKER.masked(_state_of(server, catalog.entry(server))) + _signed(catalog, server),
+            MASKER.masked(_state_of(server, pins.entry(server))) + _signed(pins, server),
             MASKER.masked(server.target),
             server.source,
         )
@@ -76,8 +76,8 @@ def _listed(catalog: Catalog, configs: ServerConfigs) -> str:
     return "\n".join(visible(line) for line in lines) or _NONE
 
 
-def _signed(catalog: Catalog, server: ServerConfig) -> str:
-    return ", signed in" if server.kind != "stdio" and TokenStore(catalog.locations, server).is_there else ""
+def _signed(pins: PinStore, server: ServerConfig) -> str:
+    return ", signed in" if server.kind != "stdio" and TokenStore(pins.locations, server).is_there else ""
 
 
 def _named(configs: ServerConfigs, name: str | None) -> ServerConfig:
@@ -137,31 +137,31 @@ def _sign(where: Locations, server: ServerConfig, arguments: Namespace) -> None:
 
 def _test(where: Locations, server: ServerConfig) -> None:
     start = time.monotonic()
-    client = MCPClient.opened(replace(server, is_on=True), Catalog(where))
+    client = MCPClient.opened(replace(server, is_on=True), PinStore(where))
     try:
         client.connect().result()
         took = time.monotonic() - start
     except ServerFailed as error:
         why = MASKER.masked(str(error))
         # Record the failure, because lists and the screen show it too.
-        client.catalog.failed(server, why)
+        client.pins.failed(server, why)
         raise type(error)(why) from None
     finally:
         client.close()
-    entry = client.catalog.entry(server)
+    entry = client.pins.entry(server)
     print_line(visible(f"{server.name} responds ({took:.1f} s). {_counted(entry)}", lines=False))
     for line in (*_tools(entry), *entry.faults):
         print_line(MASKER.masked(visible(line, lines=False)))
     if entry.waits or entry.claiming:
-        show_changes(client.catalog, server, print_line)
+        show_changes(client.pins, server, print_line)
 
 
-def _counted(entry: CatalogEntry) -> str:
+def _counted(entry: PinnedServer) -> str:
     counts = ((entry.usable, "tool"), (entry.prompts, "prompt"), (entry.resources, "resource"))
     return ", ".join(counted(len(each), what) for each, what in counts if each) or "It offers nothing."
 
 
-def _tools(entry: CatalogEntry) -> Iterator[str]:
+def _tools(entry: PinnedServer) -> Iterator[str]:
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
         reads = hints.get("readOnlyHint") and name in entry.approved
@@ -173,15 +173,15 @@ def _remove(where: Locations, server: ServerConfig, *, is_last: bool) -> None:
     if server.source != str(where.settings_file):
         raise UsageError(f"{server.name} is configured in {server.source}; remove it there")
     write_settings(where.settings_file, {("mcpServers",) if is_last else ("mcpServers", server.name): None})
-    Catalog(where).forget(server)
+    PinStore(where).forget(server)
     if server.kind != "stdio":
         TokenStore(where, server).forget()
     print_line(f"{server.name} removed")
 
 
 def _changes(where: Locations, server: ServerConfig) -> None:
-    show_changes(Catalog(where), server, print_line)
+    show_changes(PinStore(where), server, print_line)
 
 
 def _approve(words: Sequence[str], where: Locations, server: ServerConfig) -> None:
-    approve(Catalog(where), server, words[0] if words else "", print_line)
+    approve(PinStore(where), server, words[0] if words else "", print_line)

@@ -1,4 +1,4 @@
-"""Reading, decoding, encoding and merging text files without loss; used by the editor's commands."""
+"""Reading, decoding and encoding text files without loss; used by the editor's commands."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import codecs
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.files.anchored import SYSTEM, Root
-from workbench.files.git import run_git
-from workbench.processes.leftovers import prefix
 
 MAX_BYTES = 10_000_000
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16
@@ -153,43 +150,3 @@ def _decode(coding: Coding, raw: bytes) -> str | None:
         return text if coding.encoding == "utf-8" or coding.encode(text) == raw else None
     except (UnicodeDecodeError, EditorError):
         return None
-
-
-_TIMEOUT = 3.0
-# Git reports no more conflicts than this; a higher exit code is an error.
-_MOST_CONFLICTS = 127
-
-
-@dataclass(frozen=True)
-class Merged:
-    """Both changes merged into one text; where they conflict, the text has the edit's lines.
-
-    `conflicts` is None if the texts could not be merged: then the text is the edit's alone.
-    """
-
-    text: str
-    conflicts: int | None = 0
-
-
-def merge(base: str, theirs: str, edited: str) -> Merged:
-    """Merge two changes of `base`: `theirs` on disk and `edited`. The result never contains conflict markers."""
-    if theirs in (base, edited):
-        return Merged(edited)
-    try:
-        with tempfile.TemporaryDirectory(prefix=prefix("merge")) as directory:
-            for name, text in (("wanted", edited), ("seen", base), ("theirs", theirs)):
-                (Path(directory) / name).write_bytes(text.encode())
-            return _merged(directory, edited)
-    except (OSError, UnicodeError):
-        return Merged(edited, None)
-
-
-def _merged(directory: str, edited: str) -> Merged:
-    names = ("wanted", "seen", "theirs")
-    answer = run_git(("merge-file", "-p", "-q", *names), cwd=directory, timeout=_TIMEOUT)
-    conflicts = answer.code
-    if conflicts:
-        answer = run_git(("merge-file", "-p", "-q", "--ours", *names), cwd=directory, timeout=_TIMEOUT)
-    if conflicts is None or not 0 <= conflicts <= _MOST_CONFLICTS or not answer.ok:
-        return Merged(edited, None)
-    return Merged(answer.output.decode(), conflicts)

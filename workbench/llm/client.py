@@ -20,7 +20,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from workbench.config.settings import Profile
-from workbench.llm.answer import Answering, Ending, masked, takes_cache_marks, with_cache_marks
+from workbench.llm.call import Answering, Ending, masked, takes_cache_marks, with_cache_marks
 from workbench.llm.cohere import read_streams
 from workbench.llm.discovery import takes_usual_key, usual_openai_base
 from workbench.llm.errors import Fault, fault_of, model_error

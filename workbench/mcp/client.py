@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.connection import Connection
 from workbench.mcp.definitions import Definition, digest
 from workbench.mcp.errors import CallRefused, ServerFailed
 from workbench.mcp.listener import Listener
+from workbench.mcp.pins import PinStore
 from workbench.mcp.requests import RequestHandler, Requests
 
 if TYPE_CHECKING:
@@ -90,23 +90,23 @@ class MCPClient:
     _open: dict[tuple[str, str], MCPClient] = {}  # noqa: RUF012 - of the process
     _lock = threading.Lock()
 
-    def __init__(self, server: ServerConfig, catalog: Catalog) -> None:
+    def __init__(self, server: ServerConfig, pins: PinStore) -> None:
         self.server = server
-        self.catalog = catalog
+        self.pins = pins
         self._users = 1
         self._requests = Requests(server)
         self._connection: Connection | None = None
 
     @classmethod
-    def opened(cls, server: ServerConfig, catalog: Catalog) -> MCPClient:
+    def opened(cls, server: ServerConfig, pins: PinStore) -> MCPClient:
         """Return this process's client for a server and count one more user; the first request starts the server."""
-        key = (server.key, str(catalog.directory))
+        key = (server.key, str(pins.directory))
         with cls._lock:
             client = cls._open.get(key)
             if client is not None:
                 client._users += 1
                 return client
-            client = cls._open[key] = cls(server, catalog)
+            client = cls._open[key] = cls(server, pins)
         BACKGROUND.acquire()
         return client
 
@@ -129,7 +129,7 @@ class MCPClient:
         name = definition["name"]
 
         async def call(client: Client) -> t.CallToolResult:
-            pinned = self.catalog.entry(self.server).usable.get(name)
+            pinned = self.pins.entry(self.server).usable.get(name)
             if pinned is None or digest(pinned) != digest(definition):
                 raise CallRefused(_CHANGED.format(tool=name, server=self.server.name))
             report = _reporter(on_progress) if on_progress else None
@@ -154,7 +154,7 @@ class MCPClient:
     def _submit(self, work: Callable[[Client], Awaitable[T]]) -> Future[T]:
         async def run() -> T:
             if self._connection is None:
-                self._connection = Connection(self.server, Listener(self.server, self.catalog, self._requests))
+                self._connection = Connection(self.server, Listener(self.server, self.pins, self._requests))
             return await self._connection.run(work)
 
         try:
@@ -181,7 +181,7 @@ class MCPClient:
             self._users -= 1
             if self._users:
                 return lambda: None
-            self._open.pop((self.server.key, str(self.catalog.directory)), None)
+            self._open.pop((self.server.key, str(self.pins.directory)), None)
         ending = BACKGROUND.submit(self._end)
 
         def wait() -> None:

@@ -192,7 +192,7 @@ def read_resource(clients: Sequence[MCPClient], name: str, is_cancelled: Callabl
 
 def _uri_of(client: MCPClient, written: str) -> str:
     """Return the URI of the resource with this URI or name; an unlisted one is returned as written."""
-    listed = client.catalog.entry(client.server).resources
+    listed = client.pins.entry(client.server).resources
     uris = {str(each.get("uri")) for each in listed}
     by_name = {str(each.get("name")): str(each.get("uri")) for each in listed}
     return written if written in uris else by_name.get(written, written)

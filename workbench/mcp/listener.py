@@ -1,4 +1,4 @@
-"""Records a server's reports: its lists in the catalog, and its log lines in a file."""
+"""Records a server's reports: its lists among the pins, and its log lines in a file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.definitions import MOST_TOOLS, Definition
+from workbench.mcp.pins import PinStore
 from workbench.mcp.requests import Requests
 from workbench.secrets.masker import MASKER
 from workbench.text import first_line
@@ -29,18 +29,18 @@ _MOST_LISTED = 2_000
 class Listener:
     """Receives the events of one server's connection."""
 
-    def __init__(self, server: ServerConfig, catalog: Catalog, requests: Requests) -> None:
+    def __init__(self, server: ServerConfig, pins: PinStore, requests: Requests) -> None:
         self._server = server
         self._requests = requests
-        self._catalog = catalog
+        self._pins = pins
 
     @property
     def locations(self) -> Locations:
         """The user's directories."""
-        return self._catalog.locations
+        return self._pins.locations
 
     async def connected(self, client: Client) -> None:
-        """Read the server's lists and record them in the catalog, which compares tools with the approved ones."""
+        """Read the server's lists and record them among the pins, which compares tools with the approved ones."""
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:
@@ -57,15 +57,15 @@ class Listener:
         tools = await _tools(client) if offers.tools else []
         prompts = await _all(client.list_prompts, "prompts") if offers.prompts else []
         resources = await _all(client.list_resources, "resources") if offers.resources else []
-        await asyncio.to_thread(self._catalog.listed, self._server, tools, prompts, resources)
+        await asyncio.to_thread(self._pins.listed, self._server, tools, prompts, resources)
 
     def log_line(self, line: str) -> None:
         """Write a line to the server's log."""
-        write_log(self._catalog.log(self._server), line)
+        write_log(self._pins.log(self._server), line)
 
     def starting(self, files: Mapping[str, str]) -> None:
         """Check the hashes of the files that start the server. Raises StartChanged if they are not approved."""
-        self._catalog.starting(self._server, files)
+        self._pins.starting(self._server, files)
 
     async def asked(self, kind: str, params: Any) -> Any:
         """Return the answer to a request that the server sent during a call. Raises WorkbenchError if it is refused."""

@@ -1,6 +1,6 @@
 """The servers' resources and prompts that the user can mention, as `server:resource` and `server:prompt`.
 
-They are read from the catalog; no server is started.
+They are read from the pins; no server is started.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
-from workbench.mcp.catalog import Catalog
 from workbench.mcp.config import ServerConfig, find_servers
+from workbench.mcp.pins import PinStore
 from workbench.text import first_line
 from workbench.tools.trust import agreed
 
@@ -59,10 +59,10 @@ def offers_of(where: Locations, settings: Settings, workspace: Path) -> MentionT
     """Return the resources and prompts that the enabled servers of this workspace offer."""
     trusted = (*settings.trusted, *agreed(where))
     servers = find_servers(settings.mcpServers, where.settings_file, workspace, trusted).servers
-    catalog = Catalog(where)
+    pins = PinStore(where)
     on = [server for server in servers if server.is_on]
-    resources = [pair for server in on for pair in _resources(server, catalog.entry(server).resources)]
-    prompts = [pair for server in on for pair in _prompts(server, catalog.entry(server).prompts)]
+    resources = [pair for server in on for pair in _resources(server, pins.entry(server).resources)]
+    prompts = [pair for server in on for pair in _prompts(server, pins.entry(server).prompts)]
     return MentionTargets(frozenset(server.name for server in on), dict(resources), dict(prompts))
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.mcp.catalog import NOT_COMPARED
+from workbench.mcp.pins import NOT_COMPARED
 from workbench.processes.start import small_python, start_beside
 from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start

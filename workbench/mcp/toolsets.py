@@ -19,11 +19,11 @@ from typing import Any
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.errors import UsageError, WorkbenchError
-from workbench.mcp.catalog import Catalog, CatalogEntry
 from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.definitions import Definition, name_of
 from workbench.mcp.executor import MCPToolExecutor, Resource, prompt_text, read_resource
+from workbench.mcp.pins import PinnedServer, PinStore
 from workbench.mcp.requests import SAMPLING, RequestHandler
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.processes.leftovers import prefix
@@ -101,12 +101,12 @@ class _Lease:
         self._clean = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         self._lock = threading.Lock()
         self._users = 0
-        self.client = MCPClient.opened(server, Catalog(Locations(*[self._directory] * 4)))
+        self.client = MCPClient.opened(server, PinStore(Locations(*[self._directory] * 4)))
 
     @property
     def tools(self) -> list[Definition]:
         """The tools of the server."""
-        return list(self.client.catalog.entry(self.client.server).usable.values())
+        return list(self.client.pins.entry(self.client.server).usable.values())
 
     def acquire(self) -> None:
         """Count one more open tool."""
@@ -161,7 +161,7 @@ class SessionServers:
     def __init__(
         self,
         servers: ServerConfigs,
-        catalog: Catalog,
+        pins: PinStore,
         tools: MutableMapping[str, ToolDefinition],
         table: Mapping[str, Any],
         notice: Callable[[str], None],
@@ -173,12 +173,12 @@ class SessionServers:
         `table` is `[tools]` in the settings; `notice` receives lines for the user, from any thread. `asker_of` is
         called in the thread of a tool call and returns the handler of the server's requests during that call.
         """
-        self._catalog = catalog
+        self._pins = pins
         self._tools = tools
         self._table = table
         self._notice = notice
         self._reserved = set(tools)
-        self._clients = [MCPClient.opened(server, catalog) for server in servers.servers if server.is_on]
+        self._clients = [MCPClient.opened(server, pins) for server in servers.servers if server.is_on]
         self._versions: dict[str, int] = {}
         self._coming: dict[Future[None], float] = {}
         self._is_closed = False
@@ -197,7 +197,7 @@ class SessionServers:
     def _begin(self) -> None:
         """Connect to new servers in parallel, and collect the notices about all servers."""
         for client in self._clients:
-            entry = self._catalog.entry(client.server)
+            entry = self._pins.entry(client.server)
             self.notices += [f"the MCP server {client.server.name}: {line}" for line in _notices_of(entry)]
             self.notices += [entry.failure] if entry.failure and not entry.listed else []
             if not entry.listed:
@@ -213,8 +213,8 @@ class SessionServers:
             if isinstance(error, WorkbenchError):
                 why = MASKER.masked(str(error))
                 # A failure that was already recorded has been reported at the start.
-                is_news = why != self._catalog.entry(client.server).failure
-                self._catalog.failed(client.server, why)
+                is_news = why != self._pins.entry(client.server).failure
+                self._pins.failed(client.server, why)
                 if is_news:
                     self._notice(why)
         finally:
@@ -231,8 +231,8 @@ class SessionServers:
         return self.refresh()
 
     def refresh(self) -> bool:
-        """Update the tools from the catalog; return whether they have changed."""
-        versions = {client.server.key: self._catalog.version(client.server) for client in self._clients}
+        """Update the tools from the pins; return whether they have changed."""
+        versions = {client.server.key: self._pins.version(client.server) for client in self._clients}
         if versions == self._versions:
             return False
         self._versions = versions
@@ -250,7 +250,7 @@ class SessionServers:
     def _current_tools(self) -> dict[str, MCPToolDefinition]:
         """Return the enabled tools of all servers by name."""
         offered = [
-            (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
+            (client, tool) for client in self._clients for tool in self._pins.entry(client.server).usable.values()
         ]
         return {
             name: self._tool(name, client, tool)
@@ -259,7 +259,7 @@ class SessionServers:
         }
 
     def _tool(self, name: str, client: MCPClient, tool: Definition) -> MCPToolDefinition:
-        is_approved = tool["name"] in self._catalog.entry(client.server).approved
+        is_approved = tool["name"] in self._pins.entry(client.server).approved
         executor = MCPToolExecutor(client, tool, self._notice, self._asker_of, is_approved=is_approved)
         return MCPToolDefinition(name, tool, client.server.name, executor, is_approved=is_approved)
 
@@ -293,7 +293,7 @@ def _identity(tool: ToolDefinition) -> tuple[Any, ...]:
     return (tool.server, tool.definition, tool.is_approved) if isinstance(tool, MCPToolDefinition) else (tool,)
 
 
-def _notices_of(entry: CatalogEntry) -> list[str]:
+def _notices_of(entry: PinnedServer) -> list[str]:
     """Return the notices about a server for the start of a session."""
     lines = [*entry.faults[:3]]
     if entry.waiting:
@@ -309,9 +309,9 @@ class ListedServers:
 
     def __init__(self, where: Locations, settings: Settings, workspace: Path) -> None:
         self._configs = find_servers(settings.mcpServers, where.settings_file, workspace, settings.trusted)
-        self._catalog = Catalog(where)
+        self._pins = PinStore(where)
         self._table = settings.tools
-        self._clients = [MCPClient.opened(server, self._catalog) for server in self._configs.servers if server.is_on]
+        self._clients = [MCPClient.opened(server, self._pins) for server in self._configs.servers if server.is_on]
         self.notices = [*self._configs.problems]
 
     def ask(self) -> None:
@@ -326,7 +326,7 @@ class ListedServers:
 
     def settings(self, settings: Settings) -> Settings:
         """Return the settings without the `[tools]` entries of server tools, which only this class knows."""
-        names = self._catalog.names(self._configs.servers)
+        names = self._pins.names(self._configs.servers)
         return replace(settings, tools={name: value for name, value in self._table.items() if name not in names})
 
     def states(self) -> Sequence[ToolState]:
@@ -335,13 +335,13 @@ class ListedServers:
 
     def _tools(self) -> list[ToolState]:
         offered = [
-            (client, tool) for client in self._clients for tool in self._catalog.entry(client.server).usable.values()
+            (client, tool) for client in self._clients for tool in self._pins.entry(client.server).usable.values()
         ]
         states = []
         for name, client, tool in named(offered, list_registered_tools()):
             is_on = self._table.get(name) is not False
             why = f"of the MCP server {client.server.name}" + ("" if is_on else ", disabled in [tools]")
-            is_approved = tool["name"] in self._catalog.entry(client.server).approved
+            is_approved = tool["name"] in self._pins.entry(client.server).approved
             definition = MCPToolDefinition(name, tool, client.server.name, is_approved=is_approved)
             states.append(ToolState(name, is_on, why, client.server.source, (definition,)))
         return states
@@ -349,7 +349,7 @@ class ListedServers:
     def _without_tools(self) -> list[ToolState]:
         states = []
         for server in self._configs.servers:
-            entry = self._catalog.entry(server)
+            entry = self._pins.entry(server)
             name = f"MCP server {server.name}"
             if not server.is_on:
                 states.append(ToolState(name, False, "disabled", server.source))

@@ -13,7 +13,7 @@ from typing import Final
 
 from workbench.ascii import in_ascii
 from workbench.text import visible
-from workbench.view.approval.questions import QUIET
+from workbench.view.approval.quiet_time import QUIET
 
 _STDIN: Final = 0
 _STDOUT: Final = 1

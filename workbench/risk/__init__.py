@@ -5,9 +5,9 @@ for each command, redirect or file in the call. It never raises, and it rates an
 `executed_by` names the files that a call runs, to which its approval is bound; `live_inputs` returns the state of a
 running tool on which a rating depends, as a cache key; `assess_line` serves `ohw risk`.
 
-In addition, `paths` knows which paths are protected or secret, and `integrity` compares the protected files before and
-after a command. `rules` also uses `commands` and `executed`, because it matches its patterns against single commands.
-Nothing in this package depends on sessions, modes or rules.
+In addition, `paths` knows which paths are protected or secret, and `protected_files` compares the protected files
+before and after a command. `rules` also uses `commands` and `executed`, because it matches its patterns against single
+commands. Nothing in this package depends on sessions, modes or rules.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ from workbench.protocol.live import LiveEvent
 from workbench.protocol.risk import Mode
 from workbench.rules.book import RuleBook
 from workbench.session.actions.refused import Refusals
-from workbench.session.limits import Budget, TokenCount, limits_of
+from workbench.session.budget import Budget
+from workbench.session.limits import TokenCount, limits_of
 from workbench.session.models import SessionModels
 from workbench.session.names import new_id, session_path, state_directory
 from workbench.session.session import Session, SessionOptions, SessionParts

@@ -40,7 +40,8 @@ from workbench.session.repetition import Failures, LoopWatch
 from workbench.session.results import Recall, not_run
 from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.turn.context import ModelContext, condensing_request
+from workbench.session.turn.condenser import condensing_request
+from workbench.session.turn.context import ModelContext
 from workbench.session.turn.turn import ModelTurn, Responder
 from workbench.session.workspace.files import WorkspaceFiles
 from workbench.session.workspace.repository import SnapshotRepository

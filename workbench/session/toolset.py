@@ -28,8 +28,8 @@ from workbench.tools.tool import ToolDefinition
 from workbench.tools.trust import SERVERS
 
 if TYPE_CHECKING:
-    from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import ServerConfigs
+    from workbench.mcp.pins import PinStore
     from workbench.mcp.toolsets import SessionServers
     from workbench.session.actions.server_questions import ServerQuestions
 
@@ -118,11 +118,11 @@ def _notifier(on_live: Callable[[LiveEvent], None]) -> Callable[[str], None]:
     return lambda text: on_live(Notice(text=text))
 
 
-def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[ServerConfigs, Catalog] | None:
+def _servers(locations: Locations, settings: Settings, workspace: Path) -> tuple[ServerConfigs, PinStore] | None:
     if not settings.mcpServers and not (workspace / SERVERS).is_file():
         return None
-    from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import find_servers
+    from workbench.mcp.pins import PinStore
 
     servers = find_servers(settings.mcpServers, locations.settings_file, workspace, settings.trusted)
-    return servers, Catalog(locations)
+    return servers, PinStore(locations)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from importlib import import_module
 
-_PARTS = (
-    "widgets.conversation_messages",  # loads Markdown and its parser, half of the load time of the whole screen
-    "widgets.card",
-    "screens.approval",
-    "screens.answer",
-    "screens.pager",
-    "screens.help",
-    "screens.diff_viewer",
+_MODULES = (
+    # loads Markdown and its parser, half of the load time of the whole screen
+    "workbench.tui.widgets.conversation_messages",
+    "workbench.tui.widgets.card",
+    "workbench.tui.screens.approval",
+    "workbench.tui.screens.agent_question",
+    "workbench.tui.screens.pager",
+    "workbench.tui.screens.help",
+    "workbench.tui.screens.diff_viewer",
+    "workbench.view.formatting.detail",
 )
 
 
 def load_later() -> None:
     """Import these modules; called in a thread once the screen is painted, so that no key has to wait for an import."""
-    for part in _PARTS:
-        import_module(f"workbench.tui.{part}")
-    import_module("workbench.view.formatting.detail")
+    for module in _MODULES:
+        import_module(module)

@@ -105,8 +105,8 @@ def open_rules(
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
     """Show the MCP servers of the user and of the workspace, unless they are shown already."""
-    from workbench.mcp.catalog import Catalog
     from workbench.mcp.config import find_servers
+    from workbench.mcp.pins import PinStore
     from workbench.tools.trust import agreed
     from workbench.tui.screens.servers import ServersScreen
 
@@ -114,7 +114,7 @@ def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
         where = Locations.from_environment()
         trusted = (*settings.trusted, *agreed(where))  # including approvals since the settings were read
         configs = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
-        app.push_screen(ServersScreen(configs, Catalog(where)))
+        app.push_screen(ServersScreen(configs, PinStore(where)))
 
 
 def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:

@@ -150,7 +150,7 @@ class Opener:
 
     def past(self) -> list[PastSession]:
         """Return the sessions that can be resumed, last used first, except damaged ones and those with a parent."""
-        from workbench.session.storage.catalog import list_sessions
+        from workbench.session.storage.session_list import list_sessions
 
         return [
             PastSession(
@@ -162,7 +162,7 @@ class Opener:
 
     def resume(self, name: str) -> Opened:
         """Return the session with that id. Raises UsageError if there is none."""
-        from workbench.session.storage.catalog import find_session
+        from workbench.session.storage.session_list import find_session
 
         return self.session(Path(find_session(self.locations, name).workspace), session_id=name)
 

@@ -26,8 +26,8 @@ from workbench.files.stat_keys import stat_key
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk import Assessment
 from workbench.risk.assessment import ANY
-from workbench.risk.integrity import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.risk.paths import ZSH, within
+from workbench.risk.protected_files import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.session.actions.assess import Rater
 from workbench.session.actions.run import Result, RunningAction
 from workbench.session.log import Log

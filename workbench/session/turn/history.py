@@ -1,4 +1,4 @@
-"""The messages to the model, derived from the log event by event, and the part of them that a summary can replace."""
+"""The messages to the model, derived from the log event by event; a summary replaces those it covers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 from workbench.llm.model import Message
@@ -38,20 +38,9 @@ from workbench.session.mentions import attached_text, image_names_text, pictures
 from workbench.session.storage.rows import observed_text
 from workbench.text import cut_middle, visible, well_formed
 
-FIRST_MESSAGES = 4
-_FEWEST = 2
 _INTRODUCTION = (
     "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
 )
-
-
-@dataclass(frozen=True)
-class CondensableMessages:
-    """Messages that a summary can replace, with the numbers of the first and the last event they come from."""
-
-    first: int
-    last: int
-    messages: Sequence[Message]
 
 
 @dataclass(frozen=True)
@@ -78,33 +67,6 @@ class LastCondensing:
         since = slice(self.length, None)
         before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
         return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
-
-
-def find_condensable(history: Tagged) -> CondensableMessages | None:
-    """Return what lies between the first messages and the recent half; None if that is not worth a summary."""
-    count = len(history.messages)
-    cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
-    if not cuts:
-        return None
-    begin, half = cuts[0], count - count // 2
-    end = max((cut for cut in cuts if cut <= half), default=begin)
-    if end == begin:  # one long batch extends across the middle
-        end = next((cut for cut in cuts if cut > half), begin)
-    if end - begin < _FEWEST:
-        return None
-    seqs = history.seqs[begin:end]
-    return CondensableMessages(min(seqs), max(seqs), history.messages[begin:end])
-
-
-def _cuts(history: Tagged) -> list[int]:
-    """Return the indexes where everything before comes from earlier events than everything after, outside batches."""
-    before = list(accumulate(history.seqs, max))
-    behind = list(accumulate(reversed(history.seqs), min))[::-1]
-    return [
-        index
-        for index in range(1, len(history.seqs))
-        if before[index - 1] < behind[index] and history.messages[index]["role"] != "tool"
-    ]
 
 
 def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
@@ -236,9 +198,9 @@ class MessageHistory:
         return self._settled.messages
 
     @property
-    def condensable(self) -> CondensableMessages | None:
-        """The part of the messages that a summary can replace; None if there is none."""
-        return find_condensable(self._settled)
+    def tagged(self) -> Tagged:
+        """The present messages with the numbers of their events."""
+        return self._settled
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from workbench.agent.responses import ReadCall, read_response
-from workbench.llm.answer import takes_no_images
+from workbench.llm.call import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
 from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta
@@ -21,7 +21,8 @@ from workbench.session.log import Log
 from workbench.session.mentions import ResourceSource, read_all
 from workbench.session.repetition import LoopWatch
 from workbench.session.results import none_run
-from workbench.session.turn.context import GRACE, NOTHING_TO_CONDENSE, Condenser, ModelContext
+from workbench.session.turn.condenser import GRACE, NOTHING_TO_CONDENSE, Condenser
+from workbench.session.turn.context import ModelContext
 from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
 from workbench.text import first_line
 

@@ -29,7 +29,7 @@ from workbench.session.state import OpenAction
 from workbench.session.storage.store import StoreError
 from workbench.session.workspace.deletions import CopyRecorder, DeletionSurvey, Explained
 from workbench.session.workspace.repository import Change, SnapshotRepository
-from workbench.session.workspace.restore import RevertError, check_paths, revert
+from workbench.session.workspace.revert import RevertError, check_paths, revert
 from workbench.session.workspace.snapshots import SnapshotRecorder, SnapshotRequest, contents_of
 from workbench.session.workspace.watcher import Changes, native_changes
 from workbench.tools.execute_bash import NAME as SHELL

@@ -1,31 +1,25 @@
-"""Puts files of the workspace back, as a snapshot holds them or as the user reverts them.
+"""Restores files of the workspace from a snapshot.
 
-Only what differs is written, never through a link that leads out of the workspace, and only if the file still holds
-what was shown.
+Only what differs is written, and never through a link that leads out of the workspace.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
-from workbench.files.anchored import SYSTEM, AnchoredEntry, Root, real_path
-from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
-from workbench.protocol.events import FileDelta
-from workbench.protocol.stand_ins import stands_for
+from workbench.files.anchored import AnchoredEntry, Root
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
-from workbench.text import counted, visible, well_formed
+from workbench.text import counted, visible
 
 _LINK: Final = "120000"
 _NOTHING: Final = "000000"
@@ -221,196 +215,3 @@ def _put(root: Root, change: Change, raw: bytes, permissions: int, before: bytes
     with root.entry(whole) as entry:
         if stat.S_IMODE(entry.stat().st_mode) != permissions:
             entry.chmod(permissions)
-
-
-class RevertError(WorkbenchError):
-    """A change could not be reverted; `done` holds the files that were written before the failure."""
-
-    def __init__(self, reason: str, done: Sequence[FileDelta] = ()) -> None:
-        super().__init__(reason)
-        self.done = tuple(done)
-
-
-def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepository | None = None) -> None:
-    """Write `after` to each file that still holds its `before`; raises RevertError. `root` is the workspace.
-
-    If the version of the `repository` holds that content, the file gets its bytes, permissions and link, otherwise the
-    text in the encoding of the present file. All files are checked before the first is written; each is written whole
-    or not at all.
-    """
-    versions = _Versions(repository) if repository is not None else None
-    states = [_checked(file, root, versions) for file in files]
-    done: list[FileDelta] = []
-    for file, was in zip(files, states, strict=True):
-        try:
-            _write(file, was)
-        except (OSError, ValueError, EditorError, SnapshotError) as error:
-            message = f"{_name(file)} could not be written: {_why(error)}"
-            raise RevertError(f"{message}; {len(done)} of {len(files)} files were", done) from error
-        done.append(file)
-
-
-def check_paths(files: Sequence[FileDelta]) -> None:
-    """Raise RevertError if a path cannot be the path of a file."""
-    for file in files:
-        try:
-            is_possible = b"\0" not in os.fsencode(file.path)
-        except UnicodeEncodeError:
-            is_possible = False
-        if not is_possible:
-            raise RevertError(f"{_name(file)} cannot be the name of a file; nothing was written")
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """A file as a version holds it; `put` writes it to the workspace."""
-
-    path: Path
-    put: Callable[[Mapping[str, bytes]], None]
-    name: str
-
-
-@dataclass(frozen=True)
-class _CheckedFile:
-    """A file as it was found: its real path, the directory below which it is opened, its bytes and their encoding."""
-
-    path: Path
-    root: Root
-    raw: bytes | None = None
-    coding: Coding = field(default_factory=Coding)
-    stored: _Stored | None = None
-
-
-def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _CheckedFile:
-    """Return the file as it is now; raises RevertError if it does not hold what was shown."""
-    if not Path(file.path).is_absolute():
-        raise RevertError(f"{_name(file)} is no absolute path")
-    try:
-        stored = _stored(file, versions)
-        if file.cut:
-            return _checked_bytes(file, root, stored)
-        states, now = _read(stored.path if stored else Path(file.path), root)
-    except (OSError, ValueError, EditorError, SnapshotError) as error:
-        raise RevertError(f"{_name(file)} could not be read: {_why(error)}") from error
-    if now != file.before:
-        raise _changed(file)
-    return replace(states, stored=stored)
-
-
-def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
-    """Return a file without a text, checked in the same way; only the hash of its content is known."""
-    if file.after is not None and stored is None:
-        raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
-    path = stored.path if stored else Path(file.path)
-    if not root.holds(path):
-        raise RevertError(f"{_name(file)} is not in the workspace")
-    raw = _bytes_at(path, root)
-    if not (file.before is None if raw is None else _is_content(file.before, path, raw, _blob_of(raw))):
-        raise _changed(file)
-    return _CheckedFile(path, root, raw, stored=stored)
-
-
-def _changed(file: FileDelta) -> RevertError:
-    return RevertError(f"{_name(file)} has changed since it was shown; look at it again. Nothing was written")
-
-
-def _is_content(content: str | None, path: Path, raw: bytes, blob: str) -> bool:
-    """Return whether these bytes are what a delta says: by the line that stands for them, or else as text."""
-    if stands_for(content, blob):
-        return True
-    try:
-        return decoded(path, raw)[1] == content
-    except EditorError:
-        return False
-
-
-def _bytes_at(path: Path, root: Root) -> bytes | None:
-    """Return the bytes of a file, or the target of a link; None if nothing is there."""
-    try:
-        with root.entry(path) as entry:
-            is_link = stat.S_ISLNK(entry.stat().st_mode)
-            return os.fsencode(path.readlink()) if is_link else entry.read()
-    except FileNotFoundError:
-        return None
-
-
-def _blob_of(raw: bytes) -> str:
-    """Return the id that git gives to a blob with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
-
-
-class _Versions:
-    """The files of the versions that a revert names, listed once each."""
-
-    def __init__(self, repository: SnapshotRepository) -> None:
-        self.repository = repository
-        self._listed: dict[str, tuple[dict[str, list[Change]], Metadata]] = {}
-
-    def file(self, name: str, path: str) -> tuple[Change, Metadata] | None:
-        """Return a file of a version by its path as events hold it, and the version's metadata; None if it has none.
-
-        Events replace bytes of a name that are not UTF-8, so such a name may match only in that replaced form.
-        """
-        if name not in self._listed:
-            version = self.repository.version_named(name)
-            files: dict[str, list[Change]] = {}
-            for change in self.repository.files_of(version):
-                files.setdefault(well_formed(change.path), []).append(change)
-            self._listed[name] = files, self.repository.metadata_of(version)
-        files, metadata = self._listed[name]
-        candidates = files.get(well_formed(path), [])
-        exact = [change for change in candidates if change.path == path] or candidates
-        return (exact[0], metadata) if len(exact) == 1 else None
-
-
-def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
-    """Return the file as its version holds it, if that matches `after`, else None; raises SnapshotError, ValueError."""
-    path = Path(file.path)
-    if versions is None or not file.version or file.after is None:
-        return None
-    repository = versions.repository
-    root = repository.root.path
-    if not path.is_relative_to(root):
-        return None
-    entry = versions.file(file.version, str(path.relative_to(root)))
-    if entry is None:
-        return None
-    change, metadata = entry
-    matches = bool(file.cut) and stands_for(file.after, change.after)
-    if not matches and not change.has_link:
-        matches = _is_content(file.after, path, repository.contents([change.after])[change.after], change.after)
-    return _Stored(root / change.path, partial(write, repository, [change], metadata), change.path) if matches else None
-
-
-def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:
-    """Return the file and its text; raises EditorError if a path in the workspace now leads out of it."""
-    real = Path(real_path(path))
-    if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
-        raise EditorError("it leads out of the workspace now")
-    root = workspace if workspace.holds(real) else SYSTEM
-    try:
-        raw = read_bytes(real, root)
-    except FileNotFoundError:
-        return _CheckedFile(real, root), None
-    coding, text = decoded(real, raw)
-    return _CheckedFile(real, root, raw, coding), text
-
-
-def _write(file: FileDelta, was: _CheckedFile) -> None:
-    if was.stored is not None:
-        was.stored.put({} if was.raw is None else {was.stored.name: was.raw})
-    elif file.after is None:
-        if was.raw is not None:
-            atomic.remove(was.path, was.root, before=None if file.cut else was.raw)
-    elif file.before is None:
-        atomic.write_new(was.path, encoded(was.path, file.after), was.root)
-    else:
-        atomic.replace(was.path, encoded(was.path, file.after, was.coding), was.root, before=was.raw)
-
-
-def _name(file: FileDelta) -> str:
-    return visible(file.path, lines=False)
-
-
-def _why(error: OSError | ValueError | EditorError | SnapshotError) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.files.text_file import EditorError, Merged, decoded, digest, merge, name_of
+from workbench.files.merge import Merged, merge
+from workbench.files.text_file import EditorError, decoded, digest, name_of
 from workbench.tools.blob_store import BlobStore
 from workbench.tools.str_replace_editor.difference import shared_ends
 

@@ -21,7 +21,7 @@ from workbench.tui.screens.approval_parts import (
     decision_of,
     proposal_of,
 )
-from workbench.tui.screens.question import QuestionScreen, behind_bindings, scroll_bindings
+from workbench.tui.screens.question_base import QuestionScreen, behind_bindings, scroll_bindings
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor
 from workbench.tui.widgets.painting import css_beside

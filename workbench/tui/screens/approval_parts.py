@@ -23,11 +23,12 @@ from workbench.tui.outside_editor import edit_outside
 from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.screens.question import QuestionScreen, QuietTime
+from workbench.tui.screens.question_base import QuestionScreen, QuietTime
 from workbench.tui.widgets.inline_editor import can_edit
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
-from workbench.view.approval.questions import All, Always, Decision, Overheard, Scope, together
+from workbench.view.approval.questions import All, Always, Decision, Scope, together
+from workbench.view.approval.quiet_time import Overheard
 from workbench.view.approval.rule_trial import Trial
 from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, files_written, writing_keys
 from workbench.view.formatting.detail import full_text

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from workbench.config.modes import NEVER_MEANS
-from workbench.tui.screens.question import QuestionScreen
+from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.question_text import QuestionText

@@ -21,7 +21,7 @@ from workbench.tui.key_names import key_of
 from workbench.tui.settings.providers import Way, read_way, wrong_way
 from workbench.tui.settings.trials import Trials
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 
 DEMO: Final = Way("scripted/demo")

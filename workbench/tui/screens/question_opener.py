@@ -14,7 +14,7 @@ from workbench.view.approval.questions import All, Asked, Decision, Later, Quest
 from workbench.view.state import ActionItem, Changed, NoticeItem, SessionState
 
 if TYPE_CHECKING:
-    from workbench.tui.screens.answer import AnswerScreen
+    from workbench.tui.screens.agent_question import AnswerScreen
     from workbench.tui.screens.approval import ApprovalScreen
     from workbench.view.approval.proposal import Proposal
     from workbench.view.approval.questions import Always, Outcome, TextAnswer
@@ -106,7 +106,7 @@ class QuestionOpener:
 
     def _answer_screen(self, item: ActionItem, is_called: bool) -> AnswerScreen:
         """Return the card for the agent's question; unless the user opened it, early keys go to the prompt."""
-        from workbench.tui.screens.answer import AnswerScreen
+        from workbench.tui.screens.agent_question import AnswerScreen
 
         draft = self._drafts.get(item.action_id, "")
         return AnswerScreen(item, draft=draft, pass_on=None if is_called else self._pass_on)

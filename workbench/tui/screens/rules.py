@@ -27,7 +27,7 @@ from workbench.rules.rule import Rule, RuleError, parse_rule
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.approval.rule_trial import fitting
 from workbench.view.formatting.actions import action_line
 from workbench.view.state import ActionItem, SessionState

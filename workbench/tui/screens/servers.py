@@ -17,17 +17,17 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
-from workbench.mcp.catalog import Catalog, CatalogEntry, changed_lines
 from workbench.mcp.config import ServerConfig, ServerConfigs, mask_secrets
+from workbench.mcp.pins import PinnedServer, PinStore, changed_lines
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.painting import css_beside
-from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.quiet_time import Confirmation
 
 _SECONDS: Final = 1.0
-"""Seconds between two readings of the catalog files."""
+"""Seconds between two readings of the files of pins."""
 _LOG_BYTES: Final = 64_000
 _NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
 
@@ -46,12 +46,12 @@ class ServersScreen(ModalScreen[None]):
         Binding("l", "log", "Its log", id="servers.log"),
     ]
 
-    def __init__(self, configs: ServerConfigs, catalog: Catalog) -> None:
+    def __init__(self, configs: ServerConfigs, pins: PinStore) -> None:
         super().__init__(id="servers")
         self._configs = configs
-        self._catalog = catalog
-        self._entries: dict[str, CatalogEntry] = {}
-        self._entry: CatalogEntry | None = None
+        self._pins = pins
+        self._entries: dict[str, PinnedServer] = {}
+        self._entry: PinnedServer | None = None
         """The entry as it was shown; an approval covers nothing else."""
         self._is_fresh = False
         """Whether the changes to approve have just changed, so the user may not have read them."""
@@ -98,8 +98,8 @@ class ServersScreen(ModalScreen[None]):
             rows.highlighted = at
         self._show(at)
 
-    def _read(self) -> dict[str, CatalogEntry]:
-        return {server.key: self._catalog.entry(server) for server in self._configs.servers}
+    def _read(self) -> dict[str, PinnedServer]:
+        return {server.key: self._pins.entry(server) for server in self._configs.servers}
 
     @property
     def _server(self) -> ServerConfig | None:
@@ -119,7 +119,7 @@ class ServersScreen(ModalScreen[None]):
             waiting = [*_head(server, self._entry), *_changes(_to_approve(self._entry)), Content("")]
             lines = list(_tools(self._entry))
         else:
-            server, self._entry = None, CatalogEntry()
+            server, self._entry = None, PinnedServer()
             lines = [Content(_NONE)]
         lines += [Content.styled(visible(line, lines=False), "$warning") for line in self._configs.problems]
         self.query_one("#servers-waiting", Static).update(Content("\n").join(waiting))
@@ -173,7 +173,7 @@ class ServersScreen(ModalScreen[None]):
             self.notify("The changes just changed again; review them, then press again to approve.", markup=False)
             return
         try:
-            result = await in_daemon(lambda: self._catalog.approve(server, entry))
+            result = await in_daemon(lambda: self._pins.approve(server, entry))
             if result.waits:
                 count = len(result.waiting) + len(result.changed_files)
                 self.notify(f"{count} changed again meanwhile and are still disabled.", markup=False)
@@ -185,7 +185,7 @@ class ServersScreen(ModalScreen[None]):
         """Show the log of the server under the cursor in the pager."""
         server = self._server
         if server is not None:
-            text = await in_daemon(lambda: _tail(self._catalog, server))
+            text = await in_daemon(lambda: _tail(self._pins, server))
             self.app.push_screen(PagerScreen(Content(visible(f"Log of {server.name}", lines=False)), text))
 
     def action_leave(self) -> None:
@@ -193,18 +193,18 @@ class ServersScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-def _to_approve(entry: CatalogEntry) -> list[str]:
+def _to_approve(entry: PinnedServer) -> list[str]:
     """Return the server's changes that can be approved, as lines of text."""
     return list(changed_lines(entry))
 
 
-def _row(server: ServerConfig, entry: CatalogEntry) -> Content:
+def _row(server: ServerConfig, entry: PinnedServer) -> Content:
     state, style = _state(server, entry)
     name = visible(server.name, lines=False)
     return Content.assemble((f"{name:<18}", "bold"), (state, style))
 
 
-def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
+def _state(server: ServerConfig, entry: PinnedServer) -> tuple[str, str]:
     if not server.is_on:
         return "○ disabled", "$dim"
     if entry.files_now:
@@ -218,7 +218,7 @@ def _state(server: ServerConfig, entry: CatalogEntry) -> tuple[str, str]:
     return (f"● {counted(count, 'tool')}", "$success") if entry.listed else ("○ not started", "$dim")
 
 
-def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
+def _head(server: ServerConfig, entry: PinnedServer) -> Iterator[Content]:
     """Yield lines with a server's command or URL, the file that configures it, and its problems."""
     mask_secrets(server)
     yield Content.styled(visible(MASKER.masked(server.target), lines=False), "$dim")
@@ -229,7 +229,7 @@ def _head(server: ServerConfig, entry: CatalogEntry) -> Iterator[Content]:
     yield Content("")
 
 
-def _tools(entry: CatalogEntry) -> Iterator[Content]:
+def _tools(entry: PinnedServer) -> Iterator[Content]:
     """Yield a line for each usable tool, and one each for the prompts and the resources."""
     for name, tool in entry.usable.items():
         hints = tool.get("annotations") or {}
@@ -250,10 +250,10 @@ def _changes(lines: Iterable[str]) -> Iterator[Content]:
         yield Content.styled(visible(line, lines=False), style)
 
 
-def _tail(catalog: Catalog, server: ServerConfig) -> str:
+def _tail(pins: PinStore, server: ServerConfig) -> str:
     try:
-        with catalog.log(server).open("rb") as file:
-            file.seek(max(0, catalog.log(server).stat().st_size - _LOG_BYTES))
+        with pins.log(server).open("rb") as file:
+            file.seek(max(0, pins.log(server).stat().st_size - _LOG_BYTES))
             return file.read().decode(errors="replace")
     except OSError:
         return "Not started yet."

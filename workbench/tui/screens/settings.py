@@ -25,7 +25,7 @@ from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitt
 from workbench.tui.themes import theme_order
 from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
-from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.rows import from_home
 from workbench.view.wrapping import Piece
 

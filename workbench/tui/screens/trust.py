@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
-from workbench.tui.screens.question import QuestionScreen
+from workbench.tui.screens.question_base import QuestionScreen
 from workbench.tui.widgets.painting import css_beside
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
 

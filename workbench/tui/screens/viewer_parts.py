@@ -19,7 +19,7 @@ from workbench.tui.widgets.key_hints import KeyHints, bound_keys
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.viewer_lines import comments_waiting
-from workbench.view.approval.questions import Confirmation
+from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.rows import authorship_sign

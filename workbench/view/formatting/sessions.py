@@ -18,7 +18,7 @@ from workbench.view.formatting.rows import from_home
 from workbench.view.wrapping import Line, Piece, clip, pad
 
 if TYPE_CHECKING:
-    from workbench.session.storage.catalog import SearchMatch, SessionSummary
+    from workbench.session.storage.session_list import SearchMatch, SessionSummary
 
 _STATES: Final = {"finished": "ok", "error": "failed", "stuck": "waiting", "limit": "waiting"}
 _WITH_DIRECTORY, _WITH_ACTIONS, _WITH_COST = 92, 84, 66

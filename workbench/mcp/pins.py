@@ -30,7 +30,7 @@ _ONE_START = "one start is approved"
 
 
 @dataclass(frozen=True)
-class CatalogEntry:
+class PinnedServer:
     """The record of one server. `waiting` holds the changed definitions by tool name, with None for a removed tool."""
 
     listed: bool = False
@@ -76,14 +76,14 @@ class CatalogEntry:
         return bool(self.waiting or self.files_now)
 
 
-class Catalog:
+class PinStore:
     """The records of all servers, in files that several processes can use at once."""
 
     def __init__(self, locations: Locations) -> None:
         self.locations = locations
         self.directory = locations.data / "mcp"
         self.logs = locations.logs
-        self._read: dict[str, tuple[int, CatalogEntry]] = {}
+        self._read: dict[str, tuple[int, PinnedServer]] = {}
 
     def path(self, server: ServerConfig) -> Path:
         """Return the path of a server's record."""
@@ -104,7 +104,7 @@ class Catalog:
         except OSError:
             return 0
 
-    def entry(self, server: ServerConfig) -> CatalogEntry:
+    def entry(self, server: ServerConfig) -> PinnedServer:
         """Return a server's record, or an empty one if its file is missing or damaged."""
         version = self.version(server)
         cached = self._read.get(server.key)
@@ -123,12 +123,12 @@ class Catalog:
         listed: Sequence[Definition],
         prompts: Sequence[Any] = (),
         resources: Sequence[Any] = (),
-    ) -> CatalogEntry:
+    ) -> PinnedServer:
         """Record the server's current lists and return the record. The first tools are pinned; later changes wait."""
         tools, faults = checked(listed)
 
-        def change(old: CatalogEntry) -> CatalogEntry:
-            new = CatalogEntry(True, tools, {}, tuple(prompts), tuple(resources), tuple(faults))
+        def change(old: PinnedServer) -> PinnedServer:
+            new = PinnedServer(True, tools, {}, tuple(prompts), tuple(resources), tuple(faults))
             new = replace(new, approved=old.approved, files=old.files, files_now=old.files_now)
             return replace(new, tools=old.tools, waiting=_changes(old.tools, tools)) if old.listed else new
 
@@ -144,7 +144,7 @@ class Catalog:
         Where they are only some of the start files, each later start needs an approval.
         """
 
-        def change(old: CatalogEntry) -> CatalogEntry:
+        def change(old: PinnedServer) -> PinnedServer:
             if not old.files:
                 return replace(old, files=dict(files))
             if NOT_COMPARED in files:
@@ -164,13 +164,13 @@ class Catalog:
                 )
             raise StartChanged(f"its start files differ from the approved ones ({what}); review them in /mcp")
 
-    def approve(self, server: ServerConfig, reviewed: CatalogEntry) -> CatalogEntry:
+    def approve(self, server: ServerConfig, reviewed: PinnedServer) -> PinnedServer:
         """Pin the changes in `reviewed`, trust the hints of its tools, and return the record.
 
         Anything that has changed again since `reviewed` was read stays unapproved.
         """
 
-        def change(old: CatalogEntry) -> CatalogEntry:
+        def change(old: PinnedServer) -> PinnedServer:
             same = [
                 name for name, new in old.waiting.items() if name in reviewed.waiting and new == reviewed.waiting[name]
             ]
@@ -191,7 +191,7 @@ class Catalog:
         self.path(server).unlink(missing_ok=True)
         self.review_path(server).unlink(missing_ok=True)
 
-    def _change(self, server: ServerConfig, change: Callable[[CatalogEntry], CatalogEntry]) -> CatalogEntry:
+    def _change(self, server: ServerConfig, change: Callable[[PinnedServer], PinnedServer]) -> PinnedServer:
         path = self.path(server)
         with self._locked():
             old = _loaded(path)
@@ -222,17 +222,17 @@ def _claims(tool: Definition) -> bool:
     return hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
 
 
-def _loaded(path: Path) -> CatalogEntry:
+def _loaded(path: Path) -> PinnedServer:
     try:
         data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         data.pop("server", None)
         fields: dict[str, Any] = {name: tuple(part) if isinstance(part, list) else part for name, part in data.items()}
-        return CatalogEntry(**fields)
+        return PinnedServer(**fields)
     except (OSError, ValueError, TypeError, AttributeError):
-        return CatalogEntry()
+        return PinnedServer()
 
 
-def changed_lines(entry: CatalogEntry) -> Iterator[str]:
+def changed_lines(entry: PinnedServer) -> Iterator[str]:
     """Yield lines about each changed file, each changed tool with its diff, and each hint that is not approved yet."""
     for path, how in entry.changed_files.items():
         yield f"the start file {path} {how}" if not path.startswith("(") else f"{path[1:-1]}: {how}"
@@ -266,9 +266,9 @@ def _lines(definition: dict[str, Any] | None) -> list[str]:
 _NOTHING = "{} has no changes to approve"
 
 
-def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[str], None]) -> None:
+def show_changes(pins: PinStore, server: ServerConfig, print_line: Callable[[str], None]) -> None:
     """Print the changes that need approval, and record that they were shown to the user."""
-    entry = catalog.entry(server)
+    entry = pins.entry(server)
     if not (entry.waits or entry.claiming):
         print_line(_NOTHING.format(server.name))
         return
@@ -276,34 +276,34 @@ def show_changes(catalog: Catalog, server: ServerConfig, print_line: Callable[[s
         print_line(visible(line, lines=False))
     # If this record cannot be written, the user has to pass the hash to `ohw mcp approve`.
     with suppress(OSError):
-        catalog.review_path(server).write_text(mark_of(entry), encoding="ascii")
+        pins.review_path(server).write_text(mark_of(entry), encoding="ascii")
     state = "These are disabled" if entry.waits else "These hints are ignored, and each call needs approval,"
     print_line(f"{state} until you approve them: ohw mcp approve {server.name} {mark_of(entry)}")
 
 
-def approve(catalog: Catalog, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
+def approve(pins: PinStore, server: ServerConfig, mark: str, print_line: Callable[[str], None]) -> None:
     """Approve the current changes if their hash is `mark`, or, without `mark`, the hash of the changes last shown.
 
     Raises UsageError if it is a different hash, or if something changed during the approval.
     """
-    entry = catalog.entry(server)
+    entry = pins.entry(server)
     if not (entry.waits or entry.claiming):
         print_line(_NOTHING.format(server.name))
         return
-    agreed = mark or _last_mark(catalog, server)
+    agreed = mark or _last_mark(pins, server)
     if agreed != mark_of(entry):
         why = "changed since they were shown" if agreed else "were not shown yet"
         raise UsageError(f"the changes of {server.name} {why}; review them first: ohw mcp changes {server.name}")
-    rest = catalog.approve(server, entry)
+    rest = pins.approve(server, entry)
     if rest.waits:
         what = ", ".join((*rest.waiting, *rest.changed_files))
         raise UsageError(f"{what} changed meanwhile; review again: ohw mcp changes {server.name}")
-    catalog.review_path(server).unlink(missing_ok=True)
+    pins.review_path(server).unlink(missing_ok=True)
     names = (*entry.changed_files, *entry.waiting, *entry.claiming)
     print_line(f"approved: {', '.join(visible(name, lines=False) for name in names)}")
 
 
-def mark_of(entry: CatalogEntry) -> str:
+def mark_of(entry: PinnedServer) -> str:
     """Return a short hash of the changes that need approval and of the definitions they would replace."""
     changes: dict[str, Any] = {name: [entry.tools.get(name), new] for name, new in entry.waiting.items()}
     changes |= {f"{name} ": entry.usable[name] for name in entry.claiming}
@@ -311,8 +311,8 @@ def mark_of(entry: CatalogEntry) -> str:
     return hashlib.sha256(json.dumps(changes, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _last_mark(catalog: Catalog, server: ServerConfig) -> str:
+def _last_mark(pins: PinStore, server: ServerConfig) -> str:
     try:
-        return catalog.review_path(server).read_text(encoding="ascii")
+        return pins.review_path(server).read_text(encoding="ascii")
     except (OSError, ValueError):
         return ""

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from workbench.tui.messages import BehindScrolled
 from workbench.tui.textual_seam.screen import is_batching
-from workbench.view.approval.questions import Arming
+from workbench.view.approval.quiet_time import Arming
 from workbench.view.state import ActionItem
 
 ResultT = TypeVar("ResultT")

@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
-from workbench.tui.screens.question import QuestionScreen, behind_bindings
+from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed

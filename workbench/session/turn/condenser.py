@@ -1,0 +1,169 @@
+"""Condenses the messages to the model: which part, when, and the call that writes the summary.
+
+A summary replaces the middle of the messages; the log keeps everything. It takes the place of one ordinary call of the
+model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+
+from workbench.agent.summary import summary_of, summary_request
+from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse
+from workbench.protocol.events import (
+    CondensingAsked,
+    CondensingUndone,
+    HistoryCondensed,
+    Usage,
+)
+from workbench.protocol.live import EngineState, LiveEvent
+from workbench.session.actions.decide import CommandError
+from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
+from workbench.session.log import Log
+from workbench.session.turn.context import ModelContext, Reason
+from workbench.session.turn.history import MessageHistory, Tagged
+from workbench.session.worker_thread import Job, WorkerThread, run
+
+GRACE = 0.5
+"""Seconds that an interrupted call of a model may take to end."""
+FIRST_MESSAGES = 4
+"""The messages at the beginning that are never condensed."""
+_FEWEST = 2
+_LONGEST_RECORDS = (200_000, 60_000, 15_000)
+"""Characters of the record to summarize; if one length does not fit, the next shorter one is tried."""
+NOTHING_TO_CONDENSE = "there is nothing to compact yet: the history is short"
+NOTHING_TO_UNDO = "there is no compaction to undo"
+_NOTHING = "the model wrote no summary of the history; send a message to try again, or choose another model"
+_STILL_FULL = (
+    "the request is larger than the model's window, also after the history was condensed; send a message to condense "
+    "it once more, or choose a model with a larger window"
+)
+
+
+@dataclass(frozen=True)
+class CondensableMessages:
+    """Messages that a summary can replace, with the numbers of the first and the last event they come from."""
+
+    first: int
+    last: int
+    messages: Sequence[Message]
+
+
+def find_condensable(history: Tagged) -> CondensableMessages | None:
+    """Return what lies between the first messages and the recent half; None if that is not worth a summary."""
+    count = len(history.messages)
+    cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
+    if not cuts:
+        return None
+    begin, half = cuts[0], count - count // 2
+    end = max((cut for cut in cuts if cut <= half), default=begin)
+    if end == begin:  # one long batch extends across the middle
+        end = next((cut for cut in cuts if cut > half), begin)
+    if end - begin < _FEWEST:
+        return None
+    seqs = history.seqs[begin:end]
+    return CondensableMessages(min(seqs), max(seqs), history.messages[begin:end])
+
+
+def _cuts(history: Tagged) -> list[int]:
+    """Return the indexes where everything before comes from earlier events than everything after, outside batches."""
+    before = list(accumulate(history.seqs, max))
+    behind = list(accumulate(reversed(history.seqs), min))[::-1]
+    return [
+        index
+        for index in range(1, len(history.seqs))
+        if before[index - 1] < behind[index] and history.messages[index]["role"] != "tool"
+    ]
+
+
+class Condenser:
+    """Condenses one conversation; raises ModelError if the model fails, CallAbandoned if a call hangs."""
+
+    def __init__(
+        self,
+        log: Log,
+        context: ModelContext,
+        limits: Limits,
+        thread: WorkerThread,
+        on_live: Callable[[LiveEvent], None],
+    ) -> None:
+        self._log = log
+        self._context = context
+        self._limits = limits
+        self._thread = thread
+        self._on_live = on_live
+
+    def before_call(self, model: Model, cancel: Cancel) -> bool:
+        """Condense if it is time to; return whether that took the place of the call."""
+        with self._log.lock:
+            reason = self._context.window.reason(self._limits, self._context.history.length)
+        return reason is not None and self._condense(model, reason, cancel)
+
+    def after_overflow(self, model: Model, cancel: Cancel) -> bool:
+        """Condense because the request did not fit, at most once per user message; return whether it was possible.
+
+        Raises ContextOverflow the second time.
+        """
+        if self._context.window.was_too_full:
+            raise ContextOverflow(_STILL_FULL)
+        return self._condense(model, "overflow", cancel)
+
+    def _condense(self, model: Model, reason: Reason, cancel: Cancel) -> bool:
+        with self._log.lock:
+            part = find_condensable(self._context.history.tagged)
+            size = self._context.window.size(self._limits)
+        if part is None:
+            return False
+        self._show(f"compacting the history: summarizing {len(part.messages)} messages")
+        limit = size * CHARACTERS_PER_TOKEN // 2 if size else _LONGEST_RECORDS[0]
+        job = Job(self._thread, lambda: self._summarized(model, part.messages, limit, cancel))
+        response = run(job, cancel, GRACE)
+        if cancel.is_set:
+            return True
+        summary = summary_of(response)
+        if not summary:
+            raise ModelError(_NOTHING)
+        event = HistoryCondensed(
+            first=part.first,
+            last=part.last,
+            summary=summary,
+            reason=reason,
+            model=response.model,
+            usage=Usage(**asdict(response.usage)),
+            cost=response.cost,
+            latency=response.latency,
+        )
+        self._log.commit(event, happened=True)
+        self._show("")
+        return True
+
+    def _summarized(self, model: Model, messages: Sequence[Message], limit: int, cancel: Cancel) -> ModelResponse:
+        for length in _LONGEST_RECORDS[:-1]:
+            if length <= limit:
+                try:
+                    return model.respond(summary_request(messages, length), self._on_delta, cancel)
+                except ContextOverflow:
+                    continue
+        return model.respond(summary_request(messages, _LONGEST_RECORDS[-1]), self._on_delta, cancel)
+
+    def _on_delta(self, delta: Delta) -> None:
+        """Show retries and waits at once; the summary is shown when it is complete."""
+        if delta.kind == "status":
+            self._show(delta.text)
+
+    def _show(self, detail: str) -> None:
+        self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
+
+
+def condensing_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
+    """Return the event that requests condensing or undoes the last one; raises CommandError if impossible."""
+    if undo:
+        last = history.last_condensing
+        if last is None:
+            raise CommandError(NOTHING_TO_UNDO)
+        return CondensingUndone(condensed=last.seq, first=last.first, last=last.last)
+    if find_condensable(history.tagged) is None:
+        raise CommandError(NOTHING_TO_CONDENSE)
+    return CondensingAsked()

@@ -1,0 +1,115 @@
+"""The quiet time: a key answers a question only after the question was visible for a moment without a key press."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    pass
+
+
+QUIET = 0.5
+"""Seconds a question must be visible without a key press before it takes an answer.
+
+What deletes, calls a model or trusts a directory waits as long, so that keys typed ahead do not count.
+"""
+
+
+class Arming:
+    """The quiet time of one question on the screen; once over it stays over, until the question is shown again."""
+
+    def __init__(self) -> None:
+        self._quiet_since: float | None = None
+        self._armed = False
+
+    def start(self, at: float) -> None:
+        """Start the quiet time: the question is visible from now on."""
+        self._quiet_since = at
+        self._armed = False
+
+    def key(self, at: float) -> bool:
+        """Take a key press and return whether it may answer; one that may not restarts the quiet time."""
+        if self.is_armed(at):
+            self._armed = True
+            return True
+        if self._quiet_since is not None:
+            self._quiet_since = max(at, self._quiet_since)
+        return False
+
+    def is_armed(self, at: float) -> bool:
+        """Return whether a key pressed at that time may answer.
+
+        Asking does not end the quiet time: after a stall the screen asks before it gets the keys that were pressed
+        earlier.
+        """
+        return self._armed or (self._quiet_since is not None and at - self._quiet_since >= QUIET)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a key or a click may have answered: one came after the quiet time."""
+        return self._armed
+
+
+class Confirmation:
+    """Ties an answer on a panel (a second press, or a key below what it agrees to) to what is in sight.
+
+    What is asked about is in sight from the frame on that shows it. A key or a click answers it when it was pressed
+    `QUIET` seconds after that frame and after any that came too early. When it was pressed counts, not when the screen
+    came to handle it, so that nothing typed blindly while the screen stood still is an answer.
+    """
+
+    PASSES: Final = frozenset({"escape", "up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab"})
+    """Keys that answer nothing anywhere; they work at once and do not restart the quiet time."""
+
+    def __init__(self, when_painted: Callable[[Callable[[], None]], object], clock: Callable[[], float]) -> None:
+        """`when_painted` calls a function once everything put on the screen so far is painted."""
+        self._when_painted = when_painted
+        self._clock = clock
+        self._about: object = None
+        self._arming = Arming()
+
+    def ask(self, about: object) -> None:
+        """Ask about this, which the next frame shows; an earlier answer does not count for it."""
+        self._about, arming = about, Arming()
+        self._arming = arming
+        self._when_painted(lambda: arming.start(self._clock()))
+
+    def forget(self) -> None:
+        """Stop asking."""
+        self._about = None
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether a key pressed now may answer."""
+        return self._arming.is_armed(self._clock())
+
+    def hears(self, key: str, age: float) -> bool:
+        """Take a key (empty for a click) pressed `age` seconds ago; return False if it came too early to count."""
+        return self._about is None or key in self.PASSES or self._arming.key(self._clock() - max(0.0, age))
+
+    def is_asked(self, about: object) -> bool:
+        """Return whether this is what is asked about."""
+        return self._about is not None and self._about == about
+
+    def is_answered(self, about: object) -> bool:
+        """Return whether this is what is asked about, and the last key or click may answer it."""
+        return self.is_asked(about) and self._arming.is_over
+
+
+class Overheard:
+    """What is typed before the quiet time is over: words are for the prompt, a single early key is dropped."""
+
+    def __init__(self, own: frozenset[str]) -> None:
+        self.own = own
+        self._letters = ""
+
+    def hear(self, letter: str) -> str:
+        """Take a letter; return nothing while only a single one of the `own` keys was pressed, else all letters."""
+        self._letters += letter
+        is_one_key = letter in self.own and not self._letters.strip(letter)
+        return "" if is_one_key else self._letters
+
+    def forget(self) -> None:
+        """Forget what was typed, as the quiet time is over."""
+        self._letters = ""
