@@ -21,8 +21,7 @@ _own_writes: dict[str, bytes] = {}
 
 
 def replace_file(path: Path, raw: bytes) -> None:
-    """Replace the content of a file atomically, keeping its mode and a link to it. A new file is private. Raises
-    OSError."""
+    """Replace a file's content atomically. Its mode and a link to it stay; a new file is private. Raises OSError."""
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", dir=target.parent)

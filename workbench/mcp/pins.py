@@ -25,7 +25,7 @@ from workbench.mcp.errors import StartChanged
 from workbench.text import visible
 
 NOT_COMPARED = "(more start files than can be compared)"
-"""The path under which start files are listed that were not looked at."""
+"""The path under which start files that were not examined are listed."""
 _ONE_START = "one start is approved"
 
 
@@ -141,7 +141,7 @@ class PinStore:
     def starting(self, server: ServerConfig, files: Mapping[str, str]) -> None:
         """Pin the hashes of the start files at the first start. Raises StartChanged if they differ at a later one.
 
-        Where they are only some of the start files, each later start needs an approval.
+        If they cover only some of the start files, every start needs an approval.
         """
 
         def change(old: PinnedServer) -> PinnedServer:

@@ -1,10 +1,10 @@
 """Local servers: hashes of the files that decide what a server runs, and the pipes used to talk to it.
 
 The hashes cover the program itself (its content if the user can write to it, otherwise only its path), scripts that a
-word of the command names (also inside `sh -c`), the entry files of a directory it names, a module after `-m`, the files
-that `npx` prefers to a download, and whatever an approval of the same command would be bound to: tasks, settings and
-imports. A package that a launcher downloads has no file beforehand; it is part of the command, and a different command
-is a different server.
+word of the command names (also inside `sh -c`), the entry files of a directory it names, a module after `-m`, the code
+of local packages that a launcher runs, the files that `npx` prefers to a download, and whatever an approval of the same
+command would be bound to: tasks, settings and imports. A package that a launcher downloads has no file beforehand; it
+is part of the command, and a different command is a different server.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start
 
 MOST_FILES = 200
-"""The most files that are listed one by one; the others share one hash."""
+"""How many files are listed individually; the others share one hash."""
 OTHERS = "(all other start files, together)"
 """The path under which `started_files` lists them."""
 _MOST_ENTRIES = 20_000
-"""The most entries of the directories of a package that are examined."""
+"""How many directory entries of packages are examined."""
 _CODE = re.compile(
     r"\.(?:py[wzc]?|[cm]?[jt]sx?|rb|pl|php|lua|tcl|r|jl|sh|bash|zsh|fish|ps1|exs?|jar|war|wasm|dll|so|go|rs|csx?|kts?|whl)$",
     re.IGNORECASE,
@@ -63,10 +63,11 @@ _INSIDE = re.compile(r"\s|[;&|]")
 def started_files(
     argv: Sequence[str], directory: str, env: Mapping[str, str], set_names: Collection[str] = ()
 ) -> dict[str, str]:
-    """Return the hash, or other identity, of each file that decides what the server runs, by path; at most MOST_FILES.
+    """Return the hash, or other identity, of each file that decides what the server runs, by path.
 
-    `directory` is the configured working directory, or empty if there is none; `set_names` are the variables in `env`
-    that the configuration sets.
+    Files beyond MOST_FILES share the entry OTHERS. The result contains NOT_COMPARED if a limit kept some files from
+    being examined. `directory` is the configured working directory, or empty if there is none; `set_names` are the
+    variables in `env` that the configuration sets.
     """
     program = _program(argv[0], directory, env)
     hashes: dict[str, str] = {}
@@ -88,7 +89,7 @@ def started_files(
 
 
 def _shortened(hashes: Mapping[str, str]) -> dict[str, str]:
-    """Return the first entries, and one for all others."""
+    """Return the first MOST_FILES entries, and one entry for all others."""
     entries = list(hashes.items())
     others = entries[MOST_FILES:]
     if not others:
@@ -98,7 +99,7 @@ def _shortened(hashes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _packages(argv: Sequence[str], directory: str) -> Iterator[Path]:
-    """Yield the local packages and projects, as directories or archives, that a launcher is told to run."""
+    """Yield the local packages and projects, as directories or archives, that a launcher in the command runs."""
     words = [word for word in _words(argv) if word]
     launcher = next((word for word in words if Path(word).name in _LAUNCHERS), "")
     if not launcher:
@@ -114,7 +115,7 @@ def _packages(argv: Sequence[str], directory: str) -> Iterator[Path]:
 
 
 def _values(words: Sequence[str], options: Sequence[str]) -> Iterator[str]:
-    """Yield the values of these options, each part of a list by itself."""
+    """Yield the values of these options, with comma-separated lists split."""
     for word, after in pairwise((*words, "")):
         name, equals, value = word.partition("=")
         if name in options:
@@ -134,7 +135,7 @@ def _local(names: Iterable[str], bases: Sequence[str]) -> Iterator[Path]:
 
 
 def _code_of(package: Path, budget: Iterator[int]) -> Iterator[str]:
-    """Yield the files of a package that hold code or say how it is built, and links in it; an archive is one file."""
+    """Yield the files of a package that hold code or build settings, and links in it; an archive is one file."""
     if package.is_file():
         yield str(package)
         return

@@ -35,7 +35,7 @@ _DOES: Mapping[str, str] = {
     "C-Z": "stops the program that runs, and leaves it waiting",
     "C-D": "ends what is typed into the program that runs, which may end it or make it go on",
 }
-"""What a key does; keys not listed move within or delete text not yet submitted, or depend on the program."""
+"""The effect of a key; keys not listed move within or delete unsubmitted text, or depend on the program."""
 _KEY = re.compile(r"C-[a-zA-Z]|ENTER")
 _UNKNOWN = Assessment("UNKNOWN")
 _NO_RATING: Final = "the tool rates its call in a way that cannot be read"
@@ -52,7 +52,7 @@ class RatingContext(NamedTuple):
 
     @property
     def starts_in(self) -> str:
-        """The directory that a command starts in."""
+        """The directory in which a command starts."""
         return self.directory or self.workspace
 
     @property
@@ -65,12 +65,12 @@ def assess(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingCo
     """Return the rating of a tool call; UNKNOWN if nothing is known about it. Never raises."""
     try:
         return _assessed(tool, arguments, PathContext(context.workspace, str(Path.home())), context.starts_in)
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong here must not let an action through
+    except Exception as error:  # noqa: BLE001 - no error here may let an action through
         return one("HIGH", f"the analysis failed ({type(error).__name__})")
 
 
 def live_inputs(tool: ToolDefinition, arguments: Mapping[str, Any], context: RatingContext) -> str:
-    """Return as text what a rating depends on besides the arguments; calls with equal texts are rated equally.
+    """Return, as text, the inputs of a rating besides the arguments; calls with equal texts are rated equally.
 
     Raises whatever the tool's own code raises.
     """
@@ -85,7 +85,7 @@ def executed_by(
     context: RatingContext,
     pending: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """Return the files that a call would execute or read as code, each with a hash of its content, by path.
+    """Return the files that a call would execute or read as code, by path, with a hash of each content.
 
     `rated` is the call's rating. `pending` maps paths that earlier actions will write to their future text; such a
     file's hash is that of the future text.
@@ -102,10 +102,10 @@ def executed_by(
 
 
 def files_of_start(argv: Sequence[str], directory: str, variables: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the files that a program started in `directory` runs or reads as code, each with a hash, by path.
+    """Return the files that a program started in `directory` runs or reads as code, by path, with a hash of each.
 
-    That is what its command and `variables` name, and what these files name in turn; of a project that it builds, only
-    the files in the directories themselves. Without a directory, relative words name nothing.
+    These are the files named by its command and `variables`, and the files named in them in turn; of the other sources
+    of a project, only those directly in the directories. Without a directory, relative words name nothing.
     """
     from workbench.risk.commands import assess_command
     from workbench.risk.executed import files_started
@@ -120,7 +120,7 @@ def _effects(tool: ToolDefinition, arguments: Mapping[str, Any], context: Rating
     """Return the effects that the tool declares; none if its own code fails, which `assess` rates."""
     try:
         return tuple(tool.assess(arguments, context.for_tool))
-    except Exception:  # noqa: BLE001 - code of a tool
+    except Exception:  # noqa: BLE001 - the tool's own code
         return ()
 
 
@@ -156,8 +156,8 @@ def _highest(rated: Iterable[Assessment]) -> Assessment:
 
 def _raised(unrated: Assessment, declared: Assessment) -> Assessment:
     """Return the rating that a third-party tool declares, but no lower than if it had declared none."""
-    # Of equals, `max` returns the first, which is known without the tool. The server's name is dropped, because rules
-    # use it to allow tools of that server.
+    # If both are equal, `max` returns the first, which does not rely on the tool. The server's name is dropped, because
+    # rules use it to allow that server's tools.
     highest = max(unrated, declared, key=_height)
     return Assessment(highest.risk, highest.reasons, (*unrated.parts, *declared.parts))
 
@@ -172,13 +172,13 @@ def _rated(effect: Effect, paths: PathContext, directory: str) -> Assessment:
 
 
 def _command(effect: RunsCommand, paths: PathContext, directory: str) -> Assessment:
-    from workbench.risk.commands import assess_command  # the parser is not loaded before the first command
+    from workbench.risk.commands import assess_command  # defers loading the parser to the first command
 
     return assess_command(effect.line, paths, directory)
 
 
 def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment:
-    """Return the rating of typing into the running programs; a single key is rated by what it does."""
+    """Return the rating of typing into the running programs; a single key is rated by its effect."""
     key = effect.text.strip()
     if _MOVES.fullmatch(key):
         return Assessment("LOW")

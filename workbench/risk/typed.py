@@ -1,4 +1,4 @@
-"""Rate text that is typed into a running program, such as a shell, a language, a database or a pager.
+"""Rate text that is typed into a running program, such as a shell, an interpreter, a database client or a pager.
 
 Text for a program that this module does not know is UNKNOWN, or HIGH if it would be HIGH as a command.
 """
@@ -73,7 +73,7 @@ def _rated(text: str, program: Waiting, context: PathContext, directory: str) ->
 
 
 def _name(argv: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the program's name in lower case without directory and version, and the words after it."""
+    """Return the program's name in lower case, without directory and version, and the words after it."""
     first = argv[0].lstrip("-").rpartition("/")[2] if argv else ""
     return re.sub(r"[-.]?[\d.]+\Z", "", first).casefold(), list(argv[1:])
 

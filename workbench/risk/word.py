@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 UNKNOWN = "\0"
-"""Stands in a word for content known only to the shell; commands with a real NUL are rejected earlier."""
+"""The placeholder in a word for content known only to the shell; commands with a real NUL are rejected earlier."""
 
 
 class Word(NamedTuple):

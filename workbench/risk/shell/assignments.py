@@ -30,7 +30,7 @@ _REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]
 
 
 def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = False) -> None:
-    """Rate an assignment for the rest of the line, or for one `command`; `exported` if all programs see it."""
+    """Rate an assignment for the rest of the line, or for one `command`; `exported` says that all programs see it."""
     name, _, value = scan.reader.raw(node).partition("=")
     value_node = node.child_by_field_name("value")
     word = scan.reader.word(value_node) if value_node else Word("", "")
@@ -58,7 +58,7 @@ def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *,
 
 
 def declared(scan: Scan, node: Node) -> None:
-    """Rate `export`, `declare`, `local` or `unset` with its words."""
+    """Rate `export`, `declare`, `local` or `unset` with its arguments."""
     _declaration(scan, node)
     marks = _attributes(scan, node)
     flags = (child for child in node.children[1:] if child.type not in _NAMES)
@@ -133,7 +133,7 @@ def says(scan: Scan, raw: str, reason: str) -> None:
 
 
 def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "", *, exported: bool = False) -> None:
-    """Rate setting a variable, and remember its value if it is known; `exported` if programs see it."""
+    """Rate setting a variable, and record its value if it is known; `exported` says that programs see it."""
     here = scan.directory is not None and within(scan.context.resolved(scan.directory), scan.context.workspace)
     text = raw.strip("\"'") if UNKNOWN in word.text else word.text
     result = poisons(name, text, command, here=here)
@@ -203,7 +203,7 @@ def reckoned(scan: Scan, node: Node) -> None:
 
 
 def _element(scan: Scan, raw: str) -> None:
-    """Record the subscript as arithmetic, unless it is the key of an associative array or means all elements."""
+    """Record the subscript as arithmetic, unless it is the key of an associative array or selects all elements."""
     result = _ELEMENT.match(raw)
     if result and result[1] not in scan.origins.maps and not _ALL.fullmatch(result[2]):
         scan.origins.reckon(result[2])
@@ -242,7 +242,7 @@ def names_of_loop(scan: Scan, node: Node) -> None:
 
 
 def _takes(scan: Scan, name: str, values: list[Word], *, is_asked: bool) -> None:
-    """Record the values that the variable of a loop may have; file names come from outside."""
+    """Record the possible values of a loop's variable; file names come from outside."""
     for word in values:
         if holds_command(word.text):
             says(scan, word.raw, RUNS)

@@ -48,7 +48,7 @@ _MAKES_EMPTY = frozenset({"mkdir", "touch", "chmod", "rmdir"})
 
 
 def guard_words(call: Call) -> None:
-    """Rate the paths in the words: a call that is not LOW may write to each; if one is protected, it is HIGH."""
+    """Rate the paths in the words: a call that is not LOW may write to each, and is HIGH if one is protected."""
     if call.risk == "LOW" and call.unread and call.name not in _ONLY_TEXT:
         _read_words(call)
     _written_words(call)
@@ -145,13 +145,13 @@ def _values_of(call: Call, word: Word) -> Iterator[str]:
 
 
 _MOST_OF = (("(", 200), ("[{", 400), (";", 300), ("'\"", 1_200), ("+-*/%&|^", 1_500))
-"""The maximum number of certain characters in code within a command line; more would take too long to analyze."""
+"""How often certain characters may occur in code within a command line; more would take too long to analyze."""
 _TOO_MUCH = "too long or too deeply nested to be analysed"
 
 
 def rated_python(scan: Scan, code: str, *, is_visible: bool) -> Findings:
     """Return the rating of Python code; unless `is_visible`, the code itself is one of the parts."""
-    from workbench.risk.python.analysis import Surroundings, parts_of  # it is loaded when there is Python to read
+    from workbench.risk.python.analysis import Surroundings, parts_of  # loaded only if there is Python to rate
 
     def rate(command: str) -> list[Part]:
         return list(scan.inner(command).parts)
@@ -177,7 +177,7 @@ _SECRET_OUT = "hands out a secret"
 
 
 class ParsedOption(NamedTuple):
-    """A flag that was given, and its value if it has one."""
+    """A flag in the call, and its value if it has one."""
 
     flag: str
     value: Word | None = None
@@ -185,13 +185,13 @@ class ParsedOption(NamedTuple):
 
 @dataclass(frozen=True)
 class Spec:
-    """The rule of a program or subcommand: its own risk, its flags and how it uses its operands."""
+    """The rule for a program or subcommand: its own risk, its flags, and how it uses its operands."""
 
     risk: Risk = "LOW"
     reason: str = ""
     operands: Use = "read"
     skip: int = 0
-    """The number of leading operands that are not paths, such as a pattern or a script."""
+    """How many leading operands are not paths, such as a pattern or a script."""
     values: frozenset[str] = frozenset()
     """Flags whose value is the next word."""
     flags: Mapping[str, tuple[Risk, str]] = field(default_factory=dict)
@@ -201,25 +201,25 @@ class Spec:
     keeps: bool = False
     """Whether the files that it writes keep their content."""
     unskip: frozenset[str] = frozenset()
-    """Flags that supply the pattern themselves, so that no operand is skipped."""
+    """Flags that supply the pattern themselves, so no operand is skipped."""
 
 
 class Programs(Protocol):
-    """What the shell needs from the rules for programs; `programs.judge` implements it."""
+    """The interface of the rules for programs that the shell package requires; `programs.judge` implements it."""
 
     @property
     def ALARMING(self) -> Set[str]:
         """Names that make a command line HIGH if it cannot be read with certainty."""
 
     def judge(self, call: Call, name: Word) -> None:
-        """Rate a call by the rule of its program."""
+        """Rate a call by its program's rule."""
 
     def recognizes(self, name: str) -> bool:
-        """Return whether the name has a rule or a meaning in the shell itself."""
+        """Return whether the name has a rule, or a meaning in the shell itself."""
 
 
 class Call:
-    """A call of a program while it is being rated; rules raise its risk and record what it does."""
+    """A call of a program while it is being rated; rules raise its risk and record its effects."""
 
     def __init__(self, scan: Scan, name: str, words: Sequence[Word], text: str) -> None:
         self.scan = scan
@@ -236,13 +236,13 @@ class Call:
         self.is_proven = False
         """Whether the rule has proven each word harmless."""
         self.in_usual_form: list[Word] = []
-        """The words in the form that the grammar requires, if they were written in another form."""
+        """The words in the form that the grammar requires, if they were written in a different form."""
         self.piped = self.has_input = False
-        """Whether it reads from a pipe, and whether it reads from a file, a heredoc or a here string."""
+        """Whether it reads from a pipe; `has_input`: whether it reads from a file, a heredoc or a here string."""
         self.stdin: str | None = None
-        """The content of its heredoc or here string, if known."""
+        """The content of its heredoc or here string, or None if unknown."""
         self.redirects: tuple[str, ...] = ()
-        """The source of its redirects."""
+        """The source text of its redirects."""
         self.risk: Risk = "LOW"
         self.reason = ""
         self.inner: list[Part] = []
@@ -252,7 +252,7 @@ class Call:
         self.changes: list[str] = []
         self.protected: list[str] = []
         self.spared: set[str] = set()
-        """Protected paths that may be changed like others, because their content is worthless."""
+        """Protected paths that may be changed like any other, because their content is worthless."""
         self.spares: Spares = ""
         self.unplaced = False
         self.opaque = self.program = ""
@@ -263,7 +263,7 @@ class Call:
         """Whether the files that it writes keep their content: only names, dates or permissions change."""
 
     def raise_to(self, risk: Risk, reason: str) -> None:
-        """Raise the risk to at least `risk`, keeping the reason of the highest risk."""
+        """Raise the risk to at least `risk`, preserving the reason for the highest risk."""
         if not self.reason or higher(self.risk, risk) != self.risk:
             self.reason = reason if risk != "LOW" else self.reason
         self.risk = higher(self.risk, risk)
@@ -341,7 +341,7 @@ class Call:
             (self.deletes if use == "delete" else self.changes).append(path)
 
     def takes_away(self, word: Word, *, all_of_it: bool = False) -> None:
-        """Record that the call deletes what a word names: files below a known path, or with `all_of_it` all of it.
+        """Record that the call deletes files below the path named by a word, or, with `all_of_it`, the whole path.
 
         The risk is rated elsewhere.
         """
@@ -350,13 +350,13 @@ class Call:
         self.deletes.append(target if all_of_it or path is None else f"{target}{ANY}")
 
     def runs_code(self, code: str) -> None:
-        """Record what code in any language may delete or overwrite; the risk is rated elsewhere."""
+        """Record which files code in any language may delete or overwrite; the risk is rated elsewhere."""
         use = loss_by(code)
         if use:
             self._may_touch(f"{self.scan.context.workspace}{ANY}", use)
 
     def runs_python(self, code: str) -> None:
-        """Rate Python code from the words or from input; its effects become parts of the line."""
+        """Rate Python code from the arguments or the input; its effects become parts of the line."""
         self.raise_to("MEDIUM", "runs code")
         self.includes(rated_python(self.scan, code, is_visible=code in self.text))
 
@@ -366,7 +366,7 @@ class Call:
         self.changes.append(self.scan.paths_inside(word) if path is None else f"{os.path.normpath(path)}{ANY}")
 
     def writes_anywhere(self) -> None:
-        """Record that any file of the workspace may be overwritten; the risk is rated elsewhere."""
+        """Record that any file in the workspace may be overwritten; the risk is rated elsewhere."""
         self._may_touch(f"{self.scan.context.workspace}{ANY}", "write")
 
     def run_text(self, word: Word) -> None:
@@ -401,7 +401,7 @@ class Call:
         return options, operands
 
     def apply(self, spec: Spec) -> None:
-        """Apply the rule of a table row."""
+        """Apply the rule in a table row."""
         self.raise_to(spec.risk, spec.reason)
         self.keeps |= spec.keeps
         self.unread = spec.operands == "text"

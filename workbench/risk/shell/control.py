@@ -48,7 +48,7 @@ def chain(scan: Scan, node: Node) -> None:
 
 
 def _held(scan: Scan) -> _State:
-    """Assume that all changes of directory so far succeeded, and return the state before, for `_behind`."""
+    """Assume that all changes of directory so far succeeded; return the previous state, for `_behind`."""
     state = (scan.directory, scan.gone, scan.unsure)
     scan.directory, scan.unsure = scan.directory if scan.gone is None else scan.gone, False
     return state
@@ -89,7 +89,7 @@ def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
 
 
 def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
-    """Rate the line again for the case that one or all of its changes of directory fail."""
+    """Rate the line again, assuming that one or all of its changes of directory fail."""
     single = min(scan.moves, 3) if root.descendant_count < _FEW_NODES else 0
     for fails in {frozenset(range(scan.moves)), *(frozenset({move}) for move in range(single))}:
         other = scan.child()
@@ -168,7 +168,7 @@ def _compared(scan: Scan, node: Node) -> None:
 
 
 MOVES_CALLER = frozenset({"eval", "command", "builtin", "time", "!"})
-"""Commands whose inner command runs in the same shell, so that its change of directory lasts."""
+"""Commands whose inner command runs in the same shell, so its change of directory lasts."""
 _OWN_SHELL = frozenset({"subshell", "command_substitution", "process_substitution", "pipeline"})
 
 _MOVE = re.compile(rb"\b(?:cd|pushd|popd)\b")
@@ -177,12 +177,12 @@ _DOWN = re.compile(rb"cd +(?!\S*\.\.)[\w@+][\w.@+/-]*")
 
 
 def change(scan: Scan, word: Word | None) -> None:
-    """Apply `cd WORD`; None is the home directory, which is unknown if the line sets HOME."""
+    """Apply `cd WORD`; None means the home directory, which is unknown if the line sets HOME."""
     _go(scan, _target(scan, scan.reader.home()) if word is None else _target(scan, word))
 
 
 def push(scan: Scan, word: Word | None) -> None:
-    """Apply `pushd`; unless `word` names a directory, the result is unknown, as it depends on the whole stack."""
+    """Apply `pushd`; unless `word` names a directory, the result is unknown, because it depends on the whole stack."""
     if word is None or word.text.startswith("+"):
         scan.stack.clear()
         _go(scan, None)
@@ -192,7 +192,7 @@ def push(scan: Scan, word: Word | None) -> None:
 
 
 def pop(scan: Scan, *, plain: bool) -> None:
-    """Apply `popd`: return to the directory before the line's last `pushd`; unknown without one or if not `plain`."""
+    """Apply `popd`: return to the directory before the last `pushd`; unknown if there is none or it is not `plain`."""
     back = scan.stack.pop() if scan.stack and plain else None
     if back is None:
         scan.stack.clear()
@@ -213,7 +213,7 @@ def called(scan: Scan, name: str) -> None:
 
 
 def moves_caller(body: Node) -> str:
-    """Return how a function's body changes its caller's directory: "" not, "down" below it, "away" anywhere."""
+    """Return how a function's body changes its caller's directory: "" not at all, "down" below it, "away" anywhere."""
     text = body.text or b""
     if body.type in _OWN_SHELL or not _MOVE.search(text):
         return ""
@@ -224,10 +224,10 @@ def moves_caller(body: Node) -> str:
 
 
 def _target(scan: Scan, word: Word) -> str | None:
-    """Return the directory to which `cd` leads; None if unknown.
+    """Return the directory to which `cd` leads, or None if unknown.
 
-    For `..`, bash shortens the path by which it came, the kernel goes up from the real directory. If these differ, the
-    result depends on `set -P`, which other shells do not have, and counts as unknown.
+    For `..`, bash shortens the path by which it arrived, whereas the kernel goes up from the real directory. If these
+    differ, the result depends on `set -P`, which other shells do not have, so it counts as unknown.
     """
     if word.text == "-" or word.text[:1] == "+" or (word.is_pattern and not _is_new(word)):
         return None

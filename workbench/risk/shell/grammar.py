@@ -1,16 +1,16 @@
-"""Grammars of programs: which options and operands are harmless. All else is rated at least MEDIUM.
+"""Grammars of programs: which options and operands are harmless. Anything else is rated at least MEDIUM.
 
 A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a space continue the previous row.
 
 NAMES: programs separated by commas, `a/b` for alternatives, a verb after a space (`git log/show`).
 OPTIONS, separated by spaces: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
-  After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only;
-  then `!` it is HIGH, `^` it replaces the first operand, `~` directories are read with everything below them.
+  After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only.
+  Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them.
 OPERANDS: one kind for each position; `*` repeats the last.
-  Kinds: t text, a anything (even an unknown option), r file that is read, d the same with everything below it,
-  o file that is read, or `@FILE` with options in it, w file that is written, l file that names files to read, `;` words
-  up to `;` or `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
-REASON: why an option or operand with `!` is HIGH; if empty, because another program is run.
+  Kinds: t text, a anything (even an unknown option), r a file to read, d the same with everything below it, o a file
+  to read, or `@FILE` with options in it, w a file to write, l a file that names files to read, `;` words up to `;` or
+  `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
+REASON: why an option or operand with `!` is HIGH; if empty, the reason is that another program is run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be 
 
 
 class OptionRule(NamedTuple):
-    """What a grammar says about one option."""
+    """The rule for one option in a grammar."""
 
     kinds: str = ""
     """The kinds of the values that it takes, one letter for each."""
@@ -67,12 +67,12 @@ class Grammar:
 
     @property
     def powerful(self) -> bool:
-        """Whether there is an option that would do harm if a variable's value added it."""
+        """Whether any option would do harm if a variable's value added it."""
         return any(option.powerful for option in self.options.values())
 
     @property
     def acts(self) -> bool:
-        """Whether there is an option that is HIGH or writes a file, and would do harm if a file name added it."""
+        """Whether any option is HIGH or writes a file, so it would do harm if a file name added it."""
         return any(option.high or "w" in option.kinds for option in self.options.values())
 
     def kind(self, position: int) -> str:
@@ -96,7 +96,7 @@ def rows(table: str) -> dict[str, str]:
 
 @cache
 def parsed_row(row: str) -> Grammar:
-    """Return the grammar that a row describes; raises ValueError if the row is invalid."""
+    """Return the grammar that a row describes. Raises ValueError if the row is invalid."""
     options, operands, reason = (*(part.strip() for part in _COLUMNS.split(row)), "", "")[:3]
     names = options.split()
     options_by_flag = {flag: option for name in names if name != "*" for flag, option in _options(name)}
@@ -118,7 +118,7 @@ def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
 
 
 def prove(call: Call, words: list[Word], table: Mapping[str, str]) -> None:
-    """Rate all words of a call by the program's grammar; what the grammar does not allow is at least MEDIUM."""
+    """Rate all words of a call by the program's grammar; a word that the grammar does not allow is at least MEDIUM."""
     row = table.get(call.name)
     if row is None:
         call.raise_to("MEDIUM", "nothing says that these words of it are harmless")
@@ -185,7 +185,7 @@ class _Proof:
             self._apply(option, attached, rest)
 
     def _not_listed(self, flag: str, attached: Word | None, rest: Iterator[Word]) -> None:
-        """Rate an option that is not in the table; if it may abbreviate listed ones, the most dangerous one counts."""
+        """Rate an option that is not in the table; if it may abbreviate listed options, the most dangerous counts."""
         if self._grammar.any_option:
             return
         self._not_allowed(flag)
@@ -224,7 +224,7 @@ class _Proof:
             call.use(attached, "text")
 
     def _value(self, kind: str, word: Word, *, is_own: bool) -> None:
-        """Rate the value of an option; `is_own` if it is a separate word, which a leading dash makes doubtful."""
+        """Rate the value of an option; `is_own` says that it is a separate word, which a leading dash makes suspect."""
         if is_own and word.text.startswith("-") and len(word.text) > 1 and not _NEGATIVE.match(word.text):
             self._not_allowed(word.text)
         if UNKNOWN in word.text and '"' not in word.raw and self._grammar.powerful:

@@ -25,7 +25,7 @@ TEMPORARY = "/tmp/tmp.??????????"
 _CREATED = re.compile(
     r"""\"?\$\(mktemp(?:\s+(?:-[dq]+|-t\s+[\w.-]+|--directory|/tmp/[\w.-]+|2>\s*/dev/null))*\s*\)\"?"""
 )
-"""A substitution that creates a temporary file or directory and yields its name."""
+"""A substitution that creates a temporary file or directory and prints its name."""
 _KEYS = re.compile(r"\$\{!([A-Za-z_]\w*)\[[@*]\]\}")
 _RUNS = re.compile(r"\$\((?!\()|`|[<>]\(")
 _EXPANDED = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|\d+|[@*])")
@@ -41,7 +41,7 @@ class Sum(NamedTuple):
     runs: bool
     """Whether it contains a command whose output is unknown."""
     unsure: bool
-    """Whether one of the names was not certain to hold a number at this point of the line."""
+    """Whether any of the names was not certain to hold a number at this point of the line."""
     is_name: bool = False
 
 
@@ -77,7 +77,7 @@ class Origins:
             self.reckon(name)
 
     def assign(self, name: str, raw: str, *, lasts: bool = True) -> None:
-        """Record an assigned value, given as source; `lasts` if it is set for more than one command."""
+        """Record an assigned value, given as source; `lasts` says that it is set for more than one command."""
         adds = name.endswith(("+", "]"))
         name = name.partition("[")[0].removesuffix("+")
         if name in self.integers:
@@ -119,7 +119,7 @@ class Origins:
         return kind
 
     def keep_only(self, before: Mapping[str, str]) -> None:
-        """Keep as certain only the variables that are certain now and were also in `before`."""
+        """Keep as certain only the variables that are certain now and are also in `before`."""
         self.certain = {name: kind for name, kind in self.certain.items() if name in before}
 
     def doubtful(self) -> frozenset[str]:
@@ -140,7 +140,7 @@ class Origins:
         self._sums[Sum(shortened(raw), frozenset({_plain(name)}), False, False, True)] = None
 
     def parts(self) -> list[Part]:
-        """Return the parts for all recorded arithmetic; call this after the whole line is interpreted."""
+        """Return the parts for all recorded arithmetic; call this after the whole line has been interpreted."""
         if not self._sums:
             return []
         outside, open_ended = self._reached(self._outside), self._reached(self._unset())
@@ -157,7 +157,7 @@ class Origins:
         return (named | {name for names in self._flows.values() for name in names}) - self._kinds.keys()
 
     def _reached(self, names: set[str]) -> set[str]:
-        """Return the names, and all variables whose values come from one of them."""
+        """Return the names, and all variables whose values come from any of them."""
         reached, before = set(names), -1
         while len(reached) != before:
             before = len(reached)
@@ -185,7 +185,7 @@ def holds_command(text: str) -> bool:
 
 
 def any_holds_command(words: Iterable[Word]) -> bool:
-    """Return whether one of the words contains a subscript with a command."""
+    """Return whether any of the words contains a subscript with a command."""
     return any(holds_command(word.text) for word in words)
 
 

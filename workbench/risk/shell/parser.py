@@ -1,4 +1,4 @@
-"""Prepare and parse the text of a command line, and correct where the parser differs from bash."""
+"""Prepare and parse the text of a command line, and correct the parser where it differs from bash."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from workbench.risk.shell.scan import Scan
 
 LONGEST = 10_000
-"""The maximum number of characters of a command line that is analyzed."""
+"""How many characters of a command line are analyzed at most."""
 MOST_PIPES = 400
 """The maximum number of pipes, because the parser's time grows with their square."""
 MOST_NODES = 900
 """The maximum number of nodes in the syntax tree; more would take too long to analyze."""
 MOST_PATHS = 200
-"""The maximum number of words that are checked as paths, because each is looked up on the disk."""
+"""The maximum number of words that are checked as paths, because each is looked up on disk."""
 _MOST_HEREDOCS = 60
 _MOST_STRINGS = MOST_NODES // 3
-"""The maximum number of strings in double quotes, each of which has at least three nodes."""
+"""The maximum number of double-quoted strings, each of which has at least three nodes."""
 
 _CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 _CONTINUED_COMMENT = re.compile(r"(?:^|[\s;|&(){}])#[^\n]*\\\n")
@@ -69,7 +69,7 @@ def is_too_dense(text: str) -> bool:
 
 
 def _takes_long(text: str) -> bool:
-    """Return whether the text would take the parser too long, for example by nested subscripts; quotes are ignored."""
+    """Return whether parsing would take too long, for example because of nested subscripts; quotes are ignored."""
     if text.count("[") > MOST_NODES or text.count("{") + text.count("(") > _MOST_BRACKETS or _is_open_ended(text):
         return True
     if "((" in text and sum(map(text.count, "+-*/%&|^,")) > MOST_NODES:
@@ -78,17 +78,17 @@ def _takes_long(text: str) -> bool:
 
 
 def _is_open_ended(text: str) -> bool:
-    """Return whether a heredoc has no end, which the parser takes long to find out."""
+    """Return whether a heredoc has no end, which the parser takes a long time to detect."""
     marks = (match[2].replace("\\", "").strip("'\"") for match in _HEREDOC.finditer(text))
     return "<<" in text and any(not re.search(rf"^\t*{re.escape(mark)}$", text, re.M) for mark in marks)
 
 
 def joined(text: str) -> str:
-    """Return the text changed so that the parser reads it correctly.
+    """Return the text, changed so that the parser reads it correctly.
 
-    Continued lines are joined. An escape at the start of a line is removed, because the parser would add it to the line
-    before; so are closed descriptors, whose number it would take for a command. A lone dollar is escaped, because the
-    parser would take it for a variable of the next word. A heredoc's delimiter is followed by a space.
+    Continued lines are joined. An escape at the start of a line is removed, because the parser would attach it to the
+    previous line; so are closed descriptors, whose number it would read as a command. A lone dollar is escaped, because
+    the parser would read it as the start of a variable in the next word. A heredoc's delimiter is followed by a space.
     """
     if "\\\n" in text:
         text = _CONTINUED.sub(r"\1", text) if "\\\\" in text else text.replace("\\\n", "")
@@ -99,7 +99,7 @@ def joined(text: str) -> str:
 
 
 def apart(text: str) -> str:
-    """Return the text with continued lines separated if one may end in a comment; otherwise an empty text."""
+    """Return the text with continued lines separated if any may end in a comment; otherwise an empty string."""
     may = "#" in text and "\\\n" in text
     return text.replace("\\\n", "\n") if may and _CONTINUED_COMMENT.search(text) else ""
 
@@ -113,12 +113,12 @@ def _parser() -> Parser:
 
 
 def parsed(source: bytes) -> Node:
-    """Return the root of the syntax tree; tree-sitter makes one of any text."""
+    """Return the root of the syntax tree; tree-sitter builds one for any text."""
     return _parser().parse(source).root_node
 
 
 def passes_over(root: Node, text: str) -> bool:
-    """Return whether the parser skipped more than spaces; it takes an escaped space for a separator."""
+    """Return whether the parser skipped more than spaces; it treats an escaped space as a separator."""
     if ("\\" not in text and "-" not in text) or not _PASSED_OVER.search(text):
         return text.endswith("\\") and bool(_ESCAPED_END.search(text))
     source, at = root.text or b"", 0
@@ -130,7 +130,7 @@ def passes_over(root: Node, text: str) -> bool:
 
 
 def misleads(text: str) -> bool:
-    """Return whether the parser may end `$$(` or an expansion with an escaped brace elsewhere than bash does."""
+    """Return whether the parser may end `$$(`, or an expansion with an escaped brace, at another place than bash."""
     return ("$$" in text and bool(_MISLEADS.search(text))) or ("\\}" in text and "${" in text)
 
 
@@ -143,7 +143,7 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def backticked(raw: str) -> list[str] | None:
-    """Return the commands in the unescaped backticks of a text; None if the backticks do not pair up."""
+    """Return the commands in the unescaped backticks of a text, or None if the backticks do not pair up."""
     result = [re.sub(r"\\([`$\\])", r"\1", inner) for inner in _BACKTICKS.findall(raw)]
     rest = _BACKTICKS.sub("", raw)
     return None if re.search(r"(?<!\\)`", rest) else result
@@ -166,9 +166,9 @@ def lines_of_heredocs(text: str) -> list[str]:
 
 
 def lines_behind(text: str, *, is_certain: bool) -> list[str]:
-    """Return the lines after the first of a substitution, which may be commands.
+    """Return the lines of a substitution after the first one, which may be commands.
 
-    If the parser `is_certain`, the body of a heredoc is left out if its plain delimiter ends the first line.
+    If the parser `is_certain`, the body of a heredoc is omitted if its plain delimiter ends the first line.
     """
     first, *rest = text.split("\n")
     marks = list(_HEREDOC.finditer(first))
@@ -192,7 +192,7 @@ _CUT_OFF = re.compile(r"\A(?:\d|\w+)")
 
 
 def leaf(scan: Scan, node: Node) -> None:
-    """Rate a substitution in text that the parser took for plain text."""
+    """Rate a substitution in text that the parser treats as plain text."""
     raw = scan.reader.raw(node)
     if raw[:1] in {"\n", "\r"} and node.type == "word":
         scan.parts.append(Part(shortened(raw), "HIGH", "cannot be read with certainty"))
@@ -238,13 +238,13 @@ def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
 
 
 def without_errors(node: Node) -> Iterator[Node]:
-    """Yield the children of a node, with error nodes replaced by their children."""
+    """Yield the children of a node, with error nodes replaced with their children."""
     for child in node.children:
         yield from child.children if child.type == "ERROR" else (child,)
 
 
 def last_command(body: Node) -> Node | None:
-    """Return the command to which redirects after a list or pipeline belong; None if they belong to a group."""
+    """Return the command to which redirects after a list or pipeline belong, or None if they belong to a group."""
     while body.type in {"list", "pipeline", "negated_command"} and body.children:
         body = body.children[-1]
     return body if body.type == "command" else None

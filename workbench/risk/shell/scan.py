@@ -45,20 +45,20 @@ _TELLING = (".env", ".ssh", ".aws", ".gnupg", ".git", ".ohw", ".netrc", ".npmrc"
 
 
 class TooMuch(Exception):
-    """A limit is exceeded; the rest is not analyzed."""
+    """A limit was exceeded; the rest is not analyzed."""
 
 
 def unread(reason: str, text: str, context: PathContext) -> Assessment:
-    """Rate text that is not analyzed: HIGH, and as if it might overwrite any file of the workspace."""
+    """Rate text that is not analyzed: HIGH, and as if it might overwrite any file in the workspace."""
     result = one("HIGH", reason, text)
     return result._replace(parts=tuple(part._replace(changes=(f"{context.workspace}{ANY}",)) for part in result.parts))
 
 
 class Scan:
-    """The state of one command line under analysis: working directory, known variables, parts found so far."""
+    """The state of one command line during the analysis: working directory, known variables, parts found so far."""
 
     def __init__(self, context: PathContext, directory: str | None, depth: int = 0, *, programs: Programs) -> None:
-        """Take the rules for programs as an argument, because the shell package does not know any."""
+        """`programs` are the rules for programs, passed in because the shell package does not know any."""
         self.programs = programs
         self.context = context
         self.directory = directory
@@ -67,9 +67,9 @@ class Scan:
         self.origins = Origins()
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
-        """The text that commands of this line have written into files, by path; under "" the code it has compiled."""
+        """The text that this line's commands have written to files, by path; under "" the code it has compiled."""
         self.printed = ""
-        """The output of the pipeline's commands so far, as far as known."""
+        """The output of the pipeline's commands so far, as far as it is known."""
         self.waiting: list[tuple[Node, bool]] = []
         """Nodes that follow a heredoc's delimiter on its line, each with whether it reads from a pipe."""
         self.parts: list[Part] = []
@@ -84,18 +84,18 @@ class Scan:
         self.stops = False
         """Whether the line ends if a command fails (`set -e`)."""
         self.unsure = False
-        """Whether the last change of directory may have failed without keeping the next commands from running."""
+        """Whether the last change of directory may have failed without preventing the next commands from running."""
         self.doubted = False
-        """Whether something was run while `unsure` was true."""
+        """Whether anything was run while `unsure` was true."""
         self.fails: frozenset[int] = frozenset()
         """The numbers of the changes of directory that are assumed to fail."""
         self.moves = 0
         self.gone: str | None = None
-        """The target of the last change of directory that is assumed to fail; "" if unknown."""
+        """The target of the last change of directory that is assumed to fail; "" if it is unknown."""
         self.stack: list[str | None] = []
         """Directories that `pushd` has left in this line, for `popd`."""
         self.movers: set[str] = set()
-        """Functions of this line that change the directory of their caller."""
+        """Functions defined in this line that change the directory of their caller."""
 
     def run(self, text: str) -> None:
         """Rate a whole command line: never LOW if it cannot be parsed, and HIGH if a limit is exceeded."""
@@ -130,7 +130,7 @@ class Scan:
         walk.visit(self, node)
 
     def arrive(self) -> None:
-        """Note that a command runs now, in whatever directory the last change of directory led to."""
+        """Record that a command runs now, in whatever directory the last change of directory led to."""
         self.doubted |= self.unsure
         self.gone = None
 
@@ -143,14 +143,14 @@ class Scan:
         self.parts.append(Part(shortened(text), risk, _UNCERTAIN))
 
     def rescan(self, lines: list[str]) -> None:
-        """Rate lines that are commands only if the parser is wrong; their HIGH parts count."""
+        """Rate lines that are commands only if the parser is wrong; only their HIGH parts count."""
         for line in lines:
             inner = self.child()
             inner.run(line)
             self.parts += [part for part in inner.parts if part.risk == "HIGH"]
 
     def count(self) -> None:
-        """Count one more command; raises TooMuch if there are too many."""
+        """Count one more command. Raises TooMuch if there are too many."""
         self.budget -= 1
         if self.budget < 0:
             raise TooMuch
@@ -180,12 +180,12 @@ class Scan:
         return self._taken(child, lasts=lasts)
 
     def perhaps(self, words: list[Word], *, is_line: bool) -> Findings:
-        """Return the rating of words that may be run as a command, or as a line; empty unless it is HIGH."""
+        """Return the rating of words that may be run as a command (`is_line`: a line); empty unless it is HIGH."""
         findings = self.inner(words[0].text) if is_line else self.inner_words(words)
         return findings if findings.risk == "HIGH" else Findings()
 
     def child(self) -> Scan:
-        """Return a scan for something nested in this one."""
+        """Return a scan for a command or line nested in this one."""
         child = Scan(self.context, self.directory, self.depth + 1, programs=self.programs)
         child.values = self.values
         child.origins = self.origins
@@ -204,11 +204,11 @@ class Scan:
         return findings_of(child.parts)
 
     def absolute(self, word: Word) -> str | None:
-        """Return the absolute path of a word; None if unknown. Raises TooMuch if it would take too long."""
+        """Return the absolute path of a word, or None if unknown. Raises TooMuch if it would take too long."""
         if next(self.steps, None) is None:
             raise TooMuch
         text = word.text
-        if len(text) > _LONGEST_PATH or text.count("..") > _MOST_UP:  # each part is looked up on the disk
+        if len(text) > _LONGEST_PATH or text.count("..") > _MOST_UP:  # each part is looked up on disk
             raise TooMuch
         if text == "-":
             return "/dev/stdin"
@@ -227,7 +227,7 @@ class Scan:
         return f"{(directory or self.context.workspace).rstrip('/')}{ANY}"
 
     def names_secret(self, word: Word) -> bool:
-        """Return whether the known piece of a path leads to secrets, devices or processes."""
+        """Return whether the known part of a path leads to secrets, devices or processes."""
         return word.text.startswith(("/proc/", "/dev/", "/root/")) or is_secret(word.text.replace(UNKNOWN, "x"))
 
     def rating(self, path: str, use: Use) -> Rating:
@@ -250,18 +250,18 @@ class Scan:
         self.values.update(values)
 
     def call(self, name: Word, words: list[Word], node: Node) -> Call:
-        """Return a call for a command of this line."""
+        """Return a call for a command in this line."""
         self.count()
         return Call(self, name.text, words, self.reader.raw(node))
 
 
 def _initial_variables(context: PathContext) -> dict[str, str]:
-    """Return the variables that are known at the start; setting them to something else is HIGH."""
+    """Return the variables that are known at the start; setting them to anything else is HIGH."""
     return {"HOME": context.home, "TMPDIR": os.environ.get("TMPDIR") or tempfile.gettempdir()}
 
 
 def _telling(part: str) -> str:
-    """Return a secret or protected name that the pattern may match; the pattern itself if there is none."""
+    """Return a secret or protected name that the pattern may match, or the pattern itself if there is none."""
     if not any(sign in part for sign in "*?[") or part.strip("*") == "" or part.startswith("*."):
         return part
     return next((name for name in _TELLING if fnmatchcase(name, part)), part)

@@ -35,7 +35,7 @@ _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirec
 _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _NEAR = 200
-"""The number of bytes before a redirect that are searched for where its descriptor was opened."""
+"""How many bytes before a redirect are searched for the place where its descriptor was opened."""
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
@@ -143,7 +143,7 @@ def _redirected(scan: Scan, node: Node) -> None:
 
 
 def _go_on(scan: Scan) -> None:
-    """Rate what follows a heredoc's delimiter on its line; it runs after the command that reads the heredoc."""
+    """Rate the commands after a heredoc's delimiter on its line; they run after the command that reads the heredoc."""
     while scan.waiting:
         node, piped = scan.waiting.pop(0)
         _beside(scan, lambda node=node: visit(scan, node), piped=piped)  # type: ignore[misc]
@@ -158,7 +158,7 @@ def _beside(scan: Scan, work: Callable[[], None], *, piped: bool) -> None:
 
 
 def _redirect(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
-    """Rate a redirect; return the words after it that are arguments, and the input text if known."""
+    """Rate a redirect; return the words after it that are arguments, and the input text if it is known."""
     if node.type == "heredoc_redirect":
         return _heredoc(scan, node)
     if node.type == "herestring_redirect":
@@ -272,7 +272,7 @@ def _if(scan: Scan, node: Node) -> None:
 
 
 def _loop(scan: Scan, node: Node) -> None:
-    """Visit a loop, which may run several times or not at all, so that no earlier value stays certain."""
+    """Visit a loop, which may run several times or not at all, so no earlier value stays certain."""
     scan.forget()
     if node.type in _COUNTING:
         names_of_loop(scan, node)

@@ -1,4 +1,4 @@
-"""Read the words of a command line, with quotes removed and braces expanded, as far as they can be known."""
+"""Read the words of a command line, with quotes removed and braces expanded, as far as they are known."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class WordReader:
         return Word(text, raw, is_pattern, runs)
 
     def home(self) -> Word:
-        """Return the home directory as `cd` uses it: the value of HOME, or UNKNOWN."""
+        """Return the home directory as used by `cd`: the value of HOME, or UNKNOWN."""
         return Word(self.values.get("HOME", UNKNOWN), "~")
 
     def _home(self, text: str) -> str:
@@ -142,7 +142,7 @@ class WordReader:
         return "".join(part[0] for part in result), is_pattern, any(part[2] for part in result)
 
     def _string(self, node: Node) -> tuple[str, bool, bool]:
-        """Read a double quoted string, including text between its child nodes; return the same as `_read`."""
+        """Read a double-quoted string, including text between its child nodes; returns the same values as `_read`."""
         text, is_pattern, runs, at = "", False, False, node.start_byte
         for child in node.children:
             text += self.source[at : child.start_byte].decode(errors="replace") if at > node.start_byte else ""
@@ -203,7 +203,7 @@ def _character(number: int) -> str:
 
 
 _MOST = 64
-"""The maximum number of words from one word; a word that would become more is left as it is, and unknown."""
+"""The maximum number of words from one word; a word that would become more is unchanged, and unknown."""
 _NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
 _LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
 _RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")
@@ -251,7 +251,7 @@ class _TooMany(Exception):
 
 
 def _strings(text: str) -> list[str]:
-    """Return all words to which the braces in a text expand; raises _TooMany if there are too many."""
+    """Return all words to which the braces in a text expand. Raises _TooMany if there are too many."""
     start = text.find("{", 2 if text.startswith("{}") else 0)
     while start >= 0:
         end, commas = _group(text, start)
@@ -267,7 +267,7 @@ def _strings(text: str) -> list[str]:
 
 
 def _group(text: str, start: int) -> tuple[int, list[int]]:
-    """Return the end of the brace group that begins at `start`, or 0 if it has none, and the indexes of its own commas.
+    """Return the end of the brace group that begins at `start` (0 if it has none), and the indexes of its own commas.
 
     As in bash, a closing brace counts only after a comma or two dots of the group: `{a},b}` is `a}` and `b`.
     """

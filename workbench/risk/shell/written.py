@@ -1,7 +1,7 @@
-"""Rate texts that a command line writes into files.
+"""Rate texts that a command line writes to files.
 
-A text is rated as code if the same line runs the file. It is HIGH at once if it downloads something to run it, or
-deletes the home directory, even if the line does not run it.
+A text is rated as code if the same line runs the file. Even if the line does not run it, a text is HIGH if it downloads
+code to run it or deletes the home directory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PRINT: Final = words("echo printf")
 _FEED: Final = words("cat tee sponge")
 _EDIT: Final = words("sed gsed ed ex awk gawk perl ruby npm pnpm yarn jq")
 WRITES_TEXT: Final = _EDIT | {"tee", "sponge"}
-"""Programs that write their words, their input or an edited text into files."""
+"""Programs that write their arguments, their input or an edited text to files."""
 _REASON: Final = "writes a command into a file that downloads code to run it, or takes away what is there"
 _FLAG: Final = re.compile(r"-[neE]+|--")
 _CODE_ENDINGS: Final = (
@@ -60,7 +60,7 @@ _EMPTYING: Final = {
     "p": re.compile(r"s/\^?\.\*\$?//[gs]*;?|\$_\s*=\s*(?:\"\"|'');?|undef\s*\(?\$_\)?;?"),
     "n": re.compile(r""),
 }
-"""Scripts that empty a file: of `sed`, and of perl or ruby with each line printed (`-p`) or not (`-n`)."""
+"""Scripts that empty a file: for `sed`, and for perl or ruby with each line printed (`-p`) or not (`-n`)."""
 _OVER: Final = re.compile(r"(?:1|&)?>(?![>&(])")
 EMPTIES: Final = "empties a file with code"
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\\\": "\\", "%%": "%"}
@@ -85,7 +85,7 @@ def note_written(scan: Scan, call: Call, at: int) -> None:
 
 
 def _reads_what_it_empties(scan: Scan, call: Call, at: int) -> bool:
-    """Return whether its output overwrites a file that it reads, or that the command before it in a pipe reads."""
+    """Return whether its output overwrites a file that it, or the previous command in the pipe, reads."""
     emptied = {path for part in scan.parts[at:] if _OVER.match(part.text) and not part.words for path in part.changes}
     if call.piped and call.name in {"tee", "sponge"}:
         emptied |= set(call.changes) if call.name == "tee" else set()
@@ -104,7 +104,7 @@ def note_emptied(scan: Scan, at: int) -> None:
 
 
 def is_code(scan: Scan, path: str) -> bool:
-    """Return whether a path may be a file of code in the workspace that is not empty."""
+    """Return whether a path may be a nonempty code file in the workspace."""
     if not path.endswith(_CODE_ENDINGS) or path.endswith("/__init__.py"):
         return False
     real = scan.context.resolved(path)
@@ -121,7 +121,7 @@ def is_code(scan: Scan, path: str) -> bool:
 def _is_empty(call: Call, targets: list[str]) -> bool:
     """Return whether the call leaves its target files empty: it prints nothing, or its script deletes all lines.
 
-    `tee` counts too if it writes the same text to several files of code.
+    `tee` counts too if it writes the same text to several code files.
     """
     if call.name == "tee":
         return sum(path.endswith(_CODE_ENDINGS) for path in targets) > 1 and "-a" not in call.argv
@@ -156,7 +156,7 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
 
 
 def _passed(scan: Scan, call: Call) -> str:
-    """Return the known output of a call: its words, or its input and the files written before that it reads."""
+    """Return the known output of a call: its arguments, or its input and the earlier written files that it reads."""
     if call.name in _PRINT:
         return _text(call)
     pieces = [call.stdin or (scan.printed if call.piped else "")]
@@ -177,7 +177,7 @@ def _text(call: Call) -> str:
 
 
 def written_text(call: Call, file: Word) -> Word | None:
-    """Return as a word the text that an earlier command of the line wrote into a file; None if there is none."""
+    """Return, as a word, the text that an earlier command of the line wrote to a file, or None if there is none."""
     path = call.scan.absolute(file)
     text = call.scan.written.get(_written_path(call.scan, path), "") if path and call.scan.written else ""
     return Word(text, text) if text else None
@@ -190,7 +190,7 @@ def _written_path(scan: Scan, path: str) -> str:
 
 
 def run_written(call: Call, path: str) -> None:
-    """Rate the text that an earlier command of the line wrote into the file that this call runs."""
+    """Rate the text that an earlier command of the line wrote to the file that this call runs."""
     written = call.scan.written
     text = written.pop(_written_path(call.scan, path), "") if written else ""
     if not text.strip():
@@ -242,7 +242,7 @@ def _names(text: str, path: str) -> bool:
 
 
 def _run_code(call: Call, text: str, *, is_program: bool) -> None:
-    """Rate a text in any language by the commands and statements in it; a program's also by the files it changes."""
+    """Rate a text in any language by its commands and statements, and a program also by the files it changes."""
     scan, budget = call.scan, call.scan.budget
     if is_program and _HARMS.search(text) and _OUTSIDE.search(text):
         call.raise_to("HIGH", "runs code that changes files outside the workspace")
@@ -257,9 +257,7 @@ def _run_code(call: Call, text: str, *, is_program: bool) -> None:
 
 
 def _commands(text: str) -> Iterator[str]:
-    """Yield what may be a command line in a text: lines after markers that introduce commands, quoted texts and lists
-    of them.
-    """
+    """Yield possible command lines in a text: lines after command markers, quoted strings, and lists of these."""
     pieces = [_LEAD.sub("", line) for line in text.splitlines()]
     pieces += [match[2] for match in _QUOTED.finditer(text)]
     pieces += [match[0] for match in _ANYWHERE.finditer(text)]
@@ -277,7 +275,7 @@ RUNNABLE: Final = words(
 )
 """Program names that make a text count as a command line."""
 _PASS: Final = words("tee sponge cp gcp install ginstall mv gmv ln link dd rsync")
-"""Programs that copy their input, or the files they read, into the files they write."""
+"""Programs that copy their input, or the files they read, to the files they write."""
 _OTHER_LANGUAGES: Final = words(
     "php Rscript osascript julia groovy scala elixir erl ghci tclsh wish expect guile racket sbcl clojure clj jshell "
     "ts-node irb swipl octave deno"
@@ -292,7 +290,7 @@ _BUILDS: Final = words(
     "yarn bun npx jest vitest mocha pytest py.test tox nox cargo go dotnet zig dart nim crystal swift mix rebar3 "
     "stack cabal sbt lein bundle rspec composer phpunit invoke inv pre-commit tcc runghc"
 )
-"""Programs that run what the project's files say."""
+"""Programs that run commands given in the project's files."""
 _ONLY_READS: Final = words(
     "cat bat nl tac head tail less more wc grep egrep fgrep rg ag chmod chown chgrp touch stat file diff cmp cksum "
     "md5sum sha1sum sha256sum sha512sum cp gcp mv gmv ln link install rm rmdir unlink trash mkdir cd pushd echo "
@@ -303,7 +301,7 @@ _ONLY_READS: Final = words(
     "sleep date pwd which type ls open xdg-open sh bash zsh dash ksh mksh ash fish python pypy export set local "
     "declare read split csplit truncate shred patch ."
 )
-"""Programs that do not run the files named in their words, or whose own rule rates what they run."""
+"""Programs that do not run the files named in their words, or whose own rule rates the files they run."""
 _MOST_COMMANDS: Final = 30
 _HARMS: Final = re.compile(
     r"\b(?:unlink(?:at)?|remove\w*|Remove(?:All)?|rmdir|rename|truncate|nftw|deleteRecursively|[Dd]elete\w*|File\.WriteAllText|"
