@@ -56,7 +56,7 @@ from workbench.tools.arguments import ArgumentError
 from workbench.tools.tool import ToolDefinition
 
 CHANGED = "it changed after you approved it, so you are asked again"
-"""The reason for asking the user, whatever the mode is."""
+"""The reason for asking the user, whatever the mode."""
 _PART_LOST = f"{CHANGED}; choose again which hunks to accept"
 _AFTER_END = "This call was not run: {tool} before it ended the run."
 
@@ -93,7 +93,7 @@ class Actions:
     def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
         """Return the events to record before the action may run; none if `advance` has to prepare it first.
 
-        The user is asked with `ask` (a reason), or if the action waited before; `edited` are the user's own arguments.
+        The user is asked for the reason `ask`, or if the action waited before; `edited` are the user's own arguments.
         """
         if proposed.error:
             return [self._failed(proposed, proposed.error)]
@@ -135,7 +135,7 @@ class Actions:
         return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
 
     def advance(self, cancel: Cancel) -> bool:
-        """Prepare, assess or run the next action, with others that may run at the same time; return whether any ran."""
+        """Prepare, assess or run the next action, and others that may run at the same time; return whether any ran."""
         if self._prepares(cancel):
             return False
         self.protection.compare()
@@ -175,7 +175,7 @@ class Actions:
         return None if action.is_waiting else self._checked(action)
 
     def _beside(self, action: OpenAction) -> PreparedAction | None:
-        """Return the action ready to run beside the ones before it; None if it has to wait for its turn."""
+        """Return the action ready to run beside the ones before it, or None if it has to wait for its turn."""
         tool = self.tools.get(action.proposed.tool)
         if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
             return None
@@ -184,7 +184,7 @@ class Actions:
         return self._checked(action) if action.may_run else None
 
     def _prepares(self, cancel: Cancel) -> bool:
-        """Do the slow work before the next action can be shown, without the lock; return False if there is none."""
+        """Do the next action's preparation, which may be slow, without the lock; return False if it needs none."""
         with self._log.lock:
             action = self._log.state.next_action
             preparation = self._preparation(action) if action and not action.is_waiting else None
@@ -206,7 +206,7 @@ class Actions:
         return (tool, prepare) if prepare else None
 
     def _checked(self, action: OpenAction) -> PreparedAction | None:
-        """Return the action ready to run; None if something else had to be recorded first."""
+        """Return the action ready to run, or None if something else had to be recorded first."""
         decided = action.decided
         if decided is None or not action.may_run:
             self._log.commit(*self.assessed(action.proposed))
@@ -225,10 +225,10 @@ class Actions:
         return None
 
     def _objection(self, action: OpenAction, decided: ActionDecided, readied: PreparedAction) -> str | None:
-        """Return why the decision is no longer valid, empty if the reason needs no words; None if it is valid.
+        """Return why the decision is no longer valid (empty if the reason needs no words), or None if it is valid.
 
-        The user's decision is valid for the action as they saw it, if it is no more dangerous than it was; that of a
-        mode or rule while it still allows the action.
+        The user's decision is valid for the action as they saw it, unless it has become more dangerous; the decision of
+        a mode or rule is valid while it still allows the action.
         """
         is_same = is_same_action(readied.fingerprint, decided.fingerprint)
         if decided.by == "person":
@@ -238,13 +238,13 @@ class Actions:
         return self._no_copy(action) if is_allowed else ""
 
     def _no_copy(self, action: OpenAction) -> str | None:
-        """Return why what the action deletes has no copy; None if it has, or if the user was asked about that."""
+        """Return why no copy of the files that the action deletes exists; None if one does, or the user was asked."""
         why = self._copies.copy_failure(action.proposed.action_id)
         was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
         return None if was_asked else why or None
 
     def _finish(self, run: RunningAction, result: Result) -> None:
-        """Record the result; a tool that ends the run ends it, unless the user has sent a message since."""
+        """Record the result; a tool that ends the run ends it, unless the user has sent a message in the meantime."""
         proposed = run.proposed
         result, beside = self.protection.ended(run, result)
         with self._log.lock:
@@ -276,7 +276,7 @@ _BY_CHANGED_FILE = "a changed protected file, which every mode asks about"
 def _asked_by(
     ruling: Ruling, *, ask: str, doubt: str, waited: str, readied: PreparedAction, protection: Protection
 ) -> tuple[str, str]:
-    """Return what asks, in a few words, and why: a mode or rule, or else what asks although both allow the action."""
+    """Return, in a few words, what asks, and why: a mode or rule, or a check that asks although both allow it."""
     changed = protection.doubt(readied.tool)
     conflict = NOT_MERGED if has_conflicts(readied.stale) else ""
     reasons = (
@@ -293,7 +293,7 @@ def _asked_by(
 def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
     """Return whether the user decides.
 
-    A question that `waited` before overrides a denial, a reason to `ask` does not.
+    A question that `waited` before overrides a denial; a reason to `ask` does not.
     """
     return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
 
@@ -301,7 +301,7 @@ def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
 def _notes_of(
     why: str, readied: PreparedAction, before: OpenAction | None, edited: dict[str, Any] | None
 ) -> tuple[str, ...]:
-    """Return the reasons to show: why the user is asked, and which files differ from the question asked `before`."""
+    """Return the reasons to show: why the user is asked, and which executed files changed since `before`."""
     assessment = before.assessed if before is not None else None
     is_again = assessment is not None and assessment.needs_decision and assessment.edited == edited
     changed = (
@@ -312,7 +312,7 @@ def _notes_of(
 
 
 def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
-    """Return the decision of a mode or rule, with the result if it is a denial."""
+    """Return the decision of a mode or rule, with the action's result if it is a denial."""
     decided = ActionDecided(
         action_id=proposed.action_id,
         verdict="rejected" if ruling.verdict == "deny" else "approved",

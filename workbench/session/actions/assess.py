@@ -39,7 +39,7 @@ _MASKED = (
 
 
 class Preparer:
-    """Makes the actions of one session ready with its tools."""
+    """Prepares the actions of one session with its tools."""
 
     def __init__(self, tools: Mapping[str, ToolDefinition], state: State, assessments: Assessments) -> None:
         self._tools = tools
@@ -53,10 +53,10 @@ class Preparer:
         action_id: str = "",
         stacked_files: Collection[str] | None = None,
     ) -> PreparedAction:
-        """Return what would run; raises ArgumentError if the tool does not exist or does not take these arguments.
+        """Return what would run. Raises ArgumentError if the tool does not exist or does not accept these arguments.
 
-        If `action_id` is given, the action is shown on top of what those before it in its batch will leave;
-        `stacked_files` are the files it was shown so with before, if its fingerprint is to be compared.
+        With `action_id`, the action is shown on top of the files that earlier actions of its batch will leave.
+        `stacked_files` are the files that were shown like this before, if the fingerprint is to be compared.
         """
         tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)
@@ -100,9 +100,10 @@ class Preparer:
         before: Mapping[str, str | None],
         executes: Mapping[str, str],
     ) -> str:
-        """Return one line on what differs now from the files that an action was checked to execute.
+        """Describe in one line how the files that the action was checked to execute have changed; empty if they have
+        not.
 
-        Empty if nothing does. `before` holds the files that earlier actions of its batch write.
+        `before` holds the files that earlier actions of its batch write.
         """
         if not executes:
             return ""
@@ -115,7 +116,7 @@ class Preparer:
         return executed_by(rated, tool, arguments, RatingContext(self._state.workspace, directory), before)
 
     def pending(self, action_id: str) -> dict[str, str | None]:
-        """Return what files will hold once the actions before this one have run."""
+        """Return the contents that files will have once the actions before this one have run."""
         return pending_contents(self._state, action_id) if action_id else {}
 
 
@@ -127,16 +128,16 @@ def _check_masks(tool: ToolDefinition, arguments: dict[str, Any]) -> None:
 
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 MOST_SEGMENTS = 60
-"""The most parts of a command that one event keeps; the most dangerous ones stay."""
+"""The most parts of a command that one event holds; the most dangerous ones are kept."""
 _ORDER = {"HIGH": 0, "MEDIUM": 1, "UNKNOWN": 2, "LOW": 3}
 _STILL_YOURS = "you were asked about it before, and no mode or rule set since then decides it"
 _DENIED = "{rule} denies it now, but it still needs your decision"
 _HEIGHT: tuple[Risk, ...] = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-"""The ratings from the lowest to the highest, as the user sees them: UNKNOWN is no low risk."""
+"""The ratings from lowest to highest, as the user sees them: UNKNOWN is not a low risk."""
 
 
 class Rater:
-    """Rates the actions of one session, and says what its rules and its mode make of them."""
+    """Rates the actions of one session, and applies its rules and its mode to the ratings."""
 
     def __init__(
         self,
@@ -151,13 +152,13 @@ class Rater:
         self._refusals = refusals or Refusals(state)
 
     def local(self, proposed: ActionProposed, tool: ToolDefinition) -> Assessment:
-        """Return the rating of our own analysis, whatever the model says."""
+        """Return the rating of our own analysis, regardless of the model's."""
         return self._assessments.of(tool, proposed.arguments)
 
     def ruling(
         self, proposed: ActionProposed, tool: ToolDefinition, local: Assessment | None = None
     ) -> tuple[Risk, Ruling]:
-        """Return the effective risk, and the verdict of the present rules and mode."""
+        """Return the effective risk, and the verdict of the current rules and mode."""
         local = local or self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
         rules, subject = self._rules.rules(self._state.rules), self._subject(proposed, local)
@@ -181,9 +182,9 @@ class Rater:
         return risk, ruling
 
     def waited(self, action_id: str, ruling: Ruling) -> str:
-        """Return why the user decides in spite of the ruling: the action waited for them once.
+        """Return why the user decides despite the ruling: the action has waited for them before.
 
-        Empty if it never did.
+        Empty if it has not, or if the ruling asks them anyway.
         """
         action = self._state.batch.get(action_id)
         if action is None or not action.was_asked or ruling.verdict == "ask":
@@ -191,15 +192,15 @@ class Rater:
         return _STILL_YOURS if ruling.verdict == "allow" else _DENIED.format(rule=ruling.rule)
 
     def verdict(self, action: OpenAction, tool: ToolDefinition, edited: dict[str, Any] | None = None) -> Ruling:
-        """Return the present verdict of mode and rules, with the user's own arguments if they are `edited`."""
+        """Return the current verdict of mode and rules; `edited` holds the user's own arguments, if any."""
         arguments = action.arguments if edited is None else edited
         return self.ruling(replace(action.proposed, arguments=arguments), tool)[1]
 
     def strictest(self, proposed: ActionProposed, readied: PreparedAction) -> tuple[Assessment, Risk, Ruling]:
         """Return the rating and ruling for the given path, or for the file that will be used if those are stricter.
 
-        They differ if the path is a link. A link can change between two looks at it, but the action uses no other file.
-        The user is asked in every mode about a write through a link that leads out of the workspace.
+        They differ if the path is a link. A link can change between two checks, but the action uses no other file. The
+        user is asked in every mode about a write through a link that leads out of the workspace.
         """
         ruled = self._ruled(proposed, readied.tool)
         path = proposed.arguments.get("path")
@@ -221,13 +222,14 @@ class Rater:
         return local, *self.ruling(proposed, tool, local)
 
     def guarded(self, proposed: ActionProposed, local: Assessment) -> str:
-        """Return a protected path that the action changes and no rule of the user names; empty if there is none."""
+        """Return a protected path that the action changes and no rule of the user's names; empty if there is none."""
         return guarded_by(self._rules.rules(self._state.rules), self._subject(proposed, local))
 
     def doubt(self, action: OpenAction, tool: ToolDefinition) -> str:
-        """Return why the user might decide otherwise now, though the action is the same; empty if there is no reason.
+        """Return why the user might now decide differently about the same action; empty if there is no reason.
 
-        Something that ran since may have made it more dangerous, or the user may have refused its effect since.
+        Something that ran since the decision may have made it more dangerous, or the user may have refused its effect
+        since.
         """
         if action.started:
             return ""  # a sub-agent works for it already, and continues
@@ -241,7 +243,7 @@ class Rater:
         return repeats(self._subject(proposed, local), self._refusals.effects(since=action.decided.at))
 
     def always(self, proposed: ActionProposed, risk: Risk, local: Assessment) -> str:
-        """Return the rule, in one line, that would let this action run from now on; empty if there is none."""
+        """Return the one-line rule that would let this action run from now on; empty if there is none."""
         subject = self._subject(proposed, local)
         rule = rule_for(subject, risk) if self._state.mode not in ("ask", "plan") else None
         if rule is None or deciding((*self._rules.rules(self._state.rules), rule), subject) != rule:
@@ -253,14 +255,14 @@ class Rater:
 
 
 def _effective(model: Risk, local: Assessment) -> Risk:
-    """Return the higher of both ratings, but at least MEDIUM if our analysis did not understand a part."""
+    """Return the higher of the two ratings, but at least MEDIUM if our analysis did not understand a part."""
     risk = effective(model, local.risk)
     is_unknown = local.risk == "UNKNOWN" and any(part.risk == "UNKNOWN" for part in local.parts)
     return "MEDIUM" if risk == "LOW" and is_unknown else risk
 
 
 def reads_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
-    """Return whether the call only reads, by its tool or its arguments."""
+    """Return whether the call only reads, according to its tool or its arguments."""
     return tool.is_read_only or (tool.action_type.can_read_only and _can_read_only(tool, arguments))
 
 
@@ -281,12 +283,12 @@ def is_riskier(risk: Risk, previous: Risk) -> bool:
 
 
 def reasons(local: Assessment, *, shows_diff: bool) -> tuple[str, ...]:
-    """Return the reasons of the rating, unless its parts show them; a diff shows by itself that it changes a file."""
+    """Return the reasons for the rating, unless its parts or a diff show them; a HIGH rating always has its reasons."""
     return () if len(local.parts) > 1 or (shows_diff and local.risk != "HIGH") else local.reasons
 
 
 def segments(local: Assessment) -> tuple[Segment, ...]:
-    """Return the parts of an assessment with more than one, in the order of the command; else none."""
+    """Return the parts of an assessment in the order of the command; none if there is only one."""
     if len(local.parts) < 2:
         return ()
     chosen = list(range(len(local.parts)))

@@ -1,4 +1,4 @@
-"""Turns decisions, answers and settings of the user into events; raises CommandError if they do not fit."""
+"""Turns the user's decisions, answers and settings into events; raises CommandError if they do not fit."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from workbench.text import well_formed
 from workbench.tools.arguments import ArgumentError
 
 EDITED = "you changed what the agent proposed"
-"""The reason for asking the user, whatever the mode is."""
+"""The reason for asking the user, whatever the mode."""
 
 
 class DecisionFields(TypedDict, total=False):
-    """A note, and how the approved action differs from the proposal: the fields are those of ActionDecided."""
+    """A note, and how the approved action differs from the proposal; the fields are those of ActionDecided."""
 
     note: str
     edited: dict[str, Any] | None
@@ -49,7 +49,7 @@ class CommandError(WorkbenchError):
 
 
 def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Actions) -> list[Event]:
-    """Return the events of a decision; raises CommandError if it does not fit the open question."""
+    """Return the events of a decision. Raises CommandError if it does not fit the open question."""
     if waiting is None or waiting.assessed is None or waiting.proposed.action_id != decided.action_id:
         raise CommandError("this action no longer needs a decision")
     if waiting.asks_user:
@@ -68,7 +68,7 @@ def decision_on(waiting: OpenAction | None, decided: ActionDecided, actions: Act
 
 
 def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Actions) -> None:
-    """Raise CommandError for the approval of an action that a mode or rule denies by now."""
+    """Raise CommandError if a mode or rule now denies the approved action."""
     tool = actions.tools.get(waiting.proposed.tool)
     ruling = actions.rater.verdict(waiting, tool, decided.edited) if tool else None
     if ruling is not None and ruling.verdict == "deny":
@@ -76,7 +76,7 @@ def _check_not_denied(decided: ActionDecided, waiting: OpenAction, actions: Acti
 
 
 def _unchanged(decided: ActionDecided, assessed: ActionAssessed) -> ActionDecided:
-    """Return the approval of the action as it was shown, maybe with arguments that the user had changed before."""
+    """Return the approval of the action as it was shown, including arguments that the user may have edited before."""
     verdict = "approved" if assessed.edited is None else "edited"
     return msgspec.structs.replace(decided, verdict=verdict, edited=assessed.edited, hunks=None, written=None)
 
@@ -89,9 +89,9 @@ def _rejected(decided: ActionDecided, assessed: ActionAssessed) -> list[Event]:
 
 
 def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions) -> list[Event]:
-    """Return the events of an approval in part.
+    """Return the events of a partial approval.
 
-    If it takes everything or nothing, those of an approval or a rejection.
+    Accepting everything counts as an approval, accepting nothing as a rejection. Raises CommandError.
     """
     if decided.edited is not None:
         raise CommandError("an action is approved with other arguments or in part, not both at once")
@@ -116,7 +116,7 @@ def _in_part(decided: ActionDecided, assessed: ActionAssessed, actions: Actions)
 
 
 def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Event]:
-    """Return the events of an answer, which is the action's result.
+    """Return the events of an answer, which becomes the action's result.
 
     Raises CommandError if that question is not open.
     """
@@ -135,9 +135,10 @@ def answer_to(waiting: OpenAction | None, action_id: str, text: str) -> list[Eve
 
 
 def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssessed, actions: Actions) -> list[Event]:
-    """Return the approval with the user's own arguments, or a question that shows first what those would do.
+    """Return the approval with the user's own arguments, or a question that first shows what those would do.
 
-    They are rated like any others: they are shown first if they are riskier than what was shown, HIGH, or write files.
+    The arguments are rated like any others; they are shown first if they are riskier than what was shown, HIGH, or
+    write files. Raises CommandError if they do not fit.
     """
     if decided.edited is None:
         raise CommandError("the edited arguments are missing")
@@ -157,7 +158,7 @@ def _edited(decided: ActionDecided, waiting: OpenAction, assessed: ActionAssesse
 
 
 class SettingFields(TypedDict, total=False):
-    """What the user can set while a session is open; the fields are those of SettingsChanged."""
+    """The settings that the user can change while a session is open; the fields are those of SettingsChanged."""
 
     model: str | None
     mode: Mode | None
@@ -168,7 +169,7 @@ class SettingFields(TypedDict, total=False):
 
 
 def settings_change(fields: SettingFields) -> SettingsChanged | None:
-    """Return the event that changes these settings, None if there is none; raises CommandError for invalid ones."""
+    """Return the event that changes these settings, or None if all are None. Raises CommandError for invalid ones."""
     if all(value is None for value in fields.values()):
         return None
     max_steps, rule = fields.get("max_steps"), fields.get("rule")
@@ -185,16 +186,16 @@ Scope: TypeAlias = Literal["session", "folder", "person"]
 
 
 class AlwaysRule(NamedTuple):
-    """A rule in one line, and where to keep it."""
+    """A one-line rule, and where to save it."""
 
     rule: str
     scope: Scope
 
 
 def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
-    """Save the rule and return the events to commit, the decision among them.
+    """Save the rule and return the events to commit, including the decision.
 
-    Raises CommandError and saves nothing then.
+    If CommandError is raised, nothing was saved.
     """
     rule_text = waiting.assessed.always if waiting and waiting.assessed else ""
     if not rule_text or always.rule != rule_text:

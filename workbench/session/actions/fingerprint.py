@@ -1,4 +1,4 @@
-"""What an approval is bound to: the action exactly as it was shown; used when it is assessed and before it starts."""
+"""What an approval is bound to: the action exactly as it was shown; checked again before the action starts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def fingerprint(
     """Return a hash of everything that an approval is bound to.
 
     That is the tool, its canonical arguments, the working directory (path and identity), each file shown (identity,
-    content now, text before and after), each file that it executes, and the real paths that it reads through links. Of
-    files in `stacked`, which an earlier action writes first, only the path and the text before and after count.
+    current content, text before and after), each file that it executes, and the real paths that it reads through links.
+    For files in `stacked`, which an earlier action writes first, only the path and the texts before and after count.
     """
     states = [[file.path, *_on_disk(file.path, file.path in stacked), file.before, file.after] for file in files]
     where = [working_dir, *_identity(working_dir)]
@@ -47,17 +47,17 @@ def fingerprint(
 
 
 def question_fingerprint(print_: str, risk: Risk) -> str:
-    """Return the fingerprint of a question: that of the action, and the risk with which it was shown."""
+    """Return the fingerprint of a question: the action's fingerprint and the risk with which it was shown."""
     return f"{print_}:{risk}"
 
 
 def is_same_action(one: str, other: str) -> bool:
-    """Return whether two fingerprints are of the same action, whatever the risk shown; older logs name no risk."""
+    """Return whether two fingerprints are of the same action, whatever risk was shown; older logs have no risk."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 
 def executed_changes(before: Mapping[str, str], after: Mapping[str, str], directory: str) -> str:
-    """Return one line on what differs between the files that an action was shown to execute and those now.
+    """Describe in one line how the files that an action executes differ from those it was shown with.
 
     Empty if nothing differs. Paths below `directory` are relative to it.
     """

@@ -1,8 +1,8 @@
 """Compares the protected files before and after each action of a session.
 
-Protected files in the workspace that an action changed without having shown it are put back. Everything else, including
-what lies outside the workspace, is never written: the change is reported, and the next action is asked about in every
-mode.
+Protected files in the workspace that an action changed without having shown it are restored. Files outside the
+workspace, and changes that may not be the action's, are never touched: the change is reported, and the next action is
+asked about in every mode.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from workbench.text import counted, visible
 from workbench.tools.tool import ToolDefinition
 
 MOST_PUT_BACK: Final = 20
-"""The most files that are put back after one action; if more have changed, the user is asked about all of them."""
+"""The most files that are restored after one action; if more have changed, the user is asked about all of them."""
 _NAMED: Final = 4
 _TREE_VERBS: Final = frozenset(
     {
@@ -45,7 +45,7 @@ _TREE_VERBS: Final = frozenset(
         *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
     }
 )
-"""Git subcommands that check out files of other versions: putting some of these back would leave a mixed checkout."""
+"""Git subcommands that check out files of other versions: restoring only some of these would leave a mixed checkout."""
 _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
     "Do not try it in another way."
@@ -54,13 +54,13 @@ _MODEL: Final = (
 
 @dataclass(frozen=True)
 class Permit:
-    """What one action may change because it was shown and approved, by absolute path."""
+    """The changes that one action may make because they were shown and approved, by absolute path."""
 
     directories: frozenset[str] = frozenset()
-    """Protected paths that may change, with everything below."""
+    """Protected paths that may change, with everything below them."""
     files: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
-    """Paths that the action names as deleted, with everything below."""
+    """Paths that the action names as deleted, with everything below them."""
     everything: bool = False
     checks_out: bool = False
     """Whether the action is a git command that checks out files of other versions."""
@@ -82,7 +82,7 @@ ALL_CHANGES: Final = Permit(everything=True)
 
 @dataclass(frozen=True)
 class Intrusion:
-    """Protected files that changed without having been shown (maybe none), and what was done about it."""
+    """Protected files that changed without having been shown (possibly none), and what was done about it."""
 
     paths: tuple[str, ...] = ()
     notice: str = ""
@@ -96,14 +96,14 @@ class Intrusion:
 
 @dataclass
 class _Shared:
-    """What all sessions of this process know about the protected files of one workspace."""
+    """The protected files of one workspace, as known to all sessions of this process."""
 
     files: ProtectedFiles
     lock: threading.RLock = field(default_factory=threading.RLock)
     baseline: Baseline | None = None
     running: list[Permit] = field(default_factory=list)
     pending: dict[str, PathChange] = field(default_factory=dict)
-    """Changes that stay as they are until the user has been asked about them."""
+    """Changes that are kept until the user has been asked about them."""
 
 
 _WORKSPACES: dict[tuple[str, ...], _Shared] = {}
@@ -114,12 +114,12 @@ class IntegrityGuard:
     """Compares the protected files while the actions of one session run; sub-agents share its baseline."""
 
     def __init__(self, workspace: str, state: Path | None = None) -> None:
-        """What changed files hold is moved to `state` before they are put back; without it, nothing is put back."""
+        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
-        # in a workspace around the home directory, protected files do not belong to a project alone
+        # if the workspace contains the home directory, protected files do not belong to the project alone
         self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
             key = (self._workspace, home, config, *settings)
@@ -129,7 +129,7 @@ class IntegrityGuard:
 
     @property
     def question(self) -> str:
-        """Why the user must be asked about the next action; empty while no change waits for the user."""
+        """Why the user must be asked about the next action; empty while no change is pending."""
         with self._shared.lock:
             pending = sorted(self._shared.pending)
         if not pending:
@@ -144,9 +144,9 @@ class IntegrityGuard:
             self._shared.pending.clear()
 
     def compare(self) -> Intrusion:
-        """Compare with the last scan, between two actions, and return what changed.
+        """Compare with the last scan, between two actions, and report the changes.
 
-        A change may be the user's own work: it is not put back, but the next action is asked about.
+        A change may be the user's own work: it is not reverted, but the next action is asked about.
         """
         with self._shared.lock:
             changes = [change for change in self._changed(NO_CHANGES) if not self._is_undone(change)]
@@ -160,14 +160,14 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in changes), notice)
 
     def begin(self, permit: Permit) -> None:
-        """Note that an action starts that may change what `permit` allows."""
+        """Note the start of an action that may change what `permit` allows."""
         with self._shared.lock:
             if self._shared.baseline is None:
                 self._shared.baseline = self._shared.files.scan()
             self._shared.running.append(permit)
 
     def end(self, permit: Permit) -> Intrusion:
-        """Note that the action has ended, put back what it changed without showing it, and return what was found."""
+        """Note that the action has ended, restore what it changed without having shown it, and report the changes."""
         with self._shared.lock:
             if permit in self._shared.running:
                 self._shared.running.remove(permit)
@@ -186,9 +186,9 @@ class IntegrityGuard:
         return self._intrusion(undone, remaining, aside)
 
     def end_own(self, permit: Permit) -> Intrusion:
-        """Note that a command of the user has ended, and return what changed that the command did not name.
+        """Note that the user's command has ended, and report the changes that it did not name.
 
-        Such changes stay, but are reported, since a process that an action left running may have made them.
+        Such changes are kept, but reported, since a process that an action left running may have made them.
         """
         with self._shared.lock:
             self._shared.running.remove(ALL_CHANGES)
@@ -199,7 +199,7 @@ class IntegrityGuard:
         return Intrusion(tuple(change.path for change in unnamed), notice)
 
     def _changed(self, permit: Permit) -> list[PathChange]:
-        """Return the changes since the baseline that no permit allows; the scan becomes the new baseline."""
+        """Return the changes since the baseline that no permit allows; the current scan becomes the new baseline."""
         before, now = self._shared.baseline, self._shared.files.scan()
         self._shared.baseline = now
         permits = (permit, *self._shared.running)
@@ -215,14 +215,16 @@ class IntegrityGuard:
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
 
     def _ask_about(self, changes: Iterable[PathChange]) -> None:
-        """Ask about these changes before the next action, as changes from the content before the first of them."""
+        """Ask about these changes before the next action; several changes of one path count as one, from its first
+        content.
+        """
         pending = self._shared.pending
         for change in changes:
             first = pending.get(change.path, change)
             pending[change.path] = change._replace(before=first.before)
 
     def _is_undone(self, change: PathChange) -> bool:
-        """Return whether a changed file that waits for the user is as it was before; if so, stop asking about it."""
+        """Return whether a pending file has its earlier content again; if so, stop asking about it."""
         first = self._shared.pending.get(change.path)
         if first is None or not _is_equal(first.before, change.after):
             return False
@@ -267,7 +269,7 @@ class IntegrityGuard:
 
 
 def _named_settings(locations: Locations) -> tuple[str, ...]:
-    """Return the settings files that environment variables name, and the file of what the user has trusted."""
+    """Return the settings files that environment variables name, and the file that records what the user trusts."""
     named = [str(locations.data / "trusted.json"), os.environ.get("GIT_CONFIG_GLOBAL", "")]
     zsh = os.environ.get("ZDOTDIR", "")
     named += [f"{zsh}/{name}" for name in sorted(ZSH) if zsh]
@@ -279,8 +281,8 @@ def permit_of(
 ) -> Permit:
     """Return what an action may change.
 
-    That is the files of its preview, and the protected paths that its question named, if the user approved it, or that
-    a rule names.
+    That is the files of its preview; the protected paths it names, if the user or a rule approved them; and, if the
+    user approved it, everything its command names as changed or deleted.
     """
     parts = assessment.parts
     protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()
@@ -299,7 +301,7 @@ def permit_of(
 
 
 def _real(paths: Iterable[str]) -> frozenset[str]:
-    """Return the paths as written, with their directory's links resolved, and with all links resolved."""
+    """Return each path in three forms: as written, with its directory's links resolved, and with all links resolved."""
     normal = [os.path.normpath(path) for path in paths]
     return frozenset(each for path in normal for each in (path, real_path(path), _in_real_directory(path)))
 
@@ -335,12 +337,12 @@ def _kind(change: PathChange) -> str:
 def put_back(change: PathChange, root: Root, aside: Path) -> bool:
     """Restore a file or link below `root`, the workspace; return False if that is not possible.
 
-    Even then nothing is lost. Nothing outside `root` is touched: the path is walked one directory at a time, each
-    opened relative to the one above, and links on the way are not followed. What is at the path now is moved to
-    `aside`, never deleted, and only if it is still what was found there.
+    No content is lost even then. Nothing outside `root` is touched: the path is walked one directory at a time, each
+    opened relative to the one above, and links on the way are not followed. The current file is moved to `aside`, never
+    deleted, and only if it is still the one that was scanned.
     """
     path = Path(change.path)
-    # a root without an identity stands for a workspace that did not exist
+    # a root without an identity is a workspace that did not exist
     if root.identity is None or ".." in path.parts or not root.holds(path) or not _is_restorable(change):
         return False
     try:
@@ -357,7 +359,7 @@ def put_back(change: PathChange, root: Root, aside: Path) -> bool:
 
 
 def _is_restorable(change: PathChange) -> bool:
-    """Return whether the change can be restored.
+    """Return whether the change can be undone.
 
     Both sides must be files or links of known content, not reached through a link; a git repository that no longer
     exists is not created again.
@@ -371,7 +373,7 @@ def _is_restorable(change: PathChange) -> bool:
 
 
 def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
-    """Return whether the path still holds what was found there."""
+    """Return whether the path still holds the state that was scanned."""
     try:
         info = entry.stat()
     except FileNotFoundError:
@@ -380,7 +382,7 @@ def _holds(entry: AnchoredEntry, state: PathState | None) -> bool:
 
 
 def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
-    """Move what is at the path to `aside`, even on another file system; if that raises OSError, it stays."""
+    """Move the current file to `aside`, even on another file system; if that raises OSError, it stays."""
     destination = Root(aside.parent)
     with destination.entry(aside) as target:
         try:
@@ -394,7 +396,7 @@ def _move_aside(entry: AnchoredEntry, state: PathState, aside: Path) -> None:
 
 
 def _restore(entry: AnchoredEntry, state: PathState) -> None:
-    """Create the file or link; raises FileExistsError if something is there."""
+    """Create the file or link. Raises FileExistsError if something is there."""
     content = state.content or b""
     if state.kind == "link":
         entry.symlink_to(os.fsdecode(content))
@@ -405,17 +407,17 @@ def _restore(entry: AnchoredEntry, state: PathState) -> None:
 
 
 class Protection:
-    """The integrity guard of one session, and what its running actions may change."""
+    """The integrity guard of one session, and the changes that its running actions may make."""
 
     def __init__(self, log: Log, rater: Rater, state: Path | None) -> None:
-        """What changed files hold is moved to `state` before they are put back; without it, nothing is put back."""
+        """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         self._log = log
         self._rater = rater
         self._permits: dict[str, Permit] = {}
         self.guard = IntegrityGuard(log.state.workspace, state)
 
     def compare(self) -> None:
-        """Record and report which protected files have changed since the last action; raises StoreError."""
+        """Record and report the protected files that have changed since the last action. Raises StoreError."""
         intrusion = self.guard.compare()
         if intrusion.paths:
             self._log.commit(intrusion.event(), happened=True)
@@ -425,9 +427,9 @@ class Protection:
         return self.guard.question if may_change(tool) else ""
 
     def objection(self, action: OpenAction, tool: ToolDefinition) -> str | None:
-        """Return the doubt about the action; None if there is none or the user approved the action with it.
+        """Return the doubt about the action; None if there is none, or if the user approved the action despite it.
 
-        That approval settles the changes.
+        That approval also settles the changes.
         """
         doubt = self.doubt(tool)
         decided, assessed = action.decided, action.assessed
@@ -439,7 +441,7 @@ class Protection:
         return None
 
     def begin(self, run: RunningAction) -> None:
-        """Note which protected files an action that starts may change."""
+        """Note which protected files the starting action may change."""
         tool = run.readied.tool
         if not may_change(tool):
             return
@@ -459,7 +461,7 @@ class Protection:
 
     @contextmanager
     def user_command(self, run: RunningAction | None) -> Iterator[None]:
-        """Guard a command of the user: it may change anything, but changes that it does not name are reported."""
+        """Guard a command of the user's: it may change anything, but changes that it does not name are reported."""
         if run is None:
             yield
             return
@@ -474,7 +476,7 @@ class Protection:
             self._log.commit(intrusion.event(run.proposed.action_id), happened=True)
 
     def ended(self, run: RunningAction, result: Result) -> tuple[Result, Sequence[Event]]:
-        """Return the result and events; both report protected files that the action changed without showing it."""
+        """Return the result and more events; both report protected files that the action changed without asking."""
         permit = self._permits.pop(run.proposed.action_id, None)
         intrusion = self.guard.end(permit) if permit is not None else None
         if intrusion is None or not intrusion.paths:
@@ -485,5 +487,5 @@ class Protection:
 
 
 def may_change(tool: ToolDefinition) -> bool:
-    """Return whether calls of the tool may change files; what a server says about its own tools is not trusted."""
+    """Return whether calls of the tool may change files; a server's claims about its own tools are not trusted."""
     return tool.is_remote or not (tool.is_read_only or tool.ends_run or tool.asks_user)

@@ -1,7 +1,7 @@
 """Questions of one model response that are open together: asked ahead of their turn and kept up to date.
 
-Nothing runs ahead of its turn. An action that a mode or rule allows or denies, or that is invalid, is handled in its
-turn.
+Nothing runs ahead of its turn. An action that a mode or rule allows or denies, or that is invalid, is handled when its
+turn comes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workbench.tools.tool import ToolDefinition
 
 
 class OpenQuestions:
-    """The questions of one session that wait beside the one whose turn it is."""
+    """The questions of one session that are open in addition to the next action's."""
 
     def __init__(self, log: Log, tools: Mapping[str, ToolDefinition], actions: Actions) -> None:
         self._log = log
@@ -31,15 +31,14 @@ class OpenQuestions:
         self._actions = actions
 
     def advance(self, cancel: Cancel, *, after_a_run: bool) -> None:
-        """Renew the open questions after a unit of work (all if something ran) and ask ahead; raises StoreError."""
+        """Renew the open questions after a unit of work (all if something ran) and ask ahead. Raises StoreError."""
         self._renew(cancel, only_stacked=not after_a_run)
         self._ask_ahead(cancel)
 
     def _ask_ahead(self, cancel: Cancel) -> None:
-        """If a question is open, ask the user about the actions behind it too.
+        """If a question is open, ask the user about the later actions too.
 
-        Stop at a question of the agent to the user and at an action that ends the run: what comes after may not be
-        needed.
+        Stop at an action that asks the user something or ends the run: later actions may not be needed.
         """
         for action in self._behind():
             with self._log.lock:
@@ -81,7 +80,7 @@ class OpenQuestions:
                 self._log.commit(*self._reassessed(action))
 
     def offer(self, what: str) -> Notice | None:
-        """Return a notice of how many waiting actions `what` would let run, None if none; it decides none of them."""
+        """Return a notice of how many waiting actions `what` would allow, or None if none; it decides none of them."""
         rater, state = self._actions.rater, self._log.state
         with self._log.lock:
             waiting = [(action, self._tools.get(action.proposed.tool)) for action in state.waiting]
@@ -103,7 +102,7 @@ class OpenQuestions:
         events = self._actions.assessed(action.proposed, ask=ask, edited=assessed.edited)
         if events and isinstance(events[0], ActionAssessed):
             return events
-        # it would fail now, or its effect is not known yet: its turn will show
+        # it would fail now, or its effect is not known yet: it is assessed again when its turn comes
         return [ActionAssessed(action_id=assessed.action_id, risk=assessed.risk, needs_decision=False)]
 
     def _is_unchanged(self, action: OpenAction, assessed: ActionAssessed) -> bool:

@@ -1,4 +1,4 @@
-"""Approval of a part of a change: which hunks are written, and what the model is told of each. Pure functions."""
+"""Partial approval of a change: which hunks are written, and what the model is told about each. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InvalidPart(Exception):
 
 @dataclass(frozen=True)
 class FilePart:
-    """One file of the preview: the proposal, the hunks that were taken (some with other text), and its new content."""
+    """One file of the preview: the proposal, the accepted hunks (some with edited text), and the file's new content."""
 
     proposal: FileDiff
     taken: frozenset[int]
@@ -42,7 +42,7 @@ class FilePart:
 
 
 def parts_of(preview: Sequence[FileDelta], decided: ActionDecided) -> tuple[FilePart, ...]:
-    """Return what the decision makes of each file that was shown; raises InvalidPart."""
+    """Apply the decision to each file that was shown. Raises InvalidPart."""
     if not preview:
         raise InvalidPart("this action shows no files; it can be approved or rejected only as a whole")
     diffs = [compare(file.path, file.before, file.after) for file in preview]
@@ -62,12 +62,12 @@ def is_nothing(parts: Sequence[FilePart]) -> bool:
 
 
 def is_everything(parts: Sequence[FilePart]) -> bool:
-    """Return whether every file gets what was proposed."""
+    """Return whether every file gets the proposed content."""
     return all(part.text == part.proposal.after for part in parts)
 
 
 def as_written(parts: Sequence[FilePart]) -> tuple[FileText, ...]:
-    """Return the texts in the form in which the decision keeps them."""
+    """Return the new texts as recorded in the decision."""
     return tuple(FileText(path=part.path, text=part.text) for part in parts)
 
 
@@ -87,7 +87,7 @@ def _contents(diffs: Sequence[FileDiff], decided: ActionDecided) -> list[str | N
 
 
 def _accepted_hunks(diff: FileDiff, text: str | None) -> frozenset[int]:
-    """Return the hunks of the proposal that are in the text exactly as proposed."""
+    """Return the hunks of the proposal that the text contains exactly as proposed."""
     if text == diff.after:
         return frozenset(range(len(diff.hunks)))
     change = compare(diff.path, diff.before, text)
@@ -100,12 +100,12 @@ def _accepted_hunks(diff: FileDiff, text: str | None) -> frozenset[int]:
 
 
 _QUOTED = 2_000
-"""The most characters of one hunk that are quoted."""
+"""The most characters quoted from one hunk."""
 _HEAD = "The user accepted only a part of this change, or edited it. The files contain exactly what is shown here."
 
 
 def partial_result(parts: Sequence[FilePart], note: str) -> str:
-    """Return the result of the action for the model."""
+    """Return the action's result for the model."""
     note_line = f"\nThe user's note: {note.strip()}" if note.strip() else ""
     return "\n".join([_HEAD, *(line for part in parts for line in _file(part))]) + note_line
 
@@ -135,7 +135,7 @@ def _outcome(part: FilePart) -> str:
 
 
 def _hunks(part: FilePart) -> Iterator[str]:
-    """Yield each hunk of the proposal in turn, then what the user changed elsewhere."""
+    """Yield each hunk of the proposal in turn, then the user's changes elsewhere."""
     diff = part.proposal
     mine = compare(part.path, content_with(diff, part.taken), part.text)
     remaining = list(mine.hunks)
@@ -156,7 +156,7 @@ def _hunks(part: FilePart) -> Iterator[str]:
 
 
 def _line_range(hunk: Hunk) -> str:
-    """Return the lines of the original file that the hunk replaces, in words."""
+    """Describe the lines of the original file that the hunk replaces."""
     if hunk.old == hunk.old_end:
         return f"new lines after line {hunk.old}"
     return f"line {hunk.old + 1}" if hunk.old_end == hunk.old + 1 else f"lines {hunk.old + 1} to {hunk.old_end}"

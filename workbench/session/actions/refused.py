@@ -1,4 +1,4 @@
-"""Asks before the agent does in another way what the user or a rule refused in this run; used by the rating."""
+"""Asks before the agent does, in another way, something that was refused in this run; used by the rating."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SHORTEST = 3
 
 
 class Effect(NamedTuple):
-    """What a refused action would have touched and run."""
+    """The paths that a refused action would have touched, and the commands it would have run."""
 
     what: str
     paths: frozenset[str]
     names: tuple[str, ...]
-    """The forms in which its paths may be written."""
+    """The forms in which the paths may be written."""
     commands: tuple[tuple[str, ...], ...]
 
 
 class Refusals:
-    """What was refused in the run of one session, and in the session that it works for."""
+    """The refusals in the run of one session, and in its parent's."""
 
     def __init__(self, state: State, parent: Refusals | None = None) -> None:
         self._state = state
@@ -38,7 +38,7 @@ class Refusals:
         self._effects: dict[str, Effect] = {}
 
     def effects(self, since: datetime | None = None) -> list[Effect]:
-        """Return the effect of each refused action; with `since`, only of those refused later."""
+        """Return the effect of each refused action; with `since`, only of actions refused later."""
         refused = {action.proposed.action_id: action for action in self._state.refused if _is_later(action, since)}
         for name, action in refused.items():
             if name not in self._effects:
@@ -51,7 +51,7 @@ def _is_later(action: OpenAction, since: datetime | None) -> bool:
 
 
 def effect_of(action: OpenAction, workspace: str) -> Effect:
-    """Return the effect of an action that was refused."""
+    """Return the effect of a refused action."""
     assessed = action.assessed
     directory = assessed.working_dir if assessed else ""
     subject = subject_again(action.proposed.tool, action.proposed.arguments, workspace, directory)
@@ -64,7 +64,7 @@ def effect_of(action: OpenAction, workspace: str) -> Effect:
 
 
 def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
-    """Return the reason to ask if an action would do what a refused one would have done; else empty."""
+    """Return the reason to ask if an action would do what a refused one would have done; otherwise empty."""
     if not refused:
         return ""
     paths = {real_path(path) for path in subject.paths}
@@ -77,7 +77,7 @@ def repeats(subject: Subject, refused: Sequence[Effect]) -> str:
 
 
 def _tells(text: str, effect: Effect) -> bool:
-    """Return whether a text names a path of what was refused, or the first words of one of its commands."""
+    """Return whether a text names a path of the refused action, or the first words of one of its commands."""
     if any(re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-])", text) for name in effect.names):
         return True
     return any(

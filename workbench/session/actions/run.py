@@ -1,4 +1,4 @@
-"""Runs the tools of actions in threads, records what they return, and writes what the user approved of a change."""
+"""Runs the tools of actions in threads, records their results, and writes the approved part of a change."""
 
 from __future__ import annotations
 
@@ -47,17 +47,19 @@ class DeletionGuard(Protocol):
     """Tells which files an action would delete without a copy, and why the user must be asked about that."""
 
     def explain(self, assessment: Assessment) -> Explained:
-        """Return the rating with what would be deleted in its reasons, and why that alone requires asking the user."""
+        """Return the rating with the deletions among its reasons, and why they alone require asking the user."""
 
     def copy_failure(self, action_id: str) -> str:
-        """Return why there is no copy of what this action, about to start, deletes; empty if none is needed."""
+        """Return why no copy was made of the files this action is about to delete; empty if one was made or none is
+        needed.
+        """
 
 
 class _NoCopies:
-    """Knows nothing and keeps no copies."""
+    """A deletion guard that knows nothing and keeps no copies."""
 
     def explain(self, assessment: Assessment) -> Explained:
-        """Return the rating as it is."""
+        """Return the rating unchanged."""
         return Explained(assessment)
 
     def copy_failure(self, action_id: str) -> str:
@@ -66,11 +68,11 @@ class _NoCopies:
 
 
 NO_COPIES: Final[DeletionGuard] = _NoCopies()
-"""The deletion guard of actions whose files nobody keeps."""
+"""The deletion guard for sessions that keep no copies."""
 
 
 MAX_PARALLEL = 4
-"""How many actions may run at the same time."""
+"""The most actions that may run at the same time."""
 _GRACE = 1.0
 _NO_STOP = "it was interrupted and did not stop in time"
 _CHANGED = (
@@ -82,7 +84,7 @@ _NOT_BEGUN = "This action was not run: the user interrupted."
 Result: TypeAlias = ActionObserved | ActionAbandoned
 _Report: TypeAlias = Callable[[Event], None]
 _Outcome: TypeAlias = tuple[Observation, float] | str | None
-"""What a call returned and how long it took; why it did not run; or None if the user interrupted before."""
+"""The result of a call and its duration in seconds, or why it did not run, or None if the user interrupted first."""
 Preparation: TypeAlias = Callable[[], Observation | None]
 """Work to be done before an action can be shown; returns why the action cannot be run, or None."""
 
@@ -98,7 +100,7 @@ class PreparedAction:
     fingerprint: str
     preparation: Preparation | None = None
     instead: Callable[[], Observation] | None = None
-    """What to do in place of the tool, if the user accepted only a part of what it would write."""
+    """Replaces the call of the tool if the user accepted only a part of the change."""
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
     """Files shown as earlier actions of the batch will leave them."""
@@ -107,28 +109,28 @@ class PreparedAction:
     executes: Mapping[str, str] = field(default_factory=dict)
     """The files that the action runs or reads as code, each with a hash of its content."""
     reads: tuple[str, ...] = ()
-    """The real paths that it names, if it only reads: no other file is read, whatever a link leads to by then."""
+    """The real paths that the action names, if it only reads: no other file is read, even if a link changes."""
     difference: Callable[[], str] | None = None
-    """Compares these files once more and returns one line on what differs; None if there are no such files."""
+    """Compares the executed files again and describes in one line what differs; None if there is nothing to compare."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The real paths of the files that it writes, as shown, or reads."""
+        """The real paths of the files that the action writes, as shown, or else reads."""
         return tuple(file.path for file in self.files) or self.reads
 
 
 @dataclass(frozen=True, eq=False)
 class RunningAction:
-    """A proposed action that starts now."""
+    """A proposed action while it runs, with what was prepared for it."""
 
     proposed: ActionProposed
     readied: PreparedAction
     sub_agent: RunningSubAgent | None = None
-    """The sub-agent that works for the action already: it was started before the session was opened, and continues."""
+    """The action's sub-agent if it was started before the session was opened; it continues."""
 
 
 class CallSuspended(Exception):
-    """A call ended without a result: it waits for a user who is absent, and continues when the log is opened again."""
+    """A call ended without a result: it waits for an absent user, and continues when the log is opened again."""
 
 
 @dataclass
@@ -140,14 +142,14 @@ class CallContext:
     show: Callable[[LiveEvent], None]
     sub_agent: RunningSubAgent | None = None
     is_suspended: bool = False
-    """Whether the call is left open: what the tool returns is then not a result."""
+    """Whether the call is left open: the tool's return value is then not a result."""
 
 
 CURRENT_CALL: ContextVar[CallContext | None] = ContextVar("CURRENT_CALL", default=None)
 
 
 def record_model_call(response: ModelResponse) -> None:
-    """Record what a response of the model cost, for the action that runs or is prepared in this thread."""
+    """Record the cost of a model response for the action that runs or is prepared in this thread."""
     call = CURRENT_CALL.get()
     if call is not None:
         usage = Usage(**asdict(response.usage))
@@ -156,7 +158,7 @@ def record_model_call(response: ModelResponse) -> None:
 
 
 class Runner:
-    """The threads in which the tools of a session run; a single action always runs in the first of them."""
+    """The threads in which a session's tools run; a single action always runs in the first of them."""
 
     def __init__(self, on_live: Callable[[LiveEvent], None], report: _Report) -> None:
         self._on_live = on_live
@@ -165,9 +167,9 @@ class Runner:
         self._lanes = [WorkerThread(f"session-tools-{number}") for number in range(MAX_PARALLEL)]
 
     def results(self, group: Sequence[RunningAction], cancel: Cancel) -> Iterator[tuple[RunningAction, Result]]:
-        """Run all actions at once (at most MAX_PARALLEL) and yield each result as it comes.
+        """Run all actions at the same time (at most MAX_PARALLEL) and yield each result as it comes.
 
-        A call left open has none.
+        A call that is left open has no result.
         """
         runs = {
             Job(thread, partial(self._called, run, cancel), run.readied.tool.interrupt): run
@@ -187,7 +189,7 @@ class Runner:
     def prepare(
         self, action_id: str, tool: ToolDefinition, preparation: Preparation, cancel: Cancel
     ) -> Observation | None:
-        """Do the preparation in the thread of the tools.
+        """Do the preparation in the first tool thread.
 
         Return why the action cannot run, or None (also if interrupted).
         """
@@ -202,7 +204,7 @@ class Runner:
         return None if cancel.is_set else preparation()
 
     def _listen(self, group: Sequence[RunningAction]) -> None:
-        """Show output live, except of calls that share one tool: nobody could tell which call it belongs to."""
+        """Show output live, except from calls that share one tool: it could not be told which call it belongs to."""
         executors = [run.readied.tool.executor for run in group]
         for run, executor in zip(group, executors, strict=True):
             if executor is not None and executors.count(executor) == 1:
@@ -214,8 +216,8 @@ class Runner:
             return None
         call = CallContext(run.proposed.action_id, self._report, self._on_live, run.sub_agent)
         CURRENT_CALL.set(call)
-        # The files were compared when the action was taken from the queue; recording its start, copies of files and
-        # the wait for this thread lie in between.
+        # The files were compared when the action was taken from the queue. Since then, its start was recorded, files
+        # were copied, and this thread was waited for.
         changed = run.readied.difference() if run.readied.difference is not None else ""
         if changed:
             return _CHANGED.format(tool=run.proposed.tool, changed=changed)
@@ -228,7 +230,7 @@ class Runner:
         return outcome, time.monotonic() - began
 
     def _show(self, action_id: str, text: str) -> None:
-        """Pass on text with secrets masked; the last word waits for what follows it."""
+        """Forward text with secrets masked; its last word is held back until more text follows."""
         hiding = self._hiding.get(action_id)
         self._emit(action_id, hiding.feed(text) if hiding else MASKER.masked(text))
 
@@ -247,7 +249,7 @@ class Runner:
 
 
 def runs_beside(tool: ToolDefinition) -> bool:
-    """Return whether calls of the tool may run beside other such calls."""
+    """Return whether calls of the tool may run at the same time as other such calls."""
     may = tool.executor is not None and tool.executor.side_by_side
     return may and tool.is_read_only and not tool.ends_run and not tool.asks_user
 
@@ -265,15 +267,17 @@ def _result(run: RunningAction, future: Future[_Outcome] | None) -> Result:
 
 
 class CannotWrite(Exception):
-    """A file cannot hold its new content, or is not as shown; the message is one line. Nothing was written."""
+    """A file cannot hold its new content, or is not as shown; the message is one line. Nothing was written, unless the
+    message names files that could not be restored.
+    """
 
 
 class PartialWriter:
-    """Writes files for one session; shares the directory in which the editor keeps what it knows."""
+    """Writes files for one session, and shares the editor's state directory."""
 
     def __init__(self, state_dir: Path | None, workspace: str = "/") -> None:
         self.state_dir = state_dir
-        """The directory in which the session keeps files; None if it keeps none."""
+        """The directory in which the session keeps files, or None if it keeps none."""
         self._files = Files(workspace, state_dir, merges=True)
 
     def check(self, parts: Sequence[FilePart]) -> None:
@@ -281,13 +285,13 @@ class PartialWriter:
         self._plans(parts)
 
     def in_part(self, readied: PreparedAction, decided: ActionDecided) -> PreparedAction:
-        """Return the action for an approval in part: it writes what the user chose instead of calling the tool."""
+        """Return the action for a partial approval: it writes the user's choice instead of calling the tool."""
         parts = parts_of(readied.files, decided)
         files = tuple(part.delta for part in parts)
         return replace(readied, files=files, instead=partial(self.carry_out, parts, decided.note))
 
     def carry_out(self, parts: Sequence[FilePart], note: str) -> Observation:
-        """Write all files or none; return what to tell the model."""
+        """Write all files or none; return the observation for the model."""
         try:
             self._write(self._plans(parts))
         except CannotWrite as error:
@@ -295,7 +299,7 @@ class PartialWriter:
         return Observation.from_text(well_formed(partial_result(parts, note)))
 
     def _plans(self, parts: Sequence[FilePart]) -> list[Plan]:
-        """Return the planned writes, deletions last; raises CannotWrite."""
+        """Return the planned writes, deletions last. Raises CannotWrite."""
         plans = []
         for part in parts:
             try:

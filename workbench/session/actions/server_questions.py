@@ -1,7 +1,7 @@
-"""Questions of MCP servers during a call: each is recorded in the log as a step of that call, with its decision.
+"""Questions from MCP servers during a call: each is recorded in the log as a step of that call, with its decision.
 
-The step looks like one of a sub-agent, so that it is asked, left open and answered in the same way. It names the server
-that asks; an answer is matched to its question by the question's id.
+The step looks like a sub-agent's, so that it is asked, left open and answered in the same way. It names the server that
+asks; an answer is matched to its question by the question's id.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _REJECTED = "The user rejected this."
 
 
 class ServerQuestions:
-    """The open questions of one session's servers; its methods may be called from any thread."""
+    """The open questions from one session's servers; its methods may be called from any thread."""
 
     def __init__(self, complete: ModelCompletion, mode: Callable[[], Mode], *, has_user: bool) -> None:
-        """`mode` returns the present mode; `has_user` says whether a user can answer, now or later."""
+        """`mode` returns the current mode; `has_user` says whether a user can answer, now or later."""
         self.complete = complete
         self.mode = mode
         self.has_user = has_user
@@ -51,12 +51,12 @@ class ServerQuestions:
         self._open: dict[str, ServerQuestion] = {}
 
     def asker(self, server: str) -> CallAsker | None:
-        """Return what answers the server's questions for the call that runs in this thread; None outside of a call."""
+        """Return the asker for the server's questions in the call that runs in this thread; None outside of a call."""
         call = CURRENT_CALL.get()
         return CallAsker(self, server, call) if call is not None else None
 
     def command(self, action_id: str, apply: Callable[[ServerQuestion, str], None]) -> bool:
-        """Apply a command to the question it is for; return False if it is for none of these. Raises CommandError."""
+        """Apply a command to the question with that id; return False if there is none. Raises CommandError."""
         with self._lock:
             question = self._open.get(action_id)
         if question is None:
@@ -65,18 +65,18 @@ class ServerQuestions:
         return True
 
     def open(self, question: ServerQuestion) -> None:
-        """Note that the question waits for the user."""
+        """Note that the question is waiting for the user."""
         with self._lock:
             self._open[question.action_id] = question
 
     def closed(self, question: ServerQuestion) -> None:
-        """Note that the question does not wait any more."""
+        """Note that the question is no longer waiting."""
         with self._lock:
             self._open.pop(question.action_id, None)
 
 
 class ServerQuestion:
-    """One question while it waits; takes the same commands as a session."""
+    """A question that is waiting; takes the same commands as a session."""
 
     def __init__(self, action_id: str, *, takes_text: bool) -> None:
         self.action_id = action_id
@@ -86,7 +86,7 @@ class ServerQuestion:
         self._done = threading.Event()
 
     def answer(self, action_id: str, text: str) -> None:
-        """Take the user's answer; raises CommandError."""
+        """Accept the user's answer. Raises CommandError."""
         if not self._takes_text:
             raise CommandError("this needs a decision, not an answer")
         if not text.strip():
@@ -95,7 +95,7 @@ class ServerQuestion:
         self._done.set()
 
     def decide(self, action_id: str, verdict: Verdict, *, fingerprint: str, **fields: Any) -> None:
-        """Take the user's decision; raises CommandError."""
+        """Accept the user's decision. Raises CommandError."""
         if self._takes_text:
             raise CommandError("this is a question of a server's; it takes an answer, not a decision")
         if verdict == "edited" or fields.get("always") is not None:
@@ -104,11 +104,11 @@ class ServerQuestion:
         self._done.set()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the question is answered or withdrawn, or `seconds` are over."""
+        """Wait until the question is answered, decided or withdrawn, at most `seconds`."""
         self._done.wait(seconds)
 
     def withdraw(self) -> None:
-        """End the wait: the answer is not needed any more."""
+        """End the wait: the answer is no longer needed."""
         self._done.set()
 
 
@@ -126,7 +126,7 @@ class CallAsker:
         self._question: ServerQuestion | None = None
 
     def ask(self, text: str, options: tuple[str, ...], seconds: float) -> str | None:
-        """Return the user's answer, None if none came in time; raises WorkbenchError if there is no user to answer."""
+        """Return the user's answer, or None if none came in time. Raises WorkbenchError if no user can answer."""
         action_id = self._propose(ASK_USER, {"question": text, "options": list(options)})
         if not self._asks.has_user:
             self._refuse(action_id)
@@ -142,7 +142,7 @@ class CallAsker:
         return question.text
 
     def sample(self, request: SampleRequest, seconds: float) -> Sample:
-        """Return the response of the model, if the request is approved; raises WorkbenchError."""
+        """Return the model's response if the request is approved. Raises WorkbenchError."""
         action_id = self._propose(SAMPLING, request.fields)
         self._approve(action_id, seconds)
         self._report_events(ActionStarted(action_id=action_id))
@@ -158,7 +158,7 @@ class CallAsker:
         return Sample(response.text, response.model, response.finish_reason)
 
     def _approve(self, action_id: str, seconds: float) -> None:
-        """Have the request decided by the mode or the user; raises NotAllowed."""
+        """Let the mode or the user decide on the request. Raises NotAllowed."""
         ruling = rule_on(self._asks.mode(), "MEDIUM", False, SAMPLING)
         reasons = ("the server wants an answer of your model, which costs; it gets the answer",)
         asks = ruling.verdict == "ask"
@@ -196,7 +196,7 @@ class CallAsker:
         self._call.show(Notice(text=why))
 
     def withdraw(self) -> None:
-        """End what still waits: the call is over, or the server does not wait any more."""
+        """Withdraw the open question: the call is over, or the server is no longer waiting."""
         self._cancel.set()
         question = self._question
         if question is not None:

@@ -1,4 +1,4 @@
-"""Files that changed since the agent read them, or that earlier actions of the same model response write too."""
+"""Finds files that changed since the agent read them, or that earlier actions of the same response write too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.tools.executor import FileChange
 
 
 def pending_contents(state: State, action_id: str) -> dict[str, str | None]:
-    """Return what files will hold once the actions before this one have run as shown, or as approved in part."""
+    """Return the contents of files once the actions before this one have run as shown or partly approved."""
     contents: dict[str, str | None] = {}
     for name, action in state.batch.items():
         if name == action_id:
@@ -29,7 +29,7 @@ def _contents_after(action: OpenAction) -> dict[str, str | None]:
 
 
 def stacked(changes: Iterable[FileChange], pending: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the files of a preview that was made on top of earlier actions; not every tool can do that."""
+    """Return the files whose preview was made on top of earlier actions; not every tool can do that."""
     return tuple(change.path for change in changes if change.path in pending and change.before == pending[change.path])
 
 

@@ -1,4 +1,4 @@
-"""Shell commands of the user, run in the agent's shell between its actions."""
+"""The user's shell commands, run in the agent's shell between its actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _nothing(command: UserCommand, cancel: Cancel) -> None:
 
 
 class UserCommands:
-    """The user's commands that wait, in order; they need no approval, because the user wrote them."""
+    """The user's queued commands, in order; they need no approval, because the user wrote them."""
 
     def __init__(self, log: Log, actions: Actions, prepare: Callable[[UserCommand, Cancel], None] = _nothing) -> None:
         """`prepare` is called before each command."""
@@ -35,11 +35,11 @@ class UserCommands:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a command waits or runs."""
+        """Whether a command is queued or running."""
         return bool(self._log.state.own)
 
     def add(self, command: str) -> None:
-        """Add a command that runs as soon as no action runs; raises CommandError if there is no shell."""
+        """Queue a command, which runs as soon as no action runs. Raises CommandError if it is empty or cannot run."""
         if not command.strip():
             raise CommandError("there is no command to run")
         try:
@@ -80,14 +80,14 @@ class UserCommands:
         return RunningAction(proposed, readied)
 
     def interrupt(self) -> bool:
-        """Interrupt the running command; return False if none runs."""
+        """Interrupt the running command; return False if none is running."""
         cancel = self._cancel
         if cancel is not None:
             cancel.set()
         return cancel is not None
 
     def after_a_stop(self) -> list[Event]:
-        """Return the events that close commands left by a stop: none is run by itself, and none a second time."""
+        """Return the events that close the commands left by a stop: none is started, and none is run a second time."""
         state = self._log.state
         return [
             ActionAbandoned(action_id=name, reason=_UNKNOWN) if name in state.own_started else not_run(name, _NOT_BEGUN)

@@ -212,7 +212,7 @@ class Store:
                 yield row
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """Yield the events after `after`; those of unknown kind or wrong shape are skipped and recorded in `gaps`."""
+        """Yield the events after `after`; those of unknown kind or wrong shape are skipped and noted in `gaps`."""
         for seq, line in self.lines(after, limit):
             try:
                 yield event_from_json(line)

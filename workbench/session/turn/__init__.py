@@ -1,1 +1,1 @@
-"""One call of the model: history, context window, condensing; used by the session."""
+"""One model call: history, context window, condensing; used by the session."""

@@ -1,7 +1,7 @@
-"""Condenses the messages to the model: which part, when, and the call that writes the summary.
+"""Condenses the messages to the model: decides when, chooses the part, and calls the model for a summary.
 
-A summary replaces the middle of the messages; the log keeps everything. It takes the place of one ordinary call of the
-model.
+The summary replaces the middle of the messages; the log keeps everything. It takes the place of one ordinary model
+call.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from workbench.session.turn.history import MessageHistory, Tagged
 from workbench.session.worker_thread import Job, WorkerThread, run
 
 GRACE = 0.5
-"""Seconds that an interrupted call of a model may take to end."""
+"""Seconds that an interrupted model call may take to end."""
 FIRST_MESSAGES = 4
-"""The messages at the beginning that are never condensed."""
+"""How many messages at the beginning are never condensed."""
 _FEWEST = 2
 _LONGEST_RECORDS = (200_000, 60_000, 15_000)
 """Characters of the record to summarize; if one length does not fit, the next shorter one is tried."""
@@ -44,7 +44,7 @@ _STILL_FULL = (
 
 @dataclass(frozen=True)
 class CondensableMessages:
-    """Messages that a summary can replace, with the numbers of the first and the last event they come from."""
+    """Messages that a summary can replace, with the numbers of the first and last events they come from."""
 
     first: int
     last: int
@@ -52,7 +52,7 @@ class CondensableMessages:
 
 
 def find_condensable(history: Tagged) -> CondensableMessages | None:
-    """Return what lies between the first messages and the recent half; None if that is not worth a summary."""
+    """Return the messages between the first ones and the recent half, or None if they are not worth a summary."""
     count = len(history.messages)
     cuts = [cut for cut in _cuts(history) if FIRST_MESSAGES <= cut < count]
     if not cuts:
@@ -68,7 +68,10 @@ def find_condensable(history: Tagged) -> CondensableMessages | None:
 
 
 def _cuts(history: Tagged) -> list[int]:
-    """Return the indexes where everything before comes from earlier events than everything after, outside batches."""
+    """Return the indexes at which the history can be cut.
+
+    Every message before a cut comes from an earlier event than every message after it, and no batch is split.
+    """
     before = list(accumulate(history.seqs, max))
     behind = list(accumulate(reversed(history.seqs), min))[::-1]
     return [
@@ -79,7 +82,7 @@ def _cuts(history: Tagged) -> list[int]:
 
 
 class Condenser:
-    """Condenses one conversation; raises ModelError if the model fails, CallAbandoned if a call hangs."""
+    """Condenses one conversation. Raises ModelError if the model fails, CallAbandoned if a call hangs."""
 
     def __init__(
         self,
@@ -96,15 +99,15 @@ class Condenser:
         self._on_live = on_live
 
     def before_call(self, model: Model, cancel: Cancel) -> bool:
-        """Condense if it is time to; return whether that took the place of the call."""
+        """Condense if necessary; return whether that took the place of the call."""
         with self._log.lock:
             reason = self._context.window.reason(self._limits, self._context.history.length)
         return reason is not None and self._condense(model, reason, cancel)
 
     def after_overflow(self, model: Model, cancel: Cancel) -> bool:
-        """Condense because the request did not fit, at most once per user message; return whether it was possible.
+        """Condense because the request did not fit; return whether that was possible.
 
-        Raises ContextOverflow the second time.
+        Raises ContextOverflow at the second attempt since the user's last message.
         """
         if self._context.window.was_too_full:
             raise ContextOverflow(_STILL_FULL)
@@ -158,7 +161,7 @@ class Condenser:
 
 
 def condensing_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
-    """Return the event that requests condensing or undoes the last one; raises CommandError if impossible."""
+    """Return the event that requests condensing or undoes the last one. Raises CommandError if that is impossible."""
     if undo:
         last = history.last_condensing
         if last is None:

@@ -1,4 +1,4 @@
-"""What is sent to the model: the messages, and how much of its context window they take."""
+"""The context of a model call: its messages, and how much of the context window they take."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Reason: TypeAlias = Literal["asked", "person", "overflow", "tokens", "events"]
 
 
 class ContextWindow:
-    """How full the context window of the model is, and whether the history has to be condensed.
+    """How full the model's context window is, and whether the history has to be condensed.
 
-    Every event costs the same, however long the session is.
+    The cost of an event does not grow with the session.
     """
 
     def __init__(self) -> None:
         self.was_too_full = False
-        """Whether the history was condensed for a full window since the last message of the user."""
+        """Whether the history was condensed because of a full window since the user's last message."""
         self._requests: set[str] = set()  # open calls of the tool that requests condensing
         self._is_requested_by_agent = False
         # no response of the model cancels what the user requested
@@ -50,11 +50,11 @@ class ContextWindow:
 
     @property
     def tokens(self) -> int:
-        """An estimate of the tokens of the next request; 0 before the first response."""
+        """An estimate of the tokens in the next request; 0 before the first response."""
         return self._tokens + self._characters // CHARACTERS_PER_TOKEN if self._tokens else 0
 
     def size(self, limits: Limits) -> int | None:
-        """Return the size of the window in tokens: from the limits, else as last reported; None if unknown."""
+        """Return the size of the window in tokens, from the limits or else as last reported; None if unknown."""
         return limits.context_window or self._reported_size
 
     def reason(self, limits: Limits, length: int) -> Reason | None:
@@ -132,7 +132,7 @@ class PartCount:
                 self._results += min(self._max_observe, len(observed_text(event.observation)))
 
     def recount(self, messages: Iterable[Message]) -> None:
-        """Measure all messages again, after some were replaced by a summary."""
+        """Measure all messages again after a summary has replaced some, or was undone."""
         sizes = {"messages": 0, "results": 0}
         for message in messages:
             sizes["results" if message["role"] == "tool" else "messages"] += _size(message)
@@ -141,8 +141,8 @@ class PartCount:
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
         """Return the tokens of each part of a request.
 
-        `standing` holds the characters of the instructions and of the tool descriptions; `tokens` is the provider's
-        total.
+        `standing` holds the number of characters in the instructions and in the tool descriptions; `tokens` is the
+        provider's total, if known.
         """
         characters = (*standing, self._messages, self._results)
         share = tokens / max(1, sum(characters)) if tokens is not None else 1 / CHARACTERS_PER_TOKEN
@@ -160,7 +160,7 @@ def _size(message: Message) -> int:
 
 
 class ModelContext:
-    """What is sent to the model: the messages, how full the window is, and the resources still to be read."""
+    """The context of model calls: the messages, how full the window is, and the resources still to be read."""
 
     def __init__(self, max_observe: int) -> None:
         """`max_observe` is the most characters of one result that are sent."""
@@ -181,5 +181,5 @@ class ModelContext:
             self._sizes.recount(self.history.sent)
 
     def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
-        """Return what each part of the next request takes; see PartCount."""
+        """Return the tokens of each part of the next request; see PartCount."""
         return self._sizes.parts(standing, tokens)

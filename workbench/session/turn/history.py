@@ -1,4 +1,4 @@
-"""The messages to the model, derived from the log event by event; a summary replaces those it covers."""
+"""The messages to the model, derived from the log event by event, and the part of them that a summary can replace."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ class LastCondensing:
     last: int
     before: Tagged
     length: int
-    """How many messages there were right after it."""
+    """The number of messages right after it."""
 
     def undone(self, now: Tagged, model_since: int) -> Tagged:
-        """Return the messages as they would be without it, unsigned if the model was changed since."""
+        """Return the messages as they would be without it, unsigned if the model has changed since."""
         since = slice(self.length, None)
         before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
         return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
 
 
 def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
-    """Return the messages with the summary in place of those from these events.
+    """Return the messages with the summary in place of the messages from these events.
 
-    A batch is replaced whole or not at all.
+    A batch is replaced as a whole or not at all.
     """
     after = Tagged([], [])
     index: int | None = None
@@ -98,7 +98,9 @@ _LONGEST = 2_000_000
 
 
 def arguments_text(text: str) -> str:
-    """Return the JSON text of an object: what the model wrote, or, if that is not one, an object that shows it."""
+    """Return the arguments as the JSON text of an object: the model's own text, or an object that quotes it if it is
+    not one.
+    """
     try:
         value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
@@ -117,7 +119,7 @@ _NAMED = 10
 
 
 def decision_note(event: ActionDecided) -> str:
-    """Return what to put before the result of an action that ran: the user's arguments for it, and their note."""
+    """Return the note before the result of an action that ran: the user's arguments for it, and the user's note."""
     if event.by != "person":
         return ""
     note = []
@@ -130,7 +132,7 @@ def decision_note(event: ActionDecided) -> str:
 
 
 def taken_back_message(event: FilesChanged) -> Message:
-    """Return a message that the user reverted files; the agent reads their content when it needs it."""
+    """Return a message that the user reverted files; the agent reads their content when needed."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
@@ -151,7 +153,7 @@ _NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
-    """Return the messages that follow from these events."""
+    """Build the model's messages from these events."""
     history = MessageHistory()
     for event in events:
         history.apply(event)
@@ -159,7 +161,7 @@ def messages(events: Iterable[Event]) -> list[Message]:
 
 
 class MessageHistory:
-    """The messages of a session, updated event by event; no event costs more in a longer session."""
+    """The messages of a session, updated event by event; the cost of an event does not grow with the session."""
 
     def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
         self.last_seq = 0
@@ -179,7 +181,7 @@ class MessageHistory:
         self.last_condensing: LastCondensing | None = None
 
     def request(self) -> list[Message]:
-        """Return all messages, ready to send. The list is the history's own and grows: do not change it."""
+        """Return all messages, ready to send. The list is the history's own and will grow: do not change it."""
         self._close_calls()
         self._flush_unsent(None)
         if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
@@ -189,17 +191,17 @@ class MessageHistory:
 
     @property
     def length(self) -> int:
-        """How many messages there are."""
+        """The number of messages."""
         return len(self._settled.messages)
 
     @property
     def sent(self) -> Sequence[Message]:
-        """The present messages, including calls without a result."""
+        """The current messages, including calls without a result."""
         return self._settled.messages
 
     @property
     def tagged(self) -> Tagged:
-        """The present messages with the numbers of their events."""
+        """The current messages with the numbers of their events."""
         return self._settled
 
     def apply(self, event: Event) -> None:
@@ -224,7 +226,7 @@ class MessageHistory:
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
     def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
-        """Add what the workbench itself tells the model; it finds changes by other programs when it looks at files."""
+        """Add a notice to the model; changes by other programs are left out, as the agent sees them in the files."""
         if isinstance(event, UserCommand):
             self._own[event.action_id] = event.command
         elif not isinstance(event, FilesChanged) or event.by == "person":
@@ -237,7 +239,7 @@ class MessageHistory:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
-                # Asked again, it may run as the model proposed it.
+                # a later decision replaces the note: asked again, the action may run as the model proposed it
                 self._decision_notes[event.action_id] = decision_note(event)
             case ActionObserved():
                 self._apply_result(event)
@@ -264,11 +266,14 @@ class MessageHistory:
         return answer
 
     def _is_own(self, answer: ModelResponded) -> bool:
-        """Return whether the present model gave the response, and not an earlier one."""
+        """Return whether the response came from the current model, not from an earlier one."""
         return answer.seen is None or answer.seen >= self._model_since
 
     def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
-        """Switch models: another model cannot read what this one signed. A running call keeps the old list."""
+        """Switch models, and remove the reasoning that only the earlier model can read.
+
+        The messages go into a new list, because a running call keeps the old one.
+        """
         if event.model and event.model != self._model:
             self._model, self._model_since = event.model, event.seq
             self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
@@ -304,7 +309,10 @@ class MessageHistory:
         answer["tool_calls"].append(call)
 
     def _answer_for(self, event: ActionProposed) -> Message:
-        """Return the assistant message to which the call belongs; only results may come after it."""
+        """Return the assistant message that holds the calls of this response.
+
+        The response's first call adds it and closes open calls; so does a call after anything but results.
+        """
         answer = self._answer
         if answer is None or self._answer_id != event.response_id:
             answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
@@ -353,7 +361,7 @@ class MessageHistory:
             self._add_result(action_id, _LOST, self.last_seq)
 
     def _flush_unsent(self, last_seq_sent: int | None) -> None:
-        """Move waiting messages behind the results; those from events after `last_seq_sent` keep waiting."""
+        """Move queued messages behind the results; messages from events after `last_seq_sent` stay queued."""
         now = [entry for entry in self.unsent if last_seq_sent is None or entry[0] <= last_seq_sent]
         self.unsent = [entry for entry in self.unsent if last_seq_sent is not None and entry[0] > last_seq_sent]
         self._answer = None if now else self._answer

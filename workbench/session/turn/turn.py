@@ -1,4 +1,4 @@
-"""One call of the model: sends the messages of the log, records the response and the actions it proposes."""
+"""One model call: sends the messages of the log, records the response and the actions it proposes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Responder(Protocol):
-    """What the session needs of an agent."""
+    """The part of an agent that the session uses."""
 
     model: Model
     plan: bool
@@ -38,14 +38,14 @@ class Responder(Protocol):
 
     @property
     def standing(self) -> tuple[int, int]:
-        """Characters that go with every request: those of the instructions, and of the tool descriptions."""
+        """The number of characters sent with every request: in the instructions, and in the tool descriptions."""
 
     def respond(self, messages: list[Message], on_delta: Callable[[Delta], None], cancel: Cancel) -> ModelResponse:
-        """Return the model's next response, or the part that came before `cancel` was set; raises ModelError."""
+        """Return the model's next response, or the part received before `cancel` was set. Raises ModelError."""
 
 
 class ModelTurn:
-    """The calls of the model in one session; a failure of the model ends the run and is never raised."""
+    """The model calls of one session; a failure of the model ends the run and is never raised."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class ModelTurn:
         self._log.commit(*read)
 
     def _call(self, messages: list[Message], cancel: Cancel) -> ModelResponse | None:
-        """Return the model's response; None if the history was condensed instead, so that another call is needed."""
+        """Return the model's response, or None if the history was condensed instead or the call was interrupted."""
         model = self._agent.model
         if self._condenser.before_call(model, cancel):
             return None
@@ -127,12 +127,12 @@ class ModelTurn:
             raise
 
     def check_model(self, name: str | None) -> None:
-        """Check that the model of that name, if any, can be opened; raises ModelError that says what to set."""
+        """Check that the model of that name, if any, can be opened. Raises ModelError that says what to set."""
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
     def check_images(self, names: Sequence[str]) -> None:
-        """Raise CommandError for images if the present model is known to take none."""
+        """Raise CommandError if there are images and the current model is known not to take any."""
         name = self._log.state.model
         if not names or (name != self._model and self._open_model is None):
             return
@@ -194,7 +194,7 @@ class ModelTurn:
             self._log.commit(*results, RunEnded(reason="stuck", detail=UNREADABLE))
 
     def close(self) -> None:
-        """End the thread of the model."""
+        """End the thread of the model calls."""
         self._thread.close()
 
 

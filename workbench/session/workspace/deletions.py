@@ -1,4 +1,4 @@
-"""Keeps copies of files that commands and cells delete or overwrite and no version holds; used by `workspace.files`."""
+"""Copies the files that commands and cells delete or overwrite and no version holds; used by `workspace.files`."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition
 
 FOR_GOOD = "what it deletes could not be restored"
-"""The reason for asking the user, whatever the mode and the rules say."""
+"""The reason for asking the user, whatever the mode and the rules."""
 _QUERY_LIMIT = 2.0
 
 
 class Explained(NamedTuple):
-    """A rating whose reasons name what is deleted; `doubt`, if any, says why to ask the user in every mode."""
+    """A rating whose reasons name what is deleted; `doubt`, if any, says why the user is asked in every mode."""
 
     assessment: Assessment
     doubt: str = ""
 
 
 class DeletionSurvey:
-    """Finds what commands would delete or overwrite in one workspace."""
+    """Finds the files in one workspace that commands would delete or overwrite."""
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self._repository = repository
         self.copies = SafetyCopies(repository)
 
     def explain(self, assessment: Assessment) -> Explained:
-        """Return the rating with what would be deleted in its reasons."""
+        """Return the rating with the deletions among its reasons."""
         deletions = self._deletions_of(assessment)
         lost: dict[Part, list[Deletion]] = {}
         for loss in deletions:
@@ -68,7 +68,10 @@ class DeletionSurvey:
         return Explained(assessment._replace(parts=parts, reasons=reasons), doubt)
 
     def keep(self, assessment: Assessment, command: str, session_id: str) -> SafetyCopy | None:
-        """Keep a copy of what the command deletes or overwrites; None if there is nothing. Raises SnapshotError."""
+        """Copy what the command deletes or overwrites; return None if there is nothing to copy.
+
+        Raises SnapshotError.
+        """
         deletions = self._deletions_of(assessment)
         failed = next((loss.why_not for loss in deletions if loss.why_not and not loss.is_maybe), "")
         if failed:
@@ -85,13 +88,13 @@ class DeletionSurvey:
         return self.copies.keep(list(files), held, CopyDetails(command, session_id, size, metadata))
 
     def keep_deleted(self, changes: Sequence[Change], version: str, command: str, session_id: str) -> SafetyCopy:
-        """Record a copy of files that a command deleted unexpectedly and `version` holds; raises SnapshotError."""
+        """Record a copy of files that a command deleted unexpectedly and that `version` holds. Raises SnapshotError."""
         sizes = self._repository.sizes([change.before for change in changes])
         size = sum(sizes.get(change.before, 0) for change in changes)
         return self.copies.keep_deleted(changes, version, CopyDetails(command, session_id, size))
 
     def _deletions_of(self, assessment: Assessment) -> list[Deletion]:
-        """Return what each part deletes or overwrites; if that cannot be found out, each deletion holds the reason."""
+        """Return what each part deletes or overwrites; if git cannot tell, each deletion holds the reason."""
         there = touched(assessment.parts, self._repository.workspace)
         outside = [_outside(one) for one in there if one.is_outside]
         inside = [one for one in there if not (one.is_outside or self._is_held_surely(one))]
@@ -130,7 +133,9 @@ class DeletionSurvey:
         return replace(loss, held=in_snapshot, is_maybe=one.is_maybe)
 
     def _loose(self, one: Touched) -> Deletion:
-        """Return the files there that no version holds, without generated ones; only the smallest go into a copy."""
+        """Return the files there that no version holds, except generated ones; only the smallest, as many as fit, are
+        copied.
+        """
         root = self._repository.workspace
         counted_files = FileCount()
         for name in self._not_held(one):
@@ -152,7 +157,9 @@ class DeletionSurvey:
 
 
 def _reason_of(part: Part, deletions: Sequence[Deletion], root: Path) -> str:
-    """Return a part's reason with what it deletes; if it only may delete that, its own reason comes first."""
+    """Return a description of what a part deletes; if the deletions are only possible ones, the part's reason precedes
+    it.
+    """
     what = describe(deletions, root)
     return f"{part.reason}; {what}" if part.reason and all(loss.is_maybe for loss in deletions) else what
 
@@ -187,7 +194,7 @@ def _not_looked_up(one: Touched, why: str) -> Deletion:
 
 
 def _smallest(sizes: Mapping[Path, int]) -> tuple[set[Path], int]:
-    """Return as many of the files, smallest first, as one copy may hold, and their total size."""
+    """Return as many of the files, smallest first, as one copy may hold, and their total size in bytes."""
     chosen: set[Path] = set()
     total = 0
     for path in sorted(sizes, key=sizes.__getitem__)[:MOST_FILES]:
@@ -205,7 +212,7 @@ _STEP = 0.02
 
 
 class CopyRecorder:
-    """Keeps and restores copies in threads of its own, so that neither an interrupt nor the screen waits for them."""
+    """Makes and restores copies in its own threads, so that neither an interrupt nor the screen waits for them."""
 
     def __init__(
         self,
@@ -222,7 +229,7 @@ class CopyRecorder:
         self._copies: dict[str, tuple[SafetyCopy, frozenset[str]]] = {}
 
     def keep(self, state: State, action_id: str, tool: str, arguments: Mapping[str, Any], cancel: Cancel) -> None:
-        """Keep a copy of what this call deletes or overwrites, and report it; return early if the call is cancelled."""
+        """Copy what this call deletes or overwrites, and report the copy; return early if the call is cancelled."""
         self._failed.pop(action_id, None)
         assessment = self.assess(tool, arguments)
         if assessment.risk == "LOW":
@@ -245,7 +252,10 @@ class CopyRecorder:
         return safety_copy
 
     def keep_deleted(self, state: State, action_id: str, version: str, deleted: Sequence[Change]) -> str:
-        """Keep what an action deleted unforeseen; return the id of its copy if the user does not know it yet, or ""."""
+        """Record a copy of the files that an action deleted unexpectedly.
+
+        Return the id of the action's copy if the user has not been told it yet, else "".
+        """
         copy, foreseen = self._copies.pop(action_id, (None, frozenset[str]()))
         rest = [change for change in deleted if change.path not in foreseen]
         untold = copy.id if copy is not None and not copy.copied else ""
@@ -259,11 +269,11 @@ class CopyRecorder:
         return safety_copy.id if copy is None else untold
 
     def failure(self, action_id: str) -> str:
-        """Return why no copy could be made before this action, which is about to start; empty if none was needed."""
+        """Return why no copy could be made before this action, which is about to start; empty if none failed."""
         return self._failed.get(action_id, "")
 
     def assess(self, name: str, arguments: Mapping[str, Any]) -> Assessment:
-        """Return the rating of a call as it is now; LOW for tools that are not watched."""
+        """Return the current rating of a call; LOW for tools that are not watched."""
         tool = self._tools.get(name)
         if tool is None or kind_of(name) not in WATCHED:
             return Assessment("LOW")
@@ -282,7 +292,7 @@ class CopyRecorder:
 
 
 def _command_of(state: State, action_id: str) -> str:
-    """Return the command that the action ran, or else the name of the tool it called."""
+    """Return the command or code that the action ran, or else the name of the tool it called."""
     own, action = state.own.get(action_id), state.batch.get(action_id)
     if own is not None:
         return own.command

@@ -41,9 +41,9 @@ _FOREIGN = (
     "nothing was written"
 )
 _PATIENCE = 2.0
-"""The most seconds that an action waits for the snapshot before it …"""
+"""The most seconds that an action waits for the snapshot before it."""
 _SHORT_PATIENCE = 0.1
-"""… and that it waits after an action that waited in vain."""
+"""The same after an action for which the snapshot was not ready in time."""
 
 
 class WorkspaceFiles:
@@ -60,9 +60,9 @@ class WorkspaceFiles:
         is_foreign: bool = False,
         changes: Changes = native_changes,
     ) -> None:
-        """Follow the log from now on; of one that `is_foreign`, only unprotected files of the workspace are reverted.
+        """Follow the log from now on; if it `is_foreign`, only unprotected files of the workspace are reverted.
 
-        Safety copies are kept if there is a repository, snapshots only if the session takes them as well; a sub-agent
+        Safety copies are made if there is a repository, snapshots only if the session takes them too; a sub-agent
         leaves snapshots to its parent.
         """
         self._log = log
@@ -114,7 +114,7 @@ class WorkspaceFiles:
             self._recorder.request(request)
 
     def prepare_action(self, cancel: Cancel) -> None:
-        """Wait for the snapshot before the next action and keep safety copies, if it may write or ends the run."""
+        """If the next action may write or ends the run, wait for the snapshot before it and make safety copies."""
         with self._log.lock:
             action = self._log.state.next_action
         if action is None or not action.may_run:
@@ -124,7 +124,7 @@ class WorkspaceFiles:
             self._prepare(action_id, action.proposed.tool, action.arguments, cancel)
 
     def prepare_command(self, command: UserCommand, cancel: Cancel) -> None:
-        """Wait for the snapshot and keep safety copies in the same way before a command of the user."""
+        """If a command of the user's may write, wait for the snapshot before it and make safety copies."""
         arguments = {"command": command.command}
         if self._copies and self._copies.assess(SHELL, arguments).risk != "LOW":
             self._prepare(command.action_id, SHELL, arguments, cancel)
@@ -145,11 +145,11 @@ class WorkspaceFiles:
             self._recorder.report_slow()
 
     def explain(self, assessment: Assessment) -> Explained:
-        """Return the rating of an action with what it would delete in its reasons."""
+        """Return the rating of an action with its deletions among the reasons."""
         return self._copies.survey.explain(assessment) if self._copies is not None else Explained(assessment)
 
     def copy_failure(self, action_id: str) -> str:
-        """Return why there is no copy of what this action, about to start, deletes; empty if none is needed."""
+        """Return why no copy was made of the files this action is about to delete; empty if none failed."""
         return self._copies.failure(action_id) if self._copies is not None else ""
 
     def _copy_deleted(self, action_id: str, version: str, deleted: Sequence[Change]) -> str:
@@ -158,7 +158,7 @@ class WorkspaceFiles:
         return self._copies.keep_deleted(self._log.state, action_id, version, deleted)
 
     def revert(self, files: Sequence[FileDelta]) -> None:
-        """Write files back as the user wants them; raises RevertError, StoreError."""
+        """Revert files at the user's request. Raises RevertError or StoreError."""
         with self._log.lock:
             self._log.save()
             self._refuse_while_busy()
@@ -177,7 +177,7 @@ class WorkspaceFiles:
             self._record_revert(files)
 
     def restore(self, copy_id: str) -> None:
-        """Restore a safety copy in a thread of its own, because it may be large; raises RevertError, StoreError."""
+        """Restore a safety copy in another thread, because it may be large. Raises RevertError or StoreError."""
         if self._copies is None:
             raise RevertError("there are no copies here")
         with self._log.lock:
@@ -206,12 +206,12 @@ class WorkspaceFiles:
             self._log.commit(FilesChanged(files=tuple(files), by="person"), happened=True)
 
     def _report(self, events: Sequence[Event]) -> None:
-        """Record events from other threads; what cannot be written now is written with the next events."""
+        """Record events from other threads; events that cannot be written now are written with the next ones."""
         with suppress(StoreError):
             self._log.commit(*events, lasting=False, happened=True)
 
     def _may_write(self, action_id: str) -> bool:
-        """Return whether an action may change a file of a snapshot: a command that is rated LOW only reads."""
+        """Return whether an action may change a file in a snapshot: a command that is rated LOW only reads."""
         state = self._log.state
         action = state.batch.get(action_id)
         if action is None:

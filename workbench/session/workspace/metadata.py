@@ -1,4 +1,4 @@
-"""What a git tree does not hold of a directory: exact permissions and empty directories, kept as one file in the tree.
+"""What a git tree lacks about a directory: exact permissions and empty directories, stored as one file in the tree.
 
 Used by `repository`, which hides that file, and by `restore`.
 """
@@ -16,13 +16,13 @@ from pathlib import Path, PurePath
 from typing import Final
 
 METADATA: Final = ".ohw-metadata.json"
-"""The path in a version of the file with its metadata; a workspace file of this name is in no version."""
+"""The path of the metadata file in a version; a workspace file of this name is in no version."""
 _FILE, _EXECUTABLE, _DIRECTORY = 0o644, 0o755, 0o755
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """Permissions of files and directories that differ from the usual ones, and the directories without entries."""
+    """Permissions of files and directories that differ from the usual ones, and the empty directories."""
 
     file: int = _FILE
     executable: int = _EXECUTABLE
@@ -43,7 +43,7 @@ class Metadata:
         return replace(self, modes=modes, directories=directories)
 
     def to_bytes(self) -> bytes:
-        """Return the metadata in the form in which it is stored; empty if a git tree alone says everything."""
+        """Return the stored form of the metadata; empty if the git tree alone is enough."""
         if self == Metadata():
             return b""
         names = ("file", "executable", "directory", "modes", "directories")
@@ -51,15 +51,15 @@ class Metadata:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Metadata:
-        """Return the metadata from its stored form; raises ValueError or TypeError for anything else."""
+        """Parse the stored form of the metadata. Raises ValueError or TypeError for anything else."""
         return cls(**json.loads(raw)) if raw else cls()
 
 
 class MetadataTracker:
-    """Keeps the metadata of one directory up to date, from what the repository looks at anyway."""
+    """Keeps the metadata of one directory up to date, from what the repository reads anyway."""
 
     def __init__(self, root: Path, is_excluded: Callable[[str], bool]) -> None:
-        """`is_excluded` says, by the relative path of a directory, whether versions hold nothing below it."""
+        """`is_excluded` returns whether versions hold nothing below a directory, given by its relative path."""
         self._root = root
         self._is_excluded = is_excluded
         self._file, self._executable, self._directory = _FILE, _EXECUTABLE, _DIRECTORY
@@ -68,7 +68,7 @@ class MetadataTracker:
 
     @property
     def now(self) -> Metadata:
-        """The metadata as last noted."""
+        """The current metadata, as last recorded."""
         return Metadata(self._file, self._executable, self._directory, dict(self._modes), dict(self._directories))
 
     def load(self, stored: Metadata) -> None:
@@ -77,7 +77,7 @@ class MetadataTracker:
         self._modes, self._directories = dict(stored.modes), dict(stored.directories)
 
     def begin(self, modes: Mapping[str, int]) -> None:
-        """Take the permissions that most files have as the usual ones, so that only other ones are stored."""
+        """Set the most frequent permissions as the usual ones, so that only others are stored."""
         counts = Counter(stat.S_IMODE(mode) for mode in modes.values() if stat.S_ISREG(mode))
         plain = [mode for mode, _ in counts.most_common() if not mode & 0o100]
         executable = [mode for mode, _ in counts.most_common() if mode & 0o100]
@@ -85,7 +85,7 @@ class MetadataTracker:
         self._executable = executable[0] if executable else _EXECUTABLE
 
     def note_files(self, modes: Mapping[str, int], gone: Iterable[str]) -> None:
-        """Note the modes of files (as `stat` gives them), and files that no longer exist."""
+        """Record the modes of files (as returned by `stat`), and remove files that no longer exist."""
         for path in gone:
             self._modes.pop(path, None)
         for path, mode in modes.items():
@@ -97,7 +97,7 @@ class MetadataTracker:
                 self._modes[path] = bits
 
     def note_directories(self, paths: Iterable[str] | None) -> None:
-        """Look at those paths that are directories, and at the directories above; at all directories for None."""
+        """Update the directories among these paths and all directories above them; for None, every directory."""
         if paths is None:
             permissions = directories_within(self._root, self._root, self._is_excluded)
             self._directories, self._directory = permissions
@@ -131,7 +131,8 @@ def directories_within(
 ) -> tuple[dict[str, int], int]:
     """Return the permissions, by path in `root`, of the directories at and below `start` that metadata must name.
 
-    Also return the usual permissions: those given, otherwise those of most of the directories.
+    Those are the empty directories and the ones with unusual permissions. Also return the usual permissions: `usual` if
+    given, otherwise the most frequent ones.
     """
     permissions: dict[str, tuple[int, bool]] = {}
     for directory, subdirectories, names in os.walk(start):
@@ -151,7 +152,7 @@ def directories_within(
 
 
 def _permissions(path: Path) -> int | None:
-    """Return the permissions of a directory; None if the path is not a directory."""
+    """Return the permissions of a directory, or None if the path is not a directory."""
     try:
         mode = path.lstat().st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""Snapshots ("versions") of a workspace in a git repository of our own, and which files the user's repository keeps.
+"""Snapshots ("versions") of a workspace in our own git repository, and the files that the user's repository spares.
 
 Nothing that a repository configures is ever executed.
 """
@@ -52,7 +52,7 @@ def patterns_above(workspace: Path) -> Iterator[str]:
 
 
 def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
-    """Yield an ignore pattern as it reads in the directory `inside`; yield nothing if it is about other directories."""
+    """Yield an ignore pattern rewritten for the directory `inside`; yield nothing if it concerns other directories."""
     sign, body = ("!", line[1:]) if line.startswith("!") else ("", line)
     if not body.strip() or body.startswith("#"):
         return
@@ -70,21 +70,21 @@ def _relative_pattern(line: str, inside: Sequence[str]) -> Iterator[str]:
 
 
 LIMIT = 2.0
-"""Seconds after which one call of git is stopped."""
+"""Seconds after which one git call is stopped."""
 _UNSPARED: Mapping[Spares, tuple[str, ...]] = {
     "-": ("--others", "--exclude-standard"),
     "x": ("--others",),
     "X": ("--others", "--ignored", "--exclude-standard"),
     "m": ("--modified", "--others", "--exclude-standard"),
 }
-"""Options that make `git ls-files` list the files that are not spared."""
+"""Options with which `git ls-files` lists the files that a command does not spare."""
 _MOST_TREES = 3
 _FROM: Mapping[str, str] = {"pull": "@{upstream}", "merge": "@{upstream}", "stash": "stash@{0}", "am": "HEAD"}
-"""The state from which each git subcommand takes its files if it names none."""
+"""The state from which each git subcommand takes its files if the command names none."""
 
 
 def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | None:
-    """Return the files at or below `paths` that the repository around `root` does not keep; None if git cannot say."""
+    """Return the files at or below `paths` that the command does not spare, or None if git cannot tell."""
     names = _listed(["ls-files", "-z", *_UNSPARED[part.spares], "--", *paths], root)
     if names is None:
         return None
@@ -94,13 +94,13 @@ def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | 
 
 
 def _in_the_way(part: Part, root: Path) -> set[str]:
-    """Return the untracked paths at which the command would check out files, mostly those of ignored files."""
+    """Return the untracked paths that the command's checkout would write to, mostly those of ignored files."""
     names = set().union(*(_listed(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
     return names - (_listed(["ls-files", "-z"], root) or set()) if names else set()
 
 
 def _trees(part: Part) -> Iterator[str]:
-    """Yield the words of the command that may name the state to go to, or else the state that it goes to by default."""
+    """Yield the words of the command that may name the state to check out, or else its default state."""
     named = [word for word in part.words[2:] if word and not word.startswith("-") and "\0" not in word]
     yield from named[:_MOST_TREES]
     if not named and len(part.words) > 1 and part.words[1] in _FROM:
@@ -115,16 +115,16 @@ def _listed(arguments: Sequence[str], root: Path) -> set[str] | None:
 LARGEST = 5_000_000
 """Size in bytes of the largest file that a version holds."""
 MOST_SIGNATURES = 20_000
-"""The largest number of files whose recorded times and sizes are remembered."""
+"""The most files whose recorded times and sizes are remembered."""
 _Signature: TypeAlias = tuple[int, ...] | None
 _ARGUMENTS = 1_000
-"""The most paths in one call of git: more may be longer than the system accepts."""
+"""The most paths in one git call: a longer command line may exceed the system's limit."""
 _ATTRIBUTES = "* -text -filter -ident -diff -merge -crlf -eol !working-tree-encoding\n"
 _CONFIG = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tlooseCompression = 1\n\tfsync = none\n"
 )
 GENERATED = frozenset({"node_modules", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
-"""Names of directories that are left out everywhere, because they are made from other files and large."""
+"""Names of directories that no version holds, because they are large and generated from other files."""
 _NEVER = (".ohw-*.tmp", METADATA, *(f"{name}/" for name in sorted(GENERATED)))
 _RETENTION_DAYS, _RETENTION_DAYS_WHEN_LARGE, _LARGE = 30, 2, 2_000_000_000
 _DAY = 86_400
@@ -138,12 +138,12 @@ class SnapshotError(WorkbenchError):
 
 
 class GitRefused(SnapshotError):
-    """Git ran and ended with an error."""
+    """Git ran and exited with an error."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One path that differs between two versions: its mode and blob in each; blob `""` if it does not exist there."""
+    """One path that differs between two versions, with its mode and blob in each; a missing file has the blob `""`."""
 
     path: str
     mode_before: str
@@ -164,7 +164,7 @@ class SnapshotRepository:
         name = hashlib.blake2b(os.fsencode(workspace), digest_size=12).hexdigest()
         self.directory = locations.data / "versions" / name
         self.root = Root.at(workspace)
-        """The directory below which everything is written that goes into the workspace."""
+        """The directory below which every write to the workspace stays."""
         self.workspace = Path(os.path.realpath(workspace))
         self.skipped: set[str] = set()
         """Paths that are too large, unreadable, or repositories of their own."""
@@ -179,7 +179,7 @@ class SnapshotRepository:
         ]
 
     def prepare(self) -> None:
-        """Create what the repository lacks, once; other threads that call this meanwhile wait until it is done."""
+        """Create whatever the repository lacks, once; concurrent calls wait until that is done."""
         with self._preparing:
             if not self._is_prepared:
                 self._prepare()
@@ -204,11 +204,11 @@ class SnapshotRepository:
         yield from (os.fsencode(pattern) for pattern in patterns_above(self.workspace))
 
     def _is_excluded(self, path: str) -> bool:
-        """Return whether versions hold nothing below a directory."""
+        """Return whether versions hold nothing below the directory."""
         return Path(path).name in GENERATED or any((self.workspace / path) == hidden for hidden in self._hidden)
 
     def snapshot(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> str:
-        """Record what is on disk now and return its version; look only at `paths`, if they are given."""
+        """Record the current files and return their version; with `paths`, look only at those."""
         try:
             return self._taken(paths, timeout)
         except GitRefused:
@@ -238,7 +238,7 @@ class SnapshotRepository:
         return self._tree
 
     def _metadata_before(self, timeout: float) -> Metadata:
-        """Return the metadata of the last version; at first, of the last one that an earlier process recorded."""
+        """Return the metadata of the last version; for the first snapshot, the version may be an earlier process's."""
         if not self._tree and self._index.exists():
             stored = self.git(["ls-files", "-s", "--", METADATA], timeout=timeout).split()
             if len(stored) > 1:
@@ -254,7 +254,7 @@ class SnapshotRepository:
     def store_metadata(
         self, *, timeout: float = 30.0, own: OwnRepository | None = None, now: Metadata | None = None
     ) -> None:
-        """Put the metadata into the index, or remove it if git's own modes say everything."""
+        """Add the metadata to the index, or remove it if git's own modes are enough."""
         raw = (now or self._metadata.now).to_bytes()
         if not raw:
             self.git(["update-index", "--force-remove", METADATA], timeout=timeout, own=own)
@@ -268,7 +268,7 @@ class SnapshotRepository:
         return self._metadata.now
 
     def version_named(self, name: str) -> str:
-        """Return the whole id of the version whose id begins with `name`; raises SnapshotError if there is none."""
+        """Return the full id of the version whose id begins with `name`. Raises SnapshotError if there is none."""
         _object(name)
         if not (self.directory / "HEAD").exists():
             raise SnapshotError(f"there is no version {name}: this directory has none")
@@ -283,17 +283,17 @@ class SnapshotRepository:
         return self._metadata_in(entry[2].decode()) if entry else Metadata()
 
     def _changed_of_recorded(self, paths: Sequence[str]) -> list[str] | None:
-        """Return those of the paths that are not as they were recorded; None if only git can tell."""
+        """Return the paths that have changed since they were recorded, or None if only git can tell."""
         if any(path not in self._signatures or self._kind(path) != "fits" for path in paths):
             return None
         return [path for path in paths if not self.is_as_recorded(path)]
 
     def is_as_recorded(self, path: str) -> bool:
-        """Return whether a file seems to be as the last version holds it, by its times and size alone."""
+        """Return whether a file looks the same as in the last version, judging by its times and size alone."""
         return path in self._signatures and self._signatures[path] == _signature(self.workspace / path)
 
     def changed(self, paths: Sequence[str] | None = None, *, timeout: float = 30.0) -> list[str]:
-        """Return the paths that are not as the last version holds them."""
+        """Return the paths that differ from the last version."""
         arguments = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"]
         output = self.git([*arguments, "--", *(paths or ())], timeout=timeout)
         return sorted({os.fsdecode(name) for name in output.split(b"\0") if name} - {METADATA})
@@ -317,7 +317,7 @@ class SnapshotRepository:
         self._signatures |= {path: signatures[path] for path in fit[: MOST_SIGNATURES - len(self._signatures)]}
 
     def _kind(self, path: str) -> Literal["fits", "unfit", "gone"]:
-        """Return whether a version can hold what is at the path ("fits" or "unfit"), or "gone" if no file is there."""
+        """Return whether a version can hold the file at the path ("fits" or "unfit"), or "gone" if there is no file."""
         whole = self.workspace / path
         try:
             status = whole.lstat()
@@ -331,7 +331,7 @@ class SnapshotRepository:
         return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 
     def difference(self, before: str, after: str) -> list[Change]:
-        """Return what changed from one version to the other."""
+        """Return the changes from one version to the other."""
         if before == after:
             return []
         output = self.git(["diff-tree", "-r", "-z", "--no-renames", _object(before), _object(after)])
@@ -346,7 +346,7 @@ class SnapshotRepository:
 
     @contextmanager
     def other_index(self) -> Iterator[OwnRepository]:
-        """Give access to the versions with a separate, empty index, to make a tree of other files than usual."""
+        """Yield our repository with a separate, empty index, in which a tree of other files can be built."""
         index = self._index.with_name(f"{self._index.name}-kept-{secrets.token_hex(4)}")
         try:
             yield OwnRepository(self.directory, self.workspace, index)
@@ -363,7 +363,9 @@ class SnapshotRepository:
         return {os.fsdecode(name) for tag, name in entries if name not in changed} - {METADATA}
 
     def loose(self, path: str, *, timeout: float = 30.0) -> list[str]:
-        """Return files at or below this path, outside repositories, that the last version lacks or holds otherwise."""
+        """Return the files at or below this path that the last version lacks or holds otherwise, without nested
+        repositories.
+        """
         excluded = (f"--exclude={name}/" for name in sorted(GENERATED))
         output = self.git(["ls-files", "-z", "--others", "--modified", *excluded, "--", path], timeout=timeout)
         names = (os.fsdecode(name) for name in output.split(b"\0") if name and not name.endswith(b"/"))
@@ -394,7 +396,7 @@ class SnapshotRepository:
     def git(
         self, arguments: Sequence[str], data: bytes = b"", *, timeout: float = 30.0, own: OwnRepository | None = None
     ) -> bytes:
-        """Run git on the versions and return its output; raises GitRefused, or SnapshotError if it does not answer."""
+        """Run git on the versions and return its output. Raises GitRefused, or SnapshotError if git does not answer."""
         answer = run_git(arguments, cwd=self.workspace, own=own or self._own, data=data, timeout=timeout)
         if not answer.ok:
             discard_file(self._index.with_name(f"{self._index.name}.lock"))
@@ -404,7 +406,7 @@ class SnapshotRepository:
 
 
 def prune(repository: SnapshotRepository) -> None:
-    """Drop old versions, at most once a day; drop them earlier if the repository has grown large."""
+    """Drop old versions, at most once a day, and earlier ones if the repository has grown large."""
     mark = repository.directory / "pruned"
     with suppress(OSError):
         if not mark.exists():
@@ -424,20 +426,20 @@ def prune(repository: SnapshotRepository) -> None:
 
 
 def _object(name: str) -> str:
-    """Return an id or its beginning; raises SnapshotError for anything else, since a log may hold an option of git."""
+    """Return an id, or the beginning of one. Raises SnapshotError for anything else: logs may hold git options."""
     if not _NAME.fullmatch(name):
         raise SnapshotError(f"{name!r} is no version")
     return name
 
 
 def put_file(path: Path, raw: bytes) -> None:
-    """Write the file unless it holds these bytes already: git in another session may be reading it."""
+    """Write the file unless it already holds these bytes: git in another session may be reading it."""
     if not path.is_file() or path.read_bytes() != raw:
         path.write_bytes(raw)
 
 
 def _signature(path: Path) -> _Signature:
-    """Return what shows, without reading the file, whether it has changed; None if there is no file."""
+    """Return the file's times, size, inode and mode, to detect changes without reading it; None if there is no file."""
     try:
         status = path.lstat()
     except OSError:
@@ -459,7 +461,7 @@ def _listed_files(listed: bytes) -> Iterator[Change]:
 
 
 def listed(paths: Iterable[str]) -> bytes:
-    """Return the paths as git reads them from standard input with `-z`."""
+    """Return the paths in the form in which git reads them from standard input with `-z`."""
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 

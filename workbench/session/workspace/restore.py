@@ -1,6 +1,6 @@
 """Restores files of the workspace from a snapshot.
 
-Only what differs is written, and never through a link that leads out of the workspace.
+Only differences are written, and never through a link that leads out of the workspace.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNKNOWN: Mapping[str, bytes] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RestoredCount:
-    """The number of files and directories that were written again."""
+    """The number of files that were written and of directories that were created."""
 
     files: int = 0
     directories: int = 0
@@ -46,7 +46,7 @@ class RestoredCount:
 
 
 def restore(repository: SnapshotRepository, version: str) -> list[Change]:
-    """Make the workspace hold what the version holds; return the files that were changed. Raises SnapshotError."""
+    """Make the workspace match the version; return the files that were changed. Raises SnapshotError."""
     changes = repository.difference(repository.snapshot(), version)
     now, then = repository.metadata, repository.metadata_of(version)
     write(repository, changes, then)
@@ -67,8 +67,8 @@ def bring_back(
 ) -> RestoredCount:
     """Write what a version holds at or below `paths` (everything if empty) where the workspace differs.
 
-    Return how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, or if a
-    file holds something else now and `force` is not given.
+    Returns how much was written. Raises WorkbenchError and writes nothing if the version holds nothing there, or if a
+    file has other content now and `force` is not given.
     """
     metadata = repository.metadata_of(version)
     held = [change for change in repository.files_of(version) if _is_requested(change.path, paths)]
@@ -92,9 +92,9 @@ def write(
     metadata: Metadata,
     before: Mapping[str, bytes] = _UNKNOWN,
 ) -> None:
-    """Carry out changes in the workspace, removals first; raises SnapshotError.
+    """Carry out changes in the workspace, removals first. Raises SnapshotError.
 
-    A file that is named in `before` is left as it is if it holds anything else by now.
+    A file that is named in `before` is left alone if its content is no longer the one given there.
     """
     contents = repository.contents(list(dict.fromkeys(change.after for change in changes if change.after)))
     root = repository.root
@@ -109,12 +109,12 @@ def write(
 
 
 def set_permissions(repository: SnapshotRepository, path: str, mode: int) -> None:
-    """Set the permissions of a file; raises SnapshotError."""
+    """Set the permissions of a file. Raises SnapshotError."""
     _change(repository, path, lambda entry: entry.chmod(mode))
 
 
 def make_directories(repository: SnapshotRepository, paths: Collection[str], metadata: Metadata) -> int:
-    """Create the directories that are missing and set the permissions of all; return the number created."""
+    """Create the missing directories and set the permissions of all; return the number created."""
     count = 0
     for path in sorted(paths):
         is_missing = not (repository.workspace / path).is_dir()
@@ -138,7 +138,7 @@ def _is_requested(path: str, requested: Collection[str]) -> bool:
 
 
 def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metadata: Metadata) -> bool:
-    """Return whether the file is exactly as the version holds it, permissions included."""
+    """Return whether the file is exactly as in the version, including its permissions."""
     if _holds_other(repository, change, raw):
         return False
     try:
@@ -149,7 +149,7 @@ def _is_there(repository: SnapshotRepository, change: Change, raw: bytes, metada
 
 
 def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> bool:
-    """Return whether something other than the file is in its place; False if nothing is there."""
+    """Return whether something other than the version's file is at its path; False if nothing is there."""
     path = repository.workspace / change.path
     try:
         mode = path.lstat().st_mode
@@ -163,7 +163,7 @@ def _holds_other(repository: SnapshotRepository, change: Change, raw: bytes) -> 
 
 
 def _change(repository: SnapshotRepository, path: str, work: Callable[[AnchoredEntry], None]) -> None:
-    """Apply `work` to the entry at the path; raises SnapshotError."""
+    """Apply `work` to the entry at the path. Raises SnapshotError."""
 
     def changed() -> None:
         with repository.root.entry(repository.root.path / path, make=True) as entry:
@@ -181,7 +181,7 @@ def _guarded(repository: SnapshotRepository, path: str, work: Callable[[], None]
 
 
 def _remove(root: Root, path: str) -> None:
-    """Delete the file, then the directories above it that are empty; follow no link that leads out of `root`."""
+    """Delete the file, then empty directories above it; follow no link that leads out of `root`."""
     whole = root.path / path
     with suppress(FileNotFoundError), root.entry(whole) as entry:
         if not stat.S_ISDIR(entry.mode()):

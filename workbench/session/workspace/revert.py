@@ -1,7 +1,7 @@
-"""Reverts changes of files, as the user does in the diff viewer.
+"""Reverts changes of files, as the user requests in the diff viewer.
 
-A file gets its earlier content only if it still holds what was shown, and never through a link that leads out of the
-workspace.
+A file gets its earlier content only if it still holds the content that was shown, and never through a link that leads
+out of the workspace.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class RevertError(WorkbenchError):
 
 
 def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepository | None = None) -> None:
-    """Write `after` to each file that still holds its `before`; raises RevertError. `root` is the workspace.
+    """Write `after` to each file that still holds its `before`. Raises RevertError. `root` is the workspace.
 
-    If the version of the `repository` holds that content, the file gets its bytes, permissions and link, otherwise the
-    text in the encoding of the present file. All files are checked before the first is written; each is written whole
-    or not at all.
+    If the file's version in `repository` holds that content, the file gets its bytes, permissions and link; otherwise
+    it gets the text, in the encoding of the current file. All files are checked before the first is written; each is
+    written completely or not at all.
     """
     versions = _Versions(repository) if repository is not None else None
     states = [_checked(file, root, versions) for file in files]
@@ -54,7 +54,7 @@ def revert(files: Sequence[FileDelta], root: Root, repository: SnapshotRepositor
 
 
 def check_paths(files: Sequence[FileDelta]) -> None:
-    """Raise RevertError if a path cannot be the path of a file."""
+    """Raise RevertError if a path cannot be that of a file."""
     for file in files:
         try:
             is_possible = b"\0" not in os.fsencode(file.path)
@@ -75,7 +75,7 @@ class _Stored:
 
 @dataclass(frozen=True)
 class _CheckedFile:
-    """A file as it was found: its real path, the directory below which it is opened, its bytes and their encoding."""
+    """A file as it was read: its real path, the directory below which it is opened, its bytes and their encoding."""
 
     path: Path
     root: Root
@@ -85,7 +85,7 @@ class _CheckedFile:
 
 
 def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _CheckedFile:
-    """Return the file as it is now; raises RevertError if it does not hold what was shown."""
+    """Return the current file. Raises RevertError if its content is not what was shown."""
     if not Path(file.path).is_absolute():
         raise RevertError(f"{_name(file)} is no absolute path")
     try:
@@ -101,7 +101,10 @@ def _checked(file: FileDelta, root: Root, versions: _Versions | None) -> _Checke
 
 
 def _checked_bytes(file: FileDelta, root: Root, stored: _Stored | None) -> _CheckedFile:
-    """Return a file without a text, checked in the same way; only the hash of its content is known."""
+    """Return a file whose text may not have been recorded, after comparing its content with the change.
+
+    Raises RevertError if it has changed, or if no version holds the new content.
+    """
     if file.after is not None and stored is None:
         raise RevertError(f"{_name(file)} has no text that could be written ({file.cut}), and no version holds it")
     path = stored.path if stored else Path(file.path)
@@ -118,7 +121,7 @@ def _changed(file: FileDelta) -> RevertError:
 
 
 def _is_content(content: str | None, path: Path, raw: bytes, blob: str) -> bool:
-    """Return whether these bytes are what a delta says: by the line that stands for them, or else as text."""
+    """Return whether a delta's content is that of these bytes: either its stand-in line or its text matches."""
     if stands_for(content, blob):
         return True
     try:
@@ -128,7 +131,7 @@ def _is_content(content: str | None, path: Path, raw: bytes, blob: str) -> bool:
 
 
 def _bytes_at(path: Path, root: Root) -> bytes | None:
-    """Return the bytes of a file, or the target of a link; None if nothing is there."""
+    """Return the bytes of a file or the target of a link, or None if nothing is there."""
     try:
         with root.entry(path) as entry:
             is_link = stat.S_ISLNK(entry.stat().st_mode)
@@ -138,21 +141,21 @@ def _bytes_at(path: Path, root: Root) -> bytes | None:
 
 
 def _blob_of(raw: bytes) -> str:
-    """Return the id that git gives to a blob with this content."""
+    """Return the id of git's blob with this content."""
     return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
 
 
 class _Versions:
-    """The files of the versions that a revert names, listed once each."""
+    """The files of the versions that a revert names; each version is listed once."""
 
     def __init__(self, repository: SnapshotRepository) -> None:
         self.repository = repository
         self._listed: dict[str, tuple[dict[str, list[Change]], Metadata]] = {}
 
     def file(self, name: str, path: str) -> tuple[Change, Metadata] | None:
-        """Return a file of a version by its path as events hold it, and the version's metadata; None if it has none.
+        """Return the version's file at a path as written in events, and the version's metadata, or None.
 
-        Events replace bytes of a name that are not UTF-8, so such a name may match only in that replaced form.
+        Events replace the bytes of a name that are not UTF-8, so such a name may match only in its replaced form.
         """
         if name not in self._listed:
             version = self.repository.version_named(name)
@@ -167,7 +170,7 @@ class _Versions:
 
 
 def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
-    """Return the file as its version holds it, if that matches `after`, else None; raises SnapshotError, ValueError."""
+    """Return the file as its version holds it if that matches `after`, or None. Raises SnapshotError, ValueError."""
     path = Path(file.path)
     if versions is None or not file.version or file.after is None:
         return None
@@ -186,7 +189,7 @@ def _stored(file: FileDelta, versions: _Versions | None) -> _Stored | None:
 
 
 def _read(path: Path, workspace: Root) -> tuple[_CheckedFile, str | None]:
-    """Return the file and its text; raises EditorError if a path in the workspace now leads out of it."""
+    """Return the file and its text. Raises EditorError if a path in the workspace now leads out of it."""
     real = Path(real_path(path))
     if real != path and path.is_relative_to(workspace.path) and not workspace.holds(real):
         raise EditorError("it leads out of the workspace now")

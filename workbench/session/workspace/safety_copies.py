@@ -23,12 +23,12 @@ from workbench.session.workspace.restore import RestoredCount, bring_back, set_p
 
 _OBJECT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = 8
-"""How many characters of a version's id make the id of its copy."""
+"""How many characters of a version's id form the id of its copy."""
 
 
 @dataclass(frozen=True)
 class CopyDetails:
-    """Details of a copy beside its files: the command that touches them, the session, and their size in bytes."""
+    """Details of a copy: the command that touches the files, the session, the files' size in bytes and metadata."""
 
     command: str
     session: str
@@ -50,7 +50,7 @@ class SafetyCopy:
     modes: Mapping[str, int] = field(default_factory=dict)
     """Unusual permissions, only in copies made before 0.1: newer versions hold them in their metadata."""
     copied: int = 0
-    """How many files no version held before."""
+    """How many of the files no version held before."""
 
 
 class SafetyCopies:
@@ -61,12 +61,12 @@ class SafetyCopies:
         self._file = repository.directory / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
-        """Keep a copy of `paths` and of the files `held` by the last version as they are; raises SnapshotError."""
+        """Copy `paths` and the files `held` by the last version, as they are now. Raises SnapshotError."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
     def keep_deleted(self, deleted: Sequence[Change], version: str, what: CopyDetails) -> SafetyCopy:
-        """Keep a copy of files that `version` holds and that were deleted since; raises SnapshotError."""
+        """Record a copy of files that `version` holds and that have since been deleted. Raises SnapshotError."""
         return self._note(tree_of_deleted(self._repository, deleted, version), len(deleted), what)
 
     def _note(self, version: str, count: int, what: CopyDetails, copied: int = 0) -> SafetyCopy:
@@ -82,7 +82,7 @@ class SafetyCopies:
         return copy
 
     def all(self) -> list[SafetyCopy]:
-        """Return all copies, newest first; lines of the list that cannot be read are skipped."""
+        """Return all copies, newest first; unreadable lines of the list are skipped."""
         try:
             with self._opened(os.O_RDONLY) as file:
                 lines = file.read().splitlines()
@@ -92,7 +92,7 @@ class SafetyCopies:
         return sorted(by_id.values(), key=lambda copy: copy.at, reverse=True)
 
     def _opened(self, flags: int) -> BinaryIO:
-        """Open the list; raises OSError if it is no regular file, since reading anything else may block."""
+        """Open the list. Raises OSError if it is not a regular file, since reading anything else may block."""
         descriptor = os.open(self._file, flags | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -100,10 +100,10 @@ class SafetyCopies:
         return os.fdopen(descriptor, "ab" if flags & os.O_APPEND else "rb")
 
     def restore(self, name: str, paths: Collection[str] = (), *, force: bool = False) -> RestoredCount:
-        """Write the files of a copy (only those at or below `paths`, if given) that are not as the copy holds them.
+        """Write the files of a copy (only those at or below `paths`, if given) that differ from it.
 
-        Raises WorkbenchError and writes nothing if there is no such copy, if it was pruned, or if a file holds
-        something newer and `force` is not given.
+        Raises WorkbenchError and writes nothing if there is no such copy, if it was pruned, or if a file has other
+        content now and `force` is not given.
         """
         copy = self.named(name)
         if copy is None:
@@ -114,7 +114,7 @@ class SafetyCopies:
         return done
 
     def _hold(self, version: str) -> None:
-        """Protect the files of a copy from being pruned, as long as copies are kept."""
+        """Protect the files of a copy from being pruned with its version."""
         path = self._repository.directory / "refs" / "held" / version[:_ID]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,11 +123,11 @@ class SafetyCopies:
             raise SnapshotError(f"the copy cannot be kept: {error.strerror}") from error
 
     def paths_of(self, copy: SafetyCopy) -> frozenset[str]:
-        """Return the files of a copy; raises SnapshotError."""
+        """Return the paths of the files in a copy. Raises SnapshotError."""
         return frozenset(change.path for change in self._repository.files_of(copy.version))
 
     def named(self, name: str) -> SafetyCopy | None:
-        """Return the copy whose id begins with `name`, None if there is none; raises WorkbenchError if several do."""
+        """Return the copy whose id begins with `name`, or None. Raises WorkbenchError if there is more than one."""
         matching = [copy for copy in self.all() if copy.id.startswith(name)]
         if len(matching) > 1:
             raise WorkbenchError(f"more than one copy {name}; `ohw restore` lists them")
@@ -135,7 +135,7 @@ class SafetyCopies:
 
 
 def _read(line: bytes) -> SafetyCopy | None:
-    """Return the copy in a line of the list; None if we cannot have written it, since every program can write there."""
+    """Return the copy in a line of the list, or None if the line is not one of ours: any program can write there."""
     try:
         copy = msgspec.json.decode(line, type=SafetyCopy)
     except (ValueError, RecursionError):
@@ -146,15 +146,15 @@ def _read(line: bytes) -> SafetyCopy | None:
 def tree_of_files(
     repository: SnapshotRepository, paths: Iterable[str], held: Iterable[str] = (), metadata: Metadata | None = None
 ) -> str:
-    """Return a version of just these files, even ignored ones; `held` files are taken as the last version has them."""
+    """Return a version of just these files, even ignored ones; `held` files are taken from the last version."""
     with repository.other_index() as own:
-        # with --remove, a file that has been deleted meanwhile is skipped
+        # with --remove, a file that has just been deleted is skipped
         repository.git(["update-index", "--add", "--remove", "-z", "--stdin"], listed(paths), own=own)
         return _written(repository, own, _entries(repository, held), metadata or Metadata())
 
 
 def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], version: str) -> str:
-    """Return a version that holds just these files, as `version` held them before they were deleted."""
+    """Return a version of just these files, as `version` held them before they were deleted."""
     entries = {change.path: f"{change.mode_before} {change.before}\t".encode() for change in deleted}
     lines = [head + os.fsencode(path) + b"\0" for path, head in entries.items()]
     with repository.other_index() as own:
@@ -162,7 +162,7 @@ def tree_of_deleted(repository: SnapshotRepository, deleted: Iterable[Change], v
 
 
 def _entries(repository: SnapshotRepository, paths: Iterable[str]) -> list[bytes]:
-    """Return the entries of the last version for these files, each ended by a NUL."""
+    """Return the last version's entries for these files, each terminated by a NUL."""
     names = {os.fsencode(path) for path in paths}
     if not names:
         return []

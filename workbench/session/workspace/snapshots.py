@@ -1,4 +1,4 @@
-"""Takes snapshots of the workspace and turns what changed between two of them into events."""
+"""Takes snapshots of the workspace and turns the changes between two of them into events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.text import first_line, well_formed
 MOST_FILES = 5_000
 """The most files of one change that an event lists."""
 MOST_CONTENTS = 400
-"""The most files of one change whose texts an event holds; the texts of the others are read from the versions."""
+"""The most files of one change whose texts an event holds; other texts are read from the versions."""
 LONGEST = 300_000
 """Size in bytes of the longest text that an event holds."""
 _MOST_BYTES = 4_000_000
@@ -45,7 +45,7 @@ class Deltas:
 
 @dataclass
 class _Budget:
-    """Chooses the blobs to read, in order: each one that fits, until the budget of bytes is spent."""
+    """Chooses the blobs to read, in order: each one that still fits into the budget of bytes."""
 
     sizes: Mapping[str, int]
     remaining: int = _MOST_BYTES
@@ -59,7 +59,7 @@ class _Budget:
 
 
 def deltas(repository: SnapshotRepository, changes: Sequence[Change], recorded: Mapping[str, str | None]) -> Deltas:
-    """Return the changes as events hold them, without files whose text is in `recorded` already (by absolute path)."""
+    """Return the changes for an event, without files whose new text is already in `recorded` (by absolute path)."""
     contents = [change for change in changes if change.before != change.after]
     first = contents[:MOST_FILES]
     budget = _Budget(repository.sizes(_blobs(first)) if first else {})
@@ -98,7 +98,7 @@ def _delta(
 
 @dataclass(frozen=True)
 class _NoText:
-    """Says why there is no text to show."""
+    """The reason why there is no text to show."""
 
     reason: str
 
@@ -120,12 +120,12 @@ def _reason(change: Change, *sides: str | _NoText | None) -> str:
 
 
 _FREQUENT = 30
-"""How many changes of one file by other programs are reported."""
+"""The most changes of one file by other programs that are reported."""
 _NAMED = 5
 
 
 class SnapshotNotices:
-    """The messages to the user about the snapshots of one session; each is shown once."""
+    """The notices to the user about one session's snapshots; each is shown once."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
@@ -134,20 +134,20 @@ class SnapshotNotices:
         self._newly_frequent: list[str] = []
 
     def once(self, text: str) -> str:
-        """Return the text; empty if it was returned before."""
+        """Return the text, or "" if it was returned before."""
         if text in self._reported:
             return ""
         self._reported.add(text)
         return text
 
     def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """Count the files that other programs changed; return those that do not change all the time."""
+        """Count the files that other programs changed; return those that do not change too often."""
         self._counts.update(file.path for file in files)
         self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)
 
     def pending(self, problem: str, skipped: Collection[str]) -> str:
-        """Return the messages not shown yet: a watcher's `problem`, files left out, files that change too often."""
+        """Return the notices not shown yet: a watcher's `problem`, files left out, files that change too often."""
         watcher = f"changes of files are looked for now and then, as they are not told here: {problem}"
         parts = [self.once(watcher) if problem else "", self._new_skipped(skipped), self._frequent()]
         return "; ".join(part for part in parts if part)
@@ -171,27 +171,30 @@ def _named(paths: Sequence[str]) -> str:
 logger = logging.getLogger(__name__)
 _FIRST_TIMEOUT, _TIMEOUT = 90.0, 30.0
 _CHEAP = 0.3
-"""Seconds: if a scan of the whole directory takes longer, only what the watcher reported is scanned after an action."""
+"""Seconds: after an action, a slower scan of the whole directory is replaced with one of the paths the watcher
+reported.
+"""
 _WATCHER_DELAY = 0.3
 """Seconds that the watcher needs to report a change."""
 _TRIES = 8
-"""How often the recorder waits for the watcher before it treats the watcher as failed."""
+"""How many times the recorder waits for the watcher before it treats the watcher as failed."""
 _IDLE_FACTOR = 100
-"""Polling takes at most one part in this many of the time."""
+"""At most one part in this many of the time is spent on polling."""
 _MAX_PATHS, _MAX_PATHS_BYTES = 1_000, 100_000
-"""The most paths, and the most bytes of them, that are scanned one by one; beyond, the whole directory is scanned."""
+"""The most paths, and their most bytes in all, that are scanned singly; above, the whole directory is scanned."""
 _MAX_FAULTS = 3
 
 
 CopyDeleted: TypeAlias = Callable[[str, str, Sequence[Change]], str]
-"""Keeps copies of files that an action deleted, given its id, the version before and the changes; returns the id of the
-copy, or `""`.
+"""Copies files that an action deleted; returns the id of the copy, or `""`.
+
+It takes the action's id, the version before the action, and the changes.
 """
 
 
 @dataclass(frozen=True)
 class SnapshotRequest:
-    """A request for a snapshot; `recorded` holds the files whose change is in the log already, by absolute path."""
+    """A request for a snapshot; `recorded` holds the contents that the log already has, by absolute path."""
 
     cause: Literal["first", "action", "person", "other", "end"]
     action_id: str = ""
@@ -199,7 +202,7 @@ class SnapshotRequest:
 
 
 class SnapshotRecorder:
-    """Takes the snapshots of one session in a thread, and reports what changed since the one before."""
+    """Takes the snapshots of one session in a thread, and reports the changes since the previous one."""
 
     def __init__(
         self,
@@ -211,7 +214,7 @@ class SnapshotRecorder:
         last: str = "",
         changes: Changes = native_changes,
     ) -> None:
-        """`is_writing` says whether an action that may write is running; `last` is the last snapshot in the log."""
+        """`is_writing` returns whether an action that may write is running; `last` is the last snapshot in the log."""
         self.repository = repository
         self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _IDLE_FACTOR, changes)
         self._report = report
@@ -244,12 +247,12 @@ class SnapshotRecorder:
         self._requests.put(request)
 
     def expect(self, contents: Mapping[str, str | None]) -> None:
-        """Announce files that are about to be written for the user, since a running scan may see them already."""
+        """Announce files that are about to be written for the user, since a running scan may already see them."""
         with self._changed:
             self._expected = {**self._expected, **contents}
 
     def stop_expecting(self, contents: Mapping[str, str | None]) -> None:
-        """Forget files that were announced: they were scanned by now, or not written after all."""
+        """Forget announced files: they have been scanned, or were not written after all."""
         with self._changed:
             self._expected = {
                 path: text for path, text in self._expected.items() if (path, text) not in contents.items()
@@ -266,13 +269,13 @@ class SnapshotRecorder:
             return not self._pending or cancel.is_set
 
     def report_slow(self) -> None:
-        """Report, once, that an action begins before the snapshot that should precede it is taken."""
+        """Report, once, that an action starts before the snapshot that should precede it was taken."""
         text = "the file versions of this folder take long; what an action changes may be told of the next one"
         if notice := self._notices.once(text):
             self._emit([VersionTaken(notice=notice)])
 
     def close(self, seconds: float = 1.0) -> None:
-        """Finish the requests, if that takes no more than `seconds`, and end the threads."""
+        """Finish the requests if that takes no more than `seconds`, and end the threads."""
         self._watcher.close()
         self._requests.put(None)
         if self._thread is not None:
@@ -303,7 +306,7 @@ class SnapshotRecorder:
                     self._changed.notify_all()
             if request.cause == "first" and not self.is_off:
                 prune(self.repository)
-            if self._watcher.has_news and not self.is_off:  # reported during this scan
+            if self._watcher.has_news and not self.is_off:  # changes were reported during this scan
                 self._on_change()
 
     def _carry_out(self, request: SnapshotRequest) -> list[Event]:
@@ -358,7 +361,7 @@ class SnapshotRecorder:
         ]
 
     def _paths_to_scan(self, request: SnapshotRequest) -> list[str] | None:
-        """Return the paths to scan; None for the whole directory."""
+        """Return the paths to scan, or None for the whole directory."""
         watcher = self._watcher
         was_ready, self._was_ready = self._was_ready, watcher.is_ready
         if not watcher.is_whole:
@@ -400,7 +403,7 @@ class SnapshotRecorder:
             return Deltas()
 
     def _changed_by_others(self, changed: Deltas) -> list[Event]:
-        """Return the event for what other programs changed, without files that change all the time."""
+        """Return an event with the changes made by other programs, without files that change too often."""
         files = self._notices.infrequent(changed.files)
         return [FilesChanged(files=files, by="other")] if files else []
 
@@ -418,7 +421,7 @@ class SnapshotRecorder:
 
 
 def _unlisted(more: int, before: str) -> str:
-    """Return the notice about changed files that are in no list, with the command that restores them."""
+    """Return the notice about changed files that no list shows, with the command that restores them."""
     if not more:
         return ""
     files = "1 more file was" if more == 1 else f"{more:,} more files were"
@@ -434,5 +437,5 @@ def _covers(directory: str, path: str) -> bool:
 
 
 def contents_of(files: Sequence[FileDelta]) -> dict[str, str | None]:
-    """Return what each file holds now, by absolute path, in the form that SnapshotRequest takes."""
+    """Return the content of each file after the change, by absolute path, for a SnapshotRequest."""
     return {real_path(file.path): file.after for file in files}

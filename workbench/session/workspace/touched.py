@@ -1,4 +1,4 @@
-"""Finds what one part of a command deletes or overwrites, and describes it to the user; used by `deletions`."""
+"""Finds the files that one part of a command deletes or overwrites, and describes them; used by `deletions`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from workbench.session.workspace.repository import GENERATED, unspared_files
 from workbench.text import visible
 
 MOST_FILES, MOST_BYTES = 20_000, 100_000_000
-"""The most files and bytes of which one copy is kept."""
+"""The most files, and the most bytes, that one copy holds."""
 NO_COPY: Final = "no copy could be made"
 _MOST_PATHS = 4
-"""The most places that one line names."""
+"""The most places named in one line."""
 _NOT_HELD = "not in git"
 _COPIED = f"{_NOT_HELD}; a copy is kept"
 _LOST = f"{_NOT_HELD}; can NOT be restored: too large to back up"
@@ -34,7 +34,7 @@ _OUTSIDE = "outside the workspace: no copy is kept"
 class Deletion:
     """Files at or below `path` that one part of a command deletes or overwrites.
 
-    With `is_any` it touches some of them, and which ones is not known before it runs.
+    With `is_any`, the part touches some of the files, and which ones is unknown until it runs.
     """
 
     part: Part
@@ -42,19 +42,19 @@ class Deletion:
     path: str
     count: int
     files: tuple[str, ...]
-    """The files that no version holds; a copy of them is kept if `can_be_copied`."""
+    """The files that no version holds; they are copied if `can_be_copied`."""
     size: int
     is_whole: bool
     """Whether all files were counted."""
     has_history: bool = False
-    """Whether a repository is among them: git takes no files of one repository into another."""
+    """Whether a git repository is among them, whose history git cannot add to another repository."""
     is_any: bool = False
     too_large: tuple[str, ...] = ()
-    """With `is_any`: the files of which no copy is kept."""
+    """With `is_any`: the files that are not copied."""
     why_not: str = ""
-    """Why no copy could be made; empty if none failed."""
+    """Why no copy could be made; empty if that did not fail."""
     is_maybe: bool = False
-    """Whether the command only names the place, and the program may leave it as it is."""
+    """Whether the command only names the place; the program may leave it unchanged."""
     held: tuple[str, ...] = ()
     """The files that the last version holds."""
     is_outside: bool = False
@@ -62,29 +62,31 @@ class Deletion:
 
     @property
     def can_be_copied(self) -> bool:
-        """Whether a copy of the files is small enough, and could be made."""
+        """Whether a copy is small enough and did not fail."""
         return self.is_whole and self.size <= MOST_BYTES and not self.why_not
 
     @property
     def is_reported(self) -> bool:
-        """Whether the user is told: always of deletions and files outside, else only if the content would be lost."""
+        """Whether the user is told: always about deletions and files outside the workspace, otherwise only if content
+        is lost.
+        """
         return self.deletes or self.is_outside or not self.can_be_brought_back
 
     @property
     def can_be_brought_back(self) -> bool:
-        """Whether nothing would be lost for good."""
+        """Whether nothing would be lost permanently."""
         is_lost = bool(self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.has_history)
         return not is_lost
 
     @property
     def is_final(self) -> bool:
-        """Whether something is deleted for good that no program creates again by itself."""
+        """Whether files in the workspace are lost permanently, other than generated ones, which programs recreate."""
         is_generated = PurePath(self.path).name in GENERATED and not self.has_history
         return self.deletes and not (self.can_be_brought_back or is_generated or self.is_outside)
 
 
 def describe(deletions: Sequence[Deletion], root: Path) -> str:
-    """Return one line on all that a part of a command touches: how much, where, and whether it can be restored."""
+    """Describe in one line what a part of a command touches: how much, where, and whether it can be restored."""
     any_of = [loss for loss in deletions if loss.is_any]
     touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
     groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
@@ -104,7 +106,7 @@ def _of_certain(deletions: Sequence[Deletion], root: Path) -> str:
 
 
 def _fate(deletions: Sequence[Deletion]) -> str:
-    """Return whether the files can be restored, in words; empty if there are none."""
+    """Say whether the files can be restored; empty if there are none."""
     failed = next((loss.why_not for loss in deletions if loss.why_not), "")
     if failed:
         return _failed(failed)
@@ -157,7 +159,7 @@ def _name(location: Path, root: Path) -> str:
 
 
 MOST_OUTSIDE = 1_000
-"""The most files outside the workspace that are counted, since no copy of them is kept anyway."""
+"""The most files outside the workspace that are counted; they are never copied anyway."""
 _MOST_DIRECTORIES, _MOST_LOOKED = 8, 40
 _OF_FILES = (("rm",), ("unlink",))
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
@@ -165,14 +167,14 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
 
 @dataclass
 class FileCount:
-    """The files at or below a path with their sizes; `is_whole` says whether these are all, apart from git's own."""
+    """The files at or below a path, with their sizes; `is_whole` says whether these are all, except git's own."""
 
     sizes: dict[Path, int] = field(default_factory=dict)
     is_whole: bool = True
     has_history: bool = False
 
     def count(self, path: Path) -> None:
-        """Count the file at the path, if it is a link or a regular file that can be read."""
+        """Count the file at the path if it is a link, or a regular file that can be read."""
         try:
             status = path.lstat()
         except OSError:
@@ -189,12 +191,12 @@ class Touched(NamedTuple):
     path: str
     counted: FileCount
     is_any: bool = False
-    """Whether it touches only some of the files, and which ones is not known."""
+    """Whether only some of the files are touched, and which ones is unknown."""
     is_maybe: bool = False
-    """Whether the command only names the place, and the program may leave it as it is."""
+    """Whether the command only names the place; the program may leave it unchanged."""
     is_outside: bool = False
     only: frozenset[Path] | None = None
-    """With `is_any`: the only files that may be touched; None if all may."""
+    """With `is_any`: the only files that may be touched; None if all may be."""
 
 
 def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
@@ -225,7 +227,7 @@ def _named(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _any_of(part: Part, root: Path) -> Iterator[Touched]:
-    """Yield the directories in which a part deletes or overwrites some files, not known which."""
+    """Yield the directories in which a part deletes or overwrites files that are unknown before it runs."""
     top = str(root)
     for paths, deletes in _lost_by(part):
         directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
@@ -237,7 +239,7 @@ def _any_of(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
-    """Yield files that the words of a part name, also by a name alone within a directory that is named."""
+    """Yield files that the words of a part name, also by a bare name inside a named directory."""
     if part.risk == "LOW" or not part.mentions:
         return
     paths = mentioned(part)
@@ -255,7 +257,7 @@ def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
 
 
 def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
-    """Return the paths that a part deletes (with True) and overwrites (with False); none for a part rated LOW."""
+    """Return the paths that a part deletes (with True) and overwrites (with False); none if it is rated LOW."""
     return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
 
 
@@ -267,7 +269,8 @@ def _leaves_directories(part: Part) -> bool:
 
 
 def _existing(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
-    """Return the existing paths among those named and those that match them as patterns: inside the workspace, outside.
+    """Return the existing paths that are named or match a named pattern: those inside the workspace, then those
+    outside.
 
     With `follows`, the target of a link counts too, since writing through a link changes the target.
     """
@@ -282,7 +285,7 @@ def _existing(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[
 
 
 def _real(path: str) -> str:
-    """Return the real path of the entry itself: links in its directory are resolved, the entry is not."""
+    """Return the entry's own real path: links in its directory are resolved, the entry itself is not."""
     directory, name = os.path.split(path.rstrip("/") or "/")
     if name in {"", ".", ".."}:
         return real_path(path)
@@ -290,7 +293,7 @@ def _real(path: str) -> str:
 
 
 def _fitting(pattern: str) -> list[str]:
-    """Return the paths that match a pattern, at most MOST_FILES + 1; `**` matches directories, hidden ones too."""
+    """Return the paths that match a pattern, at most MOST_FILES + 1; `**` matches directories, also hidden ones."""
     if not any(sign in pattern for sign in "*?["):
         return []
     is_deep = "**" in pattern
@@ -304,7 +307,7 @@ def is_within(path: str, directory: str) -> bool:
 
 
 def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> FileCount:
-    """Return the files at a place, those below it too if `deep`; with `only`, just those of them."""
+    """Return the files at a place, including those below it if `deep`; with `only`, count only those files."""
     files = FileCount()
     if only is not None:
         for path in only:

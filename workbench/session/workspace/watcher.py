@@ -1,4 +1,4 @@
-"""Watches a workspace for changes; if the system cannot report them any more, asks for a scan at regular intervals."""
+"""Watches a workspace for changes; if the system stops reporting them, asks for scans at regular intervals."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _SKIPPED = frozenset((".git", "node_modules", ".venv", "__pycache__", ".pytest_c
 _OWN = ".ohw-*.tmp"
 _NO_TEXT = "Unable to decode path"
 _MOST_UNREADABLE = 100
-"""How many names that are not UTF-8 are tolerated: each restarts watching, so beyond it regular scans are cheaper."""
+"""The most names tolerated that are not UTF-8: each restarts the watch, so beyond that, regular scans are cheaper."""
 _LEAST_MEMORY = 500_000_000
-"""The least address space in bytes; where memory is refused, a panic of the library's thread hangs the process."""
+"""The least address space in bytes; with less, a panic of the library's thread could hang the process."""
 _LEAST_PAUSE = 2.0
 """The fewest seconds between two regular scans."""
 
 
 class Changes(Protocol):
-    """Yields sets of absolute paths that changed, an empty one from time to time; raises OSError, RuntimeError."""
+    """Yields sets of absolute paths that changed, or an empty set now and then; raises OSError or RuntimeError."""
 
     def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
         """Yield changes in the workspace until `stop` is set."""
 
 
 def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-    """Yield the changes that the system reports in the directory and below; follow no link out of it.
+    """Yield the changes that the system reports in the directory and below it; follow no link out of it.
 
-    After a restart, or a name that the library cannot read, the whole directory counts as changed once.
+    After a restart of the watch, or a name that the library cannot read, the whole directory counts as changed once.
     """
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if 0 <= limit < _LEAST_MEMORY:
@@ -53,7 +53,7 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
 def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterator[set[str]]:
     """Yield changes until the directories must be listed again.
 
-    The library follows links, so if there are any, each directory is named to it.
+    The library follows links, so if there are any, each directory is watched separately.
     """
     from watchfiles import Change, watch
 
@@ -82,7 +82,7 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
 
 
 def _directories(workspace: Path) -> tuple[list[str], bool]:
-    """Return the directories in which versions may change, and whether there is a link to a directory anywhere."""
+    """Return the directories to watch, and whether there is a link to a directory anywhere."""
     watched, has_symlinks = [], False
     for directory, names, _ in os.walk(workspace):
         if _SKIPPED.isdisjoint(directory.removeprefix(str(workspace)).split("/")) and is_text(directory):
@@ -92,18 +92,18 @@ def _directories(workspace: Path) -> tuple[list[str], bool]:
 
 
 def is_text(path: str) -> bool:
-    """Return whether the path can be given to the library, which takes only UTF-8."""
+    """Return whether the path can be passed to the library, which accepts only UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in path)
 
 
 def is_of_interest(path: str) -> bool:
-    """Return whether a version may hold the file: git's own files and our temporary ones are of no interest."""
+    """Return whether a version may hold the file; git's own and our temporary files are not of interest."""
     parts = path.split("/")
     return _SKIPPED.isdisjoint(parts) and not fnmatch(parts[-1], _OWN)
 
 
 class Watcher:
-    """Collects the paths that change; calls `on_change` in its thread after each batch, or for each regular scan."""
+    """Collects changed paths; calls `on_change` in its own thread after each batch, or for each regular scan."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Watcher:
         self._stop = threading.Event()
         self._lost = threading.Event()
         self.is_ready = False
-        """Whether every change is reported from now on."""
+        """Whether every change from now on is reported."""
         self.problem = ""
         """Why changes are not reported; empty while they are."""
 
@@ -132,12 +132,12 @@ class Watcher:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all changes so far were seen."""
+        """Whether all changes so far were reported."""
         return self.is_ready and not self.problem
 
     @property
     def has_news(self) -> bool:
-        """Whether changes were seen since the last call of `drain`."""
+        """Whether changes were reported since the last call of `drain`."""
         with self._lock:
             return self.is_whole and bool(self._changed)
 
@@ -149,7 +149,7 @@ class Watcher:
         return sorted(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
 
     def fall_back(self, problem: str) -> None:
-        """Stop watching because changes were missed; ask for regular scans instead."""
+        """Stop watching because of this problem, and ask for regular scans instead."""
         self.problem = self.problem or problem
         self._lost.set()
 
