@@ -25,7 +25,7 @@ _in_memory: dict[int, bool] = {}
 
 
 def stat_key(info: os.stat_result) -> StatKey:
-    """Return a key that differs after each change of a file that `has_settled`."""
+    """Return a key that differs after each change of a file for which `has_settled` is true."""
     return info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_dev, info.st_size, info.st_mode
 
 

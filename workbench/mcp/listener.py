@@ -1,4 +1,4 @@
-"""Records a server's reports: its lists among the pins, and its log lines in a file."""
+"""Records a server's reports: its lists in the pin store, and its log lines in a file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Listener:
         return self._pins.locations
 
     async def connected(self, client: Client) -> None:
-        """Read the server's lists and record them among the pins, which compares tools with the approved ones."""
+        """Read the server's lists and record them in the pin store, which compares tools with the approved ones."""
         await self._learn(client)
 
     async def changed(self, client: Client) -> None:

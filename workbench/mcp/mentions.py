@@ -1,6 +1,6 @@
 """The servers' resources and prompts that the user can mention, as `server:resource` and `server:prompt`.
 
-They are read from the pins; no server is started.
+They are read from the pin store; no server is started.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class _Call:
 
 
 class Requests:
-    """The running calls of one server and its requests. Use it in the event loop, except `is_asking`."""
+    """The running calls of one server and its requests. Everything but `is_asking` must be used in the event loop."""
 
     def __init__(self, server: ServerConfig) -> None:
         self._server = server

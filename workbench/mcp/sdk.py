@@ -208,7 +208,7 @@ def _transport(
 async def _apart(
     argv: list[str], env: Mapping[str, str], tail: StderrTail, gone: Gone, locations: Locations
 ) -> AsyncIterator[Any]:
-    """Start the server in a new, empty directory: `python -m` and `npx` load code from theirs or its parents."""
+    """Start the server in a new, empty directory: `python -m` and `npx` load code from it and its parents."""
     above = private_directory(locations.data / "mcp" / "running")
     with TemporaryDirectory(dir=above, ignore_cleanup_errors=True) as directory:
         async with stdio_transport(argv, directory, env, tail, gone) as streams:

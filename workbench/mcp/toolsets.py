@@ -231,7 +231,7 @@ class SessionServers:
         return self.refresh()
 
     def refresh(self) -> bool:
-        """Update the tools from the pins; return whether they have changed."""
+        """Update the tools from the pin store; return whether they have changed."""
         versions = {client.server.key: self._pins.version(client.server) for client in self._clients}
         if versions == self._versions:
             return False

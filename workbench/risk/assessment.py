@@ -215,7 +215,7 @@ _WRITES = re.compile(
 
 
 def loss_by(code: str) -> Literal["delete", "write", ""]:
-    """Return what the code may do to files, judged by its words; empty if it contains none of these words."""
+    """Return what the code may do to files, judged by certain words in it; empty if it contains none."""
     if _DELETES.search(code):
         return "delete"
     return "write" if _WRITES.search(code) else ""

@@ -66,7 +66,7 @@ def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
 
 @lru_cache(64)
 def _literal_command(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for the words of a command pattern before its first star, also listed or quoted."""
+    """Return a regex for the words of a command pattern before its first star, also as a list or in quotes."""
     words = pattern.split("*", 1)[0].split()
     return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
 

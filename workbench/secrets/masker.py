@@ -162,7 +162,7 @@ def _in_mask(match: re.Match[str], name: str, cover: Cover) -> str:
 
 
 def _part_for(value: str) -> Words:
-    """Return the part of a text in which the value must occur if the text contains it."""
+    """Return the part of a text that has to be searched for the value."""
     return "long" if len(value) >= LONG and value.isascii() and not any(map(str.isspace, value)) else ""
 
 

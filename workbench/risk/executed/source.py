@@ -60,7 +60,7 @@ _LOADED_PLAIN: Final = re.compile(
     r"[ \t]+[\"']?([\w./:@-]+)",
     re.M,
 )
-"""Matches an unquoted name after such a word, as in bats, Tcl, Perl, SQL and option files."""
+"""Matches an unquoted name after `source`, `load` and similar words, as in bats, Tcl, Perl, SQL and option files."""
 _WILDCARD: Final = re.compile(r"\$\(wildcard[ \t]+([^()]{1,200})\)")
 _FILE_BY_KEY: Final = re.compile(
     r"""\b(?:env_file|dockerfile|extends|include|file|path|from|src|source|config|playbook|inventory|vars_files|template|"""

@@ -52,7 +52,7 @@ _SHORT: Final = {
     "curl": "K",
     **dict.fromkeys(("tar", "gtar", "bsdtar"), "TX"),
 }
-"""Letters of options whose value is such a file, or the file with a commit message, by program."""
+"""Letters of options whose value is a file with a list or settings, or with a commit message, by program."""
 _INPUT: Final = re.compile(r"(?<!<)<(?![<(&])\s*[\"']?([^\s\"'<>|;&()]+)")
 _FED: Final = re.compile(r"([^|;&\n]{1,300})\|(?!\|)")
 _SUBSTITUTED: Final = re.compile(r"(?:\$\(|`)\s*(?:<|(?:cat|head|tail|sort|grep|tac|uniq|shuf)\b)([^)`|;&\n]*)")

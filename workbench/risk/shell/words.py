@@ -203,7 +203,7 @@ def _character(number: int) -> str:
 
 
 _MOST = 64
-"""The maximum number of words from one word; a word that would become more is unchanged, and unknown."""
+"""The maximum number of words from one word; a word that expands to more is left unchanged and counts as unknown."""
 _NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
 _LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
 _RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")

@@ -156,7 +156,9 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
 
 
 def _passed(scan: Scan, call: Call) -> str:
-    """Return the known output of a call: its arguments, or its input and the earlier written files that it reads."""
+    """Return the known output of a call: its arguments, or its input and the files it reads that were written
+    earlier.
+    """
     if call.name in _PRINT:
         return _text(call)
     pieces = [call.stdin or (scan.printed if call.piped else "")]
