@@ -156,9 +156,7 @@ def _note_text(scan: Scan, call: Call, targets: list[str]) -> None:
 
 
 def _passed(scan: Scan, call: Call) -> str:
-    """Return the known output of a call: its arguments, or its input and the files it reads that were written
-    earlier.
-    """
+    """Return the known output of a call: its arguments, or its input and the already written files that it reads."""
     if call.name in _PRINT:
         return _text(call)
     pieces = [call.stdin or (scan.printed if call.piped else "")]
