@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from workbench.config.setting import REQUIRED, Setting, declared
+from workbench.config.setting_kinds import REQUIRED, Setting, declared
 from workbench.config.settings import Settings
 
 GUIDE = Path(__file__).parent.parent / "workbench/guide/settings.md"

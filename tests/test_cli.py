@@ -12,7 +12,7 @@ from workbench import cli as commands
 from workbench.cli.main import main
 from workbench.config.locations import Locations
 from workbench.protocol.events import RunEnded, SessionStarted, UserMessage
-from workbench.session.names import new_id, session_path
+from workbench.session.session_names import new_id, session_path
 from workbench.session.storage.store import Store
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.world import World, bash, finish, wait_for
 from workbench.errors import describe_fault
 from workbench.protocol.events import ActionProposed, Event, RunEnded
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

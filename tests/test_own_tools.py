@@ -26,7 +26,7 @@ from workbench.engine.launch import Launch
 from workbench.errors import UsageError
 from workbench.protocol.commands import Leave
 from workbench.protocol.events import ActionProposed
-from workbench.session.opening import open_session, start_session
+from workbench.session.session_factory import open_session, start_session
 from workbench.tools import list_registered_tools
 from workbench.tools.selection import choose
 from workbench.tools.trust import fingerprint

@@ -15,11 +15,11 @@ import pytest
 from workbench.__main__ import without_workspace
 from workbench.config.settings import load_settings
 from workbench.engine.launch import Launch, start_engine
-from workbench.engine.trial import ModelTrial
+from workbench.engine.model_test import ModelTrial
 from workbench.errors import WorkbenchError
-from workbench.processes import start as processes
+from workbench.processes import spawn
 from workbench.processes.sweep import shell_environment
-from workbench.session.names import new_id
+from workbench.session.session_names import new_id
 from workbench.session.storage.session_list import newest_first
 from workbench.tools.web_read.impl import converted
 from workbench.tui.terminal.clipboard import copy_command
@@ -98,7 +98,7 @@ def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, mon
     with monkeypatch.context() as clean:
         clean.chdir("/")
         words = ("run", "x", "--mode=never", f"--model={hostile.script(finish())}", f"--workspace={hostile.project}")
-        command = processes.isolated_python("workbench", *words)
+        command = spawn.isolated_python("workbench", *words)
         ran = subprocess.run(command, env=hostile.env, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
     name = next(newest_first(hostile.locations)).id
@@ -172,11 +172,11 @@ def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: P
     other.mkdir()
     (other / "elsewhere.py").write_text("import json\nprint(json.__file__)\n")
     (here / "json.py").write_text("print('of the folder')\n")
-    monkeypatch.setattr(processes, "_workspaces", {str(here)})
+    monkeypatch.setattr(spawn, "_workspaces", {str(here)})
     monkeypatch.setattr(sys, "path", ["", str(here), str(here / "lib"), str(other), *sys.path])
-    made = processes.run(processes.isolated_python("elsewhere"), capture_output=True, text=True)
+    made = spawn.run(spawn.isolated_python("elsewhere"), capture_output=True, text=True)
     assert made.stdout.strip().endswith("json/__init__.py"), made.stderr
-    assert str(here) not in " ".join(processes.isolated_python("elsewhere"))
+    assert str(here) not in " ".join(spawn.isolated_python("elsewhere"))
 
 
 def test_a_package_of_ours_that_lies_in_the_folder_hides_no_other_module():
@@ -187,19 +187,19 @@ def test_a_package_of_ours_that_lies_in_the_folder_hides_no_other_module():
 def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: str
 ):
-    monkeypatch.setattr(processes, "_workspaces", set())
+    monkeypatch.setattr(spawn, "_workspaces", set())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
     for name in ("git", "rg", "bash", "xclip", "chromium"):
         for place in (tmp_path, tmp_path / "bin"):
             (place / name).write_text("#!/bin/sh\nexit 3\n")
             (place / name).chmod(0o755)
-    processes.keep_out_of(tmp_path)
+    spawn.keep_out_of(tmp_path)
     env = {"PATH": entries.format(tmp_path), "DISPLAY": ":0"}
     for name in ("git", "rg", "bash", "chromium"):
-        assert not str(processes.find_program(name, env) or "").startswith(str(tmp_path))
+        assert not str(spawn.find_program(name, env) or "").startswith(str(tmp_path))
     assert copy_command({**env, "PATH": env["PATH"].replace("/usr/bin", "/nowhere")}, "linux") is None
-    assert "/usr/bin" in processes.clean_environment(env)["PATH"].split(":")
+    assert "/usr/bin" in spawn.clean_environment(env)["PATH"].split(":")
 
 
 @pytest.mark.parametrize("inside", ["src", "vendor/inner", ".git"])
@@ -207,7 +207,7 @@ def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
 def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, entry: str
 ):
-    monkeypatch.setattr(processes, "_workspaces", set())
+    monkeypatch.setattr(spawn, "_workspaces", set())
     (tmp_path / ".git").mkdir()
     (tmp_path / "src").mkdir()
     (tmp_path / "vendor/inner").mkdir(parents=True)
@@ -216,19 +216,19 @@ def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
     (tmp_path / entry / "git").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / entry / "git").chmod(0o755)
     env = {"PATH": f"{tmp_path / entry}:/usr/bin"}
-    assert str(processes.find_program("git", env) or "").startswith(str(tmp_path))
-    processes.keep_out_of(tmp_path / inside)
-    assert not str(processes.find_program("git", env) or "").startswith(str(tmp_path))
-    assert processes.clean_environment(env)["PATH"] == "/usr/bin"
+    assert str(spawn.find_program("git", env) or "").startswith(str(tmp_path))
+    spawn.keep_out_of(tmp_path / inside)
+    assert not str(spawn.find_program("git", env) or "").startswith(str(tmp_path))
+    assert spawn.clean_environment(env)["PATH"] == "/usr/bin"
 
 
 def test_a_relative_program_with_a_slash_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edit").write_text("#!/bin/sh\n")
     (tmp_path / "edit").chmod(0o755)
-    assert processes.find_program("./edit") is None
+    assert spawn.find_program("./edit") is None
     with pytest.raises(FileNotFoundError):
-        processes.run(["./edit"])
+        spawn.run(["./edit"])
 
 
 def test_programs_of_the_user_are_found_when_the_folder_is_their_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -236,10 +236,10 @@ def test_programs_of_the_user_are_found_when_the_folder_is_their_home(monkeypatc
     (tmp_path / "bin" / "mine").write_text("#!/bin/sh\n")
     (tmp_path / "bin" / "mine").chmod(0o755)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(processes, "_workspaces", set())
-    processes.keep_out_of(tmp_path)
-    processes.keep_out_of("/")
-    assert processes.find_program("mine", {"PATH": f"{tmp_path}/bin"}) == f"{tmp_path}/bin/mine"
+    monkeypatch.setattr(spawn, "_workspaces", set())
+    spawn.keep_out_of(tmp_path)
+    spawn.keep_out_of("/")
+    assert spawn.find_program("mine", {"PATH": f"{tmp_path}/bin"}) == f"{tmp_path}/bin/mine"
 
 
 def test_the_agents_shell_has_no_relative_entry_in_its_path():
@@ -249,20 +249,20 @@ def test_the_agents_shell_has_no_relative_entry_in_its_path():
 
 def test_a_program_that_takes_too_long_is_ended():
     with pytest.raises(TimeoutError, match=r"0\.05 s"):
-        processes.run(["sleep", "9"], timeout=0.05)
+        spawn.run(["sleep", "9"], timeout=0.05)
 
 
 async def test_a_program_beside_an_event_loop_starts_in_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    process = await processes.start_beside(["sh", "-c", "pwd; echo =$PYTHONPATH="], stdout=asyncio.subprocess.PIPE)
+    process = await spawn.start_beside(["sh", "-c", "pwd; echo =$PYTHONPATH="], stdout=asyncio.subprocess.PIPE)
     out, _ = await process.communicate()
     assert out == b"/\n==\n"
 
 
 def test_a_folder_that_is_gone_is_an_error_of_the_system(tmp_path: Path):
     with pytest.raises(OSError, match="gone"):
-        processes.run(["true"], cwd=tmp_path / "gone")
+        spawn.run(["true"], cwd=tmp_path / "gone")
 
 
 def test_an_export_into_a_folder_that_is_not_there_says_so(world: World):

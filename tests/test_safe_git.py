@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import WorkbenchError
 from workbench.files.git import NO_GIT, OwnRepository, run_git
-from workbench.view.branch import current_branch, is_dirty
+from workbench.view.git_branch import current_branch, is_dirty
 from workbench.view.review.review import files_against_head
 
 SETTINGS = (

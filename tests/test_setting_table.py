@@ -8,7 +8,7 @@ import pytest
 
 from tests.guide_tables import GUIDE, with_table
 from tests.world import World
-from workbench.config.setting import REQUIRED, declared
+from workbench.config.setting_kinds import REQUIRED, declared
 from workbench.config.settings import Profile, Settings, TerminalSettings, load_settings, read_profile, read_terminal
 from workbench.errors import UsageError
 
@@ -32,7 +32,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
 from workbench.engine.launch import Launch
 from workbench.errors import UsageError
-from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.settings_model import SettingsModel
 
 def printed(*words):
     out = io.StringIO()
@@ -43,7 +43,7 @@ def printed(*words):
 where = Locations.from_environment()
 where.config.mkdir(parents=True)
 where.settings_file.write_text("max_naps = 3\\n")
-book = SettingsBook(where, load_settings(where, {}), {})
+book = SettingsModel(where, load_settings(where, {}), {})
 entry = next(each for each in book.read(["ohw-dark"]) if each.name == "max_naps")
 form = [entry.group, entry.title, entry.about, entry.explained("9"), book.check(entry, "0"), book.current(entry).text]
 book.save(entry, "4")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.agent.stuck import ADVICE, advice_on
+from workbench.agent.loop_detection import ADVICE, advice_on
 from workbench.tools.context import ToolContext
 from workbench.tools.registry import open_tools
 

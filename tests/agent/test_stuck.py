@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.agent.stuck import WINDOW, Move, action_move, find_loop, result_key, words_move
+from workbench.agent.loop_detection import WINDOW, Move, action_move, find_loop, result_key, words_move
 
 
 def bash(command: str = "make", result: str = "done", is_error: bool = False, **more) -> Move:

@@ -87,9 +87,9 @@ from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened import Opened
-from workbench.tui.later import load_later
-from workbench.client.history import read_history
+from workbench.view.opened_session import Opened
+from workbench.tui.deferred_imports import load_later
+from workbench.client.log_reader import read_history
 from workbench.tui.widgets.prompt import Prompt
 
 path, count, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3]

@@ -60,7 +60,7 @@ begun = cpu()
 from tests.tui.fake_link import FakeLink
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 START = cpu() - begun
 app = WorkbenchApp(Opened(FakeLink(), Path.cwd()), Settings(model="scripted/demo"))
 asyncio.run(paint(app, 5))

@@ -28,7 +28,7 @@ from workbench.engine.front_ends import FrontEnd, FrontEnds
 from workbench.engine.sockets import listen, socket_path
 from workbench.protocol.commands import Hello
 from workbench.protocol.live import EngineState, TextDelta
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 STEPS = 5_000

@@ -22,7 +22,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.handlers import Context, handle
 from workbench.protocol.commands import Command
-from workbench.session.opening import start_session
+from workbench.session.session_factory import start_session
 from workbench.tui.app import WorkbenchApp
 
 ROOT = Path(__file__).parents[2]

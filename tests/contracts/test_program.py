@@ -43,7 +43,7 @@ def test_every_test_can_fail():
         ("workbench.tools.registry", ("pexpect", "textual", "litellm")),
         ("workbench.tools.execute_ipython_cell.impl", ("IPython", "matplotlib", "PIL")),
         ("workbench.tools.browser.impl", ("playwright", "greenlet", "asyncio")),
-        ("workbench.session.opening", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),
+        ("workbench.session.session_factory", ("textual", "litellm", "mcp", "mcp_types", "httpx2")),
         ("workbench.mcp.toolsets", ("textual", "litellm", "mcp", "mcp_types", "httpx2", "jsonschema")),
     ],
 )
@@ -78,7 +78,7 @@ STARTING_OF = {
     "concurrent.futures": {"ProcessPoolExecutor"},
 }
 MAY_START = {
-    "workbench/processes/start.py": "the one way",
+    "workbench/processes/spawn.py": "the one way",
     "workbench/processes/descendants.py": "forks the child in which a supervisor becomes its program",
     "workbench/processes/shell_supervisor.py": "becomes the shell, below itself",
     "workbench/processes/program_supervisor.py": "becomes the program, below itself",

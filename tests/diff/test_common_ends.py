@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from workbench.diff import hunks
 from workbench.diff.hunks import changed_lines, common_ends, compare, split_lines
-from workbench.diff.matching import matching_blocks
+from workbench.diff.line_matching import matching_blocks
 
 LINES = st.lists(st.sampled_from(["a", "b", "ab", "", "\r", "é"]), max_size=12).map("\n".join)
 

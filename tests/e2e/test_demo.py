@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.terminal.terminal import Terminal
 from tests.world import World
 from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -11,7 +11,7 @@ import pytest
 from tests.terminal.own_time import seconds_until_gone
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 
 PROMISED = 2.0

@@ -13,7 +13,7 @@ import pytest
 
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
-from workbench.session.names import state_directory
+from workbench.session.session_names import state_directory
 from workbench.session.storage.session_list import list_sessions
 
 

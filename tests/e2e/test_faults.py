@@ -6,7 +6,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn, bash, finish
 from tests.world import World
 from workbench.protocol.events import ActionObserved, Event, HistoryCondensed, ModelResponded, RunEnded, UserMessage
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -11,7 +11,7 @@ from workbench.config.settings import Settings
 from workbench.engine.launch import Launch
 from workbench.protocol.commands import SendMessage
 from workbench.protocol.events import Event
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 ID = "20260101-files-0001"

@@ -10,7 +10,7 @@ from tests.fakes.model_turns import Fault, Turn, bash, finish
 from tests.terminal.terminal import Terminal
 from tests.world import World, wait_for
 from workbench.protocol.events import SettingsChanged
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -11,7 +11,7 @@ from tests.fakes.model_turns import finish as finish_turn
 from tests.pictures_of import png
 from tests.terminal.terminal import Terminal
 from tests.world import World, finish, wait_for
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

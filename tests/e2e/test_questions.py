@@ -10,7 +10,7 @@ import psutil
 from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.protocol.events import ActionProposed, ActionStarted, Event
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -13,7 +13,7 @@ from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
 from tests.world import World, bash, finish, wait_for
 from workbench.protocol.codec import encode
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store

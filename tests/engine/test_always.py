@@ -9,7 +9,7 @@ from tests.world import World, bash, finish
 from workbench.client.engine_client import EngineConnection
 from workbench.protocol.commands import AllowAlways, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
-from workbench.rules.files import read_rules
+from workbench.rules.rule_files import read_rules
 
 
 @pytest.mark.parametrize("scope", ["session", "person"])

@@ -16,7 +16,7 @@ from workbench.engine.launch import EngineRefused, Launch
 from workbench.engine.sockets import socket_path
 from workbench.protocol.commands import AnswerQuestion, Decide, Interrupt, Message, Refused, RevertFiles, SendMessage
 from workbench.protocol.events import ActionAssessed, ActionObserved, Event, FileDelta, FilesChanged, RunEnded
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.store import Store
 

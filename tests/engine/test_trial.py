@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.world import wait_for
-from workbench.engine.trial import ModelTrial
+from workbench.engine.model_test import ModelTrial
 from workbench.llm.discovery import ModelSource, sources_of_keys
 
 KEY = "sk-very-secret-0123456789"

@@ -10,8 +10,8 @@ from tests.world import World, bash, finish, wait_for
 from workbench.config.settings import Settings
 from workbench.errors import UsageError
 from workbench.protocol.events import Event, event_from_json
-from workbench.session.names import session_path
-from workbench.session.opening import open_session
+from workbench.session.session_factory import open_session
+from workbench.session.session_names import session_path
 from workbench.session.state import State
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_turns import Called, Fault, Turn, finish
 from tests.llm.conftest import KEY
 from workbench.agent.agent import Agent
-from workbench.agent.completion import ModelCompletion
+from workbench.agent.model_query import ModelCompletion
 from workbench.protocol.events import SessionStarted
 from workbench.session.session import Session, SessionParts
 from workbench.session.storage.store import Store

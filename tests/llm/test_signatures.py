@@ -13,7 +13,7 @@ from workbench.llm.retry import Patience
 from workbench.llm.signatures import ThinkingBlocks, bare_id, unsigned
 from workbench.llm.stream import Joiner
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelResponded, RawToolCall, UserMessage
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 
 @pytest.mark.filterwarnings("ignore")  # litellm's own objects use what pydantic calls deprecated

@@ -7,7 +7,7 @@ from tests.fakes.pairing import anthropic_faults, openai_faults
 from tests.session.random_logs import damaged_logs, logs
 from workbench.llm.call import has_calls, in_words
 from workbench.llm.client import load_litellm
-from workbench.session.turn.history import MessageHistory, messages
+from workbench.session.turn.message_history import MessageHistory, messages
 
 SYSTEM = {"role": "system", "content": "the rules"}
 ANY_LOG = st.one_of(logs, damaged_logs())

@@ -15,8 +15,8 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import Event
 from workbench.protocol.live import LiveEvent
-from workbench.session import models
-from workbench.session.opening import OpenedSession, start_session
+from workbench.session import model_keys
+from workbench.session.session_factory import OpenedSession, start_session
 
 
 @dataclass
@@ -76,7 +76,7 @@ def mcp_desk(
     `approved`: the person approved its tools before. `has_user`: somebody answers what the server asks.
     """
     model = NamedModel("fake/one", *answers)
-    monkeypatch.setattr(models, "open_profile", lambda profile, api_key: model)
+    monkeypatch.setattr(model_keys, "open_profile", lambda profile, api_key: model)
     project = home / "project"
     project.mkdir(exist_ok=True)
     table = {"fake": fake_server(home, options, **dict(server))}

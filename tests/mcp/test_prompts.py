@@ -19,7 +19,7 @@ from workbench.protocol.live import PromptReady
 from workbench.tui.palette.entries import entries_of
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt as PromptBox
-from workbench.view.prompt.server_prompts import arguments_of, written
+from workbench.view.prompt.mcp_prompt_line import arguments_of, written
 
 REVIEW = ServerPrompt("fake", "review", "", (PromptArgument("file", "Which one.", True), PromptArgument("how")))
 

@@ -17,8 +17,8 @@ from workbench.mcp.pins import PinStore
 from workbench.plain.narration import item_lines as told_plainly
 from workbench.secrets.masker import MASKER
 from workbench.tools.trust import fingerprint
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.writing import Writing
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 
@@ -127,17 +127,17 @@ async def test_resources_are_offered_behind_an_at_and_go_with_the_message(tmp_pa
     link = FakeLink()
     app = workbench_app(link, folder=tmp_path, set={"mcpServers": table})
     async with app.run_test(size=(120, 40)) as pilot:
-        writing = app.screen.query_one(Writing)
+        composer = app.screen.query_one(Composer)
         await pilot.press(*"@note")
-        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
-        shown = {choice.label: choice.words for choice in writing._completer.choices}
+        await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
+        shown = {choice.label: choice.words for choice in composer._completer.choices}
         assert shown == {"notes.md": "", "fake:note://1": "note · A note\\e[31m of theirs."}
         await pilot.press("backspace", "backspace", "backspace", "backspace", *"fake:")
-        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
+        await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
         await pilot.press("tab", *"and @notes.md, @fake:any://2.", "enter")
         await wait_until(pilot, lambda: link.commands)
         assert link.commands[0][2] == ("fake:note://1", "notes.md", "fake:any://2")
         assert app.screen.query_one(Prompt).text == ""
         await pilot.press(*"/fake")
-        await wait_until(pilot, lambda: len(writing._completer.choices) == 2)
-        assert [choice.label for choice in writing._completer.choices] == ["/fake:hello", "/fake:review file="]
+        await wait_until(pilot, lambda: len(composer._completer.choices) == 2)
+        assert [choice.label for choice in composer._completer.choices] == ["/fake:hello", "/fake:review file="]

@@ -20,7 +20,7 @@ from workbench.errors import UsageError
 from workbench.mcp.config import read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.login import Loopback, RedirectAnswer, login, logout
-from workbench.mcp.tokens import TokenStore
+from workbench.mcp.token_store import TokenStore
 from workbench.secrets.masker import MASKER
 
 

@@ -19,7 +19,7 @@ from tests.terminal.terminal import Terminal
 from tests.world import World, bash, finish, wait_for
 from workbench.ascii import in_ascii, wants_ascii
 from workbench.protocol.events import ActionDecided, ActionObserved, Event, UserMessage
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
-from workbench.risk.typed import Waiting, assess_typed
+from workbench.risk.terminal_input import Waiting, assess_typed
 
 DATA = Path(__file__).parent / "data"
 PLACES = PathContext("/home/u/proj", "/home/u")

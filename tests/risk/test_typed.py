@@ -10,7 +10,7 @@ from tests.tools.shells import Bash, eventually
 from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment, Part
 from workbench.risk.paths import PathContext
-from workbench.risk.typed import Waiting, assess_typed
+from workbench.risk.terminal_input import Waiting, assess_typed
 from workbench.session.actions.assess import _effective
 
 PLACES = PathContext("/home/u/proj", "/home/u")

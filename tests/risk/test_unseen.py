@@ -138,7 +138,7 @@ def test_a_parser_that_fails_says_high(monkeypatch, tmp_path):
     def fails(*_given, **_named):
         raise ValueError("x")
 
-    monkeypatch.setattr("workbench.risk.programs.judge.judge", fails)
+    monkeypatch.setattr("workbench.risk.programs.rate.judge", fails)
     assert assess_command("ls", PLACES).risk == "HIGH"
 
 

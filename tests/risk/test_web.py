@@ -8,10 +8,10 @@ from workbench.config.settings import Settings
 from workbench.protocol.risk import effective
 from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_url, canonical
-from workbench.rules.book import RuleBook, deciding
-from workbench.rules.files import subject_again, too_wide
 from workbench.rules.policy import rule_for, rule_on
 from workbench.rules.rule import Rule, parse_rule
+from workbench.rules.rule_files import subject_again, too_wide
+from workbench.rules.rule_set import RuleSet, deciding
 from workbench.rules.subject import Subject, subject_of
 from workbench.tools import WebReadTool
 
@@ -90,12 +90,12 @@ def test_examples_of_a_rule_and_what_was_done_before_may_be_addresses(tmp_path):
         '[[allow]]\ntool = "web_read"\npath = "https://docs.python.org/**"\nmatch = ["https://docs.python.org/3/"]\n'
     )
     file.write_text(f'{entry}not_match = ["https://docs.python.org.evil.org/", "http://docs.python.org/"]\n')
-    book = RuleBook(file)
+    book = RuleSet(file)
     assert book.faults == ()
     again = subject_again("web_read", {"url": "https://docs.python.org/4/"}, "/work")
     assert deciding(book.rules(), again) is not None
     file.write_text(entry.replace("python.org/3", "elsewhere.org/3"))
-    assert "does not match its example" in RuleBook(file).faults[0]
+    assert "does not match its example" in RuleSet(file).faults[0]
 
 
 def test_what_would_happen_to_an_address_can_be_asked(tmp_path):

@@ -7,10 +7,10 @@ from workbench.risk import RatingContext, assess
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import Assessment
 from workbench.risk.paths import PathContext
-from workbench.rules.book import RuleBook, guarded_by
-from workbench.rules.files import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
 from workbench.rules.rule import parse_rule
+from workbench.rules.rule_files import command_subject
+from workbench.rules.rule_set import RuleSet, guarded_by
 from workbench.rules.subject import Subject, subject_of
 from workbench.tools.execute_bash.definition import BashTool
 
@@ -199,7 +199,7 @@ def test_what_nobody_can_rate_is_asked_about_unless_the_setting_says_no(mode):
 
 def test_the_setting_is_read_from_file_and_environment(world):
     assert Settings().confirm_unknown is True
-    assert RuleBook().confirm_unknown is True
+    assert RuleSet().confirm_unknown is True
     world.locations.settings_file.parent.mkdir(parents=True, exist_ok=True)
     world.locations.settings_file.write_text("confirm_unknown = false\n")
     assert load_settings(world.locations, {}).confirm_unknown is False

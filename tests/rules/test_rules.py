@@ -7,10 +7,10 @@ import pytest
 from workbench.risk.actions import assess_file
 from workbench.risk.assessment import summed
 from workbench.risk.paths import PathContext
-from workbench.rules.book import RuleBook, deciding
-from workbench.rules.files import add_rule, command_subject, drop_rule, read_rules
 from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.rule_files import add_rule, command_subject, drop_rule, read_rules
+from workbench.rules.rule_set import RuleSet, deciding
 from workbench.rules.subject import Subject, subject_of
 
 WORKSPACE, HOME = "/home/u/proj", "/home/u"
@@ -360,7 +360,7 @@ def test_a_mistake_in_a_file_is_said_once_and_allows_nothing(tmp_path, text, sai
 
 def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
     path = written(tmp_path, '[[allow]]\ncommand = "*"\n[[deny]]\ncommand = "rm *"\nmatch = ["rm x", "ls; rm -f x"]\n')
-    book = RuleBook(path)
+    book = RuleSet(path)
     assert [rule.text for rule in book.rules()] == ["deny $ rm *"]
     assert not book.is_broken, "only something that would have been allowed is lost"
     path.write_text('[[deny]]\ncomand = "rm *"\n')
@@ -371,8 +371,8 @@ def test_the_other_rules_of_a_file_with_a_mistake_count(tmp_path):
 def test_a_folder_may_only_tighten_and_only_when_it_is_trusted(tmp_path):
     (tmp_path / ".ohw").mkdir()
     (tmp_path / ".ohw/rules.toml").write_text('[[allow]]\ncommand = "make"\n[[deny]]\ncommand = "make"\n')
-    assert RuleBook(None, tmp_path).rules() == ()
-    trusted = RuleBook(None, tmp_path, trusted=True)
+    assert RuleSet(None, tmp_path).rules() == ()
+    trusted = RuleSet(None, tmp_path, trusted=True)
     assert [rule.text for rule in trusted.rules()] == ["deny $ make"]
     assert "may only ask and deny" in trusted.faults[0]
 
@@ -443,6 +443,6 @@ def test_a_rule_for_a_tool_that_is_not_there_is_said(tmp_path):
     file = written(
         tmp_path, '[[deny]]\ntool = "execute_bsh"\npath = "x"\n[[ask]]\ntool = "git_*"\n[[deny]]\ntool = "gr*"\n'
     )
-    said = RuleBook(file).unknown_tools(["execute_bash", "grep"])
+    said = RuleSet(file).unknown_tools(["execute_bash", "grep"])
     assert len(said) == 2
     assert any("'execute_bsh' (did you mean 'execute_bash'?)" in line for line in said)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.rules.book import deciding
-from workbench.rules.files import command_subject
 from workbench.rules.rule import parse_rule
+from workbench.rules.rule_files import command_subject
+from workbench.rules.rule_set import deciding
 from workbench.rules.subject import Subject
 
 DATA = Path(__file__).parent / "data"

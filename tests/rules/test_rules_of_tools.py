@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from workbench.risk import RatingContext, assess
-from workbench.rules.book import deciding
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import parse_rule
+from workbench.rules.rule_set import deciding
 from workbench.rules.subject import Subject, subject_of
 from workbench.tools import (
     Action,

@@ -5,10 +5,10 @@ import pytest
 from workbench.mcp.tool import MCPToolDefinition
 from workbench.risk import RatingContext, assess
 from workbench.risk.assessment import Assessment
-from workbench.rules.book import RuleBook, deciding
-from workbench.rules.files import add_rule, read_rules
 from workbench.rules.policy import rule_for
 from workbench.rules.rule import Rule, parse_rule
+from workbench.rules.rule_files import add_rule, read_rules
+from workbench.rules.rule_set import RuleSet, deciding
 from workbench.rules.subject import Subject, subject_of
 
 WORKSPACE = "/home/u/proj"
@@ -73,7 +73,7 @@ def test_a_rule_with_a_server_is_saved_read_and_found_by_its_tool(tmp_path):
     )
     add_rule(file, rule)
     assert read_rules(file, "person").rules == (rule,)
-    book = RuleBook(file)
+    book = RuleSet(file)
     assert book.unknown_tools(["create_issue"]) == ()
     assert book.unknown_tools(["github_create_issue"]) == ()
     assert "there is no tool named" in book.unknown_tools(["other"])[0]

@@ -12,8 +12,8 @@ from workbench.risk.actions import assess_file
 from workbench.risk.cells import assess_python
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
-from workbench.rules.book import guarded_by
 from workbench.rules.rule import Rule
+from workbench.rules.rule_set import guarded_by
 from workbench.rules.subject import subject_of
 
 LINES = ["echo evil > notes", "echo evil >> notes", "echo evil | tee notes", "cp new notes", "dd if=new of=notes"]

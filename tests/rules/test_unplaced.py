@@ -4,10 +4,10 @@ import subprocess
 
 import pytest
 
-from workbench.rules.files import command_subject
 from workbench.rules.policy import PROTECTED, rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import parse_rule
+from workbench.rules.rule_files import command_subject
 
 GOOD = "--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-a\n+b\n"
 

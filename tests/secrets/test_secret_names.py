@@ -11,9 +11,9 @@ import pytest
 
 import workbench
 from workbench.mcp.config import ServerConfig, server_environment
-from workbench.processes import start as processes
+from workbench.processes import spawn
 from workbench.processes.sweep import shell_environment
-from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
+from workbench.secrets.secret_names import PASSED_ON, child_environment, holds_secret
 
 SECRET = (
     *("OPENAI_API_KEY", "MY_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "DB_PASS", "PASSWORD"),
@@ -78,9 +78,9 @@ def test_a_process_gets_no_secret_unless_its_environment_was_chosen(monkeypatch)
     """One function starts all of them (`tests.contracts.test_program`); only our own engine is given the keys."""
     monkeypatch.setenv("SOME_API_KEY", "sk-1")
     show = ["sh", "-c", "echo =$SOME_API_KEY="]
-    assert processes.run(show, capture_output=True, text=True).stdout == "==\n"
-    assert processes.run(show, is_users=True, capture_output=True, text=True).stdout == "==\n"
-    assert processes.run(show, env=dict(os.environ), capture_output=True, text=True).stdout == "=sk-1=\n"
+    assert spawn.run(show, capture_output=True, text=True).stdout == "==\n"
+    assert spawn.run(show, is_users=True, capture_output=True, text=True).stdout == "==\n"
+    assert spawn.run(show, env=dict(os.environ), capture_output=True, text=True).stdout == "=sk-1=\n"
     root = Path(workbench.__file__).parent
     giving = {
         file.relative_to(root).as_posix()

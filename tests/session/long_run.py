@@ -14,7 +14,7 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import Event
-from workbench.session.opening import OpenedSession, start_session
+from workbench.session.session_factory import OpenedSession, start_session
 
 NAME = "20260101-long-1111"
 WINDOW = 60

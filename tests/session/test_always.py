@@ -3,8 +3,8 @@
 import pytest
 
 from tests.session.fake_agent import calls, says
-from workbench.rules.book import RuleBook
-from workbench.rules.files import read_rules
+from workbench.rules.rule_files import read_rules
+from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.decide import AlwaysRule
 from workbench.session.session import CommandError
 
@@ -54,7 +54,7 @@ def test_a_rule_of_the_session_is_in_its_log_and_counts_after_it_is_opened_again
 @pytest.mark.parametrize(("scope", "elsewhere"), [("folder", False), ("person", True)])
 def test_a_rule_for_the_folder_or_the_person_goes_into_their_file(desk, tmp_path, scope, elsewhere):
     path = tmp_path / "config/rules.toml"
-    d = waiting(desk, rules=RuleBook(path, tmp_path))
+    d = waiting(desk, rules=RuleSet(path, tmp_path))
     always(d, scope=scope)
     (rule,) = read_rules(path, "person").rules
     assert (rule.text, rule.folder) == (RULE, "" if elsewhere else str(tmp_path))
@@ -73,7 +73,7 @@ def test_no_other_rule_than_the_one_that_was_shown_is_saved(desk, rule):
 
 def test_a_rule_that_cannot_be_saved_approves_nothing(desk, tmp_path):
     (tmp_path / "config").write_text("no folder")
-    d = waiting(desk, rules=RuleBook(tmp_path / "config/rules.toml", tmp_path))
+    d = waiting(desk, rules=RuleSet(tmp_path / "config/rules.toml", tmp_path))
     with pytest.raises(CommandError, match="Not a directory"):
         always(d, scope="person")
     assert d.session.phase == "deciding"
@@ -90,7 +90,7 @@ def test_always_is_not_offered_for_what_is_high_nor_where_everything_is_asked(de
 def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_model_why(desk, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntool = "note"\nreason = "Notes are kept elsewhere."\n')
-    d = desk(calls(NOTE), says("ok"), mode="never", rules=RuleBook(path, tmp_path))
+    d = desk(calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     assert d.notes == []
@@ -100,7 +100,7 @@ def test_a_rule_that_denies_holds_in_the_mode_that_never_asks_and_tells_the_mode
 
 def test_a_rule_written_while_a_session_is_open_counts_from_then_on(desk, tmp_path):
     path = tmp_path / "rules.toml"
-    d = desk(calls(NOTE), says("ok"), calls(NOTE), says("ok"), mode="never", rules=RuleBook(path, tmp_path))
+    d = desk(calls(NOTE), says("ok"), calls(NOTE), says("ok"), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     path.write_text('[[ask]]\ntool = "note"\n')
@@ -113,7 +113,7 @@ def test_a_rule_written_while_a_session_is_open_counts_from_then_on(desk, tmp_pa
 def test_a_file_with_mistakes_makes_everything_that_changes_something_asked_about(desk, tmp_path):
     path = tmp_path / "rules.toml"
     path.write_text('[[deny]]\ntol = "note"\n')
-    d = desk(calls(NOTE, ("look", {})), mode="never", rules=RuleBook(path, tmp_path))
+    d = desk(calls(NOTE, ("look", {})), mode="never", rules=RuleSet(path, tmp_path))
     d.session.send("go")
     d.run()
     assert d.session.phase == "deciding"

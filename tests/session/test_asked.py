@@ -9,8 +9,8 @@ from tests.session.long_run import NAME, locations
 from workbench.config.settings import Settings
 from workbench.llm.model import ModelUsage
 from workbench.protocol.events import ActionObserved, ActionProposed, ModelAsked, RunEnded
-from workbench.session import models
-from workbench.session.opening import start_session
+from workbench.session import model_keys
+from workbench.session.session_factory import start_session
 from workbench.session.storage.session_list import list_sessions
 
 MERGED = "<merged>\ndef g():\n    return 3\n</merged>"
@@ -40,7 +40,7 @@ def ran(tmp_path, monkeypatch):
             wanted = {"path": str(tmp_path / "a.py"), "content": "return 3"}
             edit = calls(("edit_file", wanted), usage=ModelUsage(10, 5), cost=0.25)
             model = Played(edit, merge, *later, END)
-            monkeypatch.setattr(models, "open_profile", lambda profile, key: model)
+            monkeypatch.setattr(model_keys, "open_profile", lambda profile, key: model)
             settings = Settings(model="fake/one", mode="never", tools={"edit_file": True}, **limits)
             quiet = {"on_event": lambda event: None, "on_live": lambda event: None}
             made = start_session(locations(tmp_path), settings, tmp_path, NAME, **quiet)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contracts.source import ROOT
 from tests.session.fake_agent import calls, says
-from workbench.files import facts
+from workbench.files import recorded_stat
 from workbench.risk import assess
 from workbench.session.assessments import Assessments
 from workbench.session.state import State
@@ -123,10 +123,10 @@ def test_what_appears_at_a_path_that_the_rating_looked_at_is_noticed(tmp_path, r
 
 def test_answers_that_differ_while_they_are_recorded_hold_no_more(tmp_path):
     path = tmp_path / "a"
-    with facts.recording() as found:
-        assert not facts.exists(str(path))
+    with recorded_stat.recording() as found:
+        assert not recorded_stat.exists(str(path))
         path.touch()
-        assert facts.exists(str(path))
+        assert recorded_stat.exists(str(path))
     assert not found.hold()
 
 

@@ -14,7 +14,7 @@ from workbench.llm.model import ContextOverflow, ModelError, ModelResponse, Mode
 from workbench.protocol.events import HistoryCondensed
 from workbench.session.actions.decide import CommandError
 from workbench.session.turn.condenser import FIRST_MESSAGES, find_condensable
-from workbench.session.turn.history import MessageHistory, messages
+from workbench.session.turn.message_history import MessageHistory, messages
 from workbench.tools.request_condensation.definition import RequestCondensationTool
 
 LOOK = ("look", {})

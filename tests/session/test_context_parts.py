@@ -12,7 +12,7 @@ from workbench.protocol.events import (
     RawToolCall,
     UserMessage,
 )
-from workbench.session.turn.context import PartCount
+from workbench.session.turn.context_window import PartCount
 
 LOOK = ("look", {})
 

@@ -24,13 +24,13 @@ from workbench.protocol.events import (
 )
 from workbench.session.budget import Budget, BudgetExhausted
 from workbench.session.limits import Limits, TokenCount
-from workbench.session.names import new_id, session_path
-from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.session_factory import OpenedSession, open_session, start_session
+from workbench.session.session_names import new_id, session_path
 from workbench.session.state import State
 from workbench.session.storage.session_list import find_session, last_session, list_sessions
 from workbench.session.storage.store import Store, delete_file
-from workbench.session.subagents import delegate_step
-from workbench.session.turn.history import messages
+from workbench.session.sub_agents import delegate_step
+from workbench.session.turn.message_history import messages
 from workbench.tools.delegate.definition import AgentDelegateAction, DelegateTool
 
 LONG = 60

@@ -2,7 +2,7 @@ from contextlib import suppress
 
 import pytest
 
-from workbench.files.anchored import Root
+from workbench.files.root_directory import Root
 from workbench.protocol.events import (
     ActionAssessed,
     ActionObserved,
@@ -12,7 +12,7 @@ from workbench.protocol.events import (
     UserMessage,
     VersionTaken,
 )
-from workbench.session.storage.exchange import export_lines, import_lines
+from workbench.session.storage.jsonl import export_lines, import_lines
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.workspace.revert import RevertError, revert
 

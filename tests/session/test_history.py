@@ -14,7 +14,7 @@ from workbench.protocol.events import (
 )
 from workbench.session.limits import MAX_OBSERVE
 from workbench.session.state import State
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 
 @settings(max_examples=200, deadline=None)

@@ -10,9 +10,9 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from tests.world import wait_for
-from workbench.files.anchored import Root
-from workbench.files.replace import replace_file
+from workbench.files.root_directory import Root
 from workbench.files.stat_keys import stat_key
+from workbench.files.state_files import replace_file
 from workbench.protocol.events import FileDelta
 from workbench.risk.protected_files import PathChange, PathState, ProtectedFiles, changes
 from workbench.session.actions.integrity import put_back

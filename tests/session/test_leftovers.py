@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.processes import leftovers
 from workbench.processes.sweep import sweep as end_marked
 from workbench.protocol.events import ActionAssessed, FileDelta, SessionStarted
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.cleanup import RETENTION_BYTES, prune_tool_files, sweep
 from workbench.session.storage.lock import SessionInUse, SessionLock, lock_path
 from workbench.session.storage.session_list import list_sessions

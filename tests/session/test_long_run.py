@@ -9,7 +9,7 @@ import pytest
 from tests.session import long_run
 from tests.session.fake_agent import faults_of
 from workbench.protocol.events import ActionObserved, ActionProposed, HistoryCondensed, ModelResponded, RunEnded
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 STEPS = 1_000
 

@@ -16,7 +16,7 @@ from workbench.tools import BashTool
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.view.reducer import apply
-from workbench.view.review.revert import of_file, refusal
+from workbench.view.review.revert_text import of_file, refusal
 from workbench.view.review.review import Review
 
 FILES = MOST_CONTENTS + 600

@@ -10,7 +10,7 @@ from tests.session.fake_agent import faults_of, says
 from tests.world import wait_for
 from workbench.session.mentions import MOST_IMAGES, UnusableImage
 from workbench.session.session import CommandError
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 
 def test_an_image_goes_to_the_model_as_it_was_when_the_person_wrote(desk, tmp_path):

@@ -6,8 +6,8 @@ import pytest
 
 from workbench.config.settings import Profile, Settings
 from workbench.llm.model import Model, ModelError
-from workbench.session import models
-from workbench.session.models import SessionModels
+from workbench.session import model_keys
+from workbench.session.model_keys import SessionModels
 
 HERE = "http://127.0.0.1:1/v1"
 PROFILES = {
@@ -25,9 +25,9 @@ class Opened:
         self.asked.append((profile, api_key))
         return None  # type: ignore[return-value]
 
-    def of(self, models: SessionModels, name: str) -> tuple[str, str | None, str | None]:
+    def of(self, model_keys: SessionModels, name: str) -> tuple[str, str | None, str | None]:
         """Model, address and key that are used for that name."""
-        models.open(name)
+        model_keys.open(name)
         profile, key = self.asked[-1]
         return profile.model, profile.api_base, key
 
@@ -35,7 +35,7 @@ class Opened:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     there = Opened()
-    monkeypatch.setattr(models, "open_profile", there)
+    monkeypatch.setattr(model_keys, "open_profile", there)
     return there
 
 

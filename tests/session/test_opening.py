@@ -9,11 +9,11 @@ from tests.session.fake_agent import NamedModel
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.protocol.events import SessionStarted, SettingsChanged, UserMessage
-from workbench.session import models
-from workbench.session.names import session_path, state_directory
-from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session import model_keys
+from workbench.session.session_factory import OpenedSession, open_session, start_session
+from workbench.session.session_names import session_path, state_directory
+from workbench.session.storage.event_rows import checksum
 from workbench.session.storage.lock import SessionLock, holder
-from workbench.session.storage.rows import checksum
 from workbench.session.storage.store import Store
 
 SETTINGS = Settings(model="scripted/demo")
@@ -83,7 +83,7 @@ def test_a_later_model_is_not_looked_for_at_the_address_of_the_first(where, tmp_
         asked.append((profile.model, profile.api_base))
         return NamedModel(profile.model)
 
-    monkeypatch.setattr(models, "open_profile", open_profile)
+    monkeypatch.setattr(model_keys, "open_profile", open_profile)
     path = kept(where, tmp_path, UserMessage(text="go"), model="local/a", api_base="http://[::1]:1")
     opened(where).close()
     with Store.open(path) as store:

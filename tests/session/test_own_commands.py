@@ -10,7 +10,7 @@ from tests.world import wait_for
 from workbench.protocol.events import UserCommand
 from workbench.session.mentions import LONGEST, attached_text, read_mentions
 from workbench.session.session import CommandError
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 from workbench.tools import BashTool
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.session.fake_agent import calls, says
 from workbench.agent.agent import Agent
-from workbench.agent.completion import ModelCompletion
+from workbench.agent.model_query import ModelCompletion
 from workbench.llm.factory import open_model
 from workbench.llm.model import Cancel, Model, ModelError, ModelRequest, ModelResponse
 from workbench.protocol.events import SessionStarted

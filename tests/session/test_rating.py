@@ -7,7 +7,7 @@ import pytest
 
 from workbench.protocol.events import ActionProposed
 from workbench.risk.assessment import Assessment, Part
-from workbench.rules.book import RuleBook
+from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.assess import MOST_SEGMENTS, Rater, reasons, segments
 from workbench.session.state import State
 from workbench.tools import BashTool, FileEditorTool, ToolDefinition
@@ -27,7 +27,7 @@ class Bench:
         ledger = State()
         ledger.mode, ledger.workspace = mode, str(folder)
         ledger.rules = (f"allow $ {ALLOWED}",)
-        self.rater = Rater(ledger, RuleBook())
+        self.rater = Rater(ledger, RuleSet())
 
     def ruled(self, tool: str, said: str, **arguments: object) -> tuple[str, str]:
         """Effective risk and verdict."""

@@ -14,7 +14,7 @@ import pytest
 from tests.world import World
 from workbench.protocol.events import event_from_json
 from workbench.session.storage.store import Store
-from workbench.tui.recording import picture
+from workbench.tui.replay import picture
 
 RECORDED = Path(__file__).parent / "recorded"
 EVENTS = json.loads((RECORDED / "events.json").read_text())

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from tests.session.fake_agent import calls, faults_of, says
-from workbench.session.storage.rows import checksum
+from workbench.session.storage.event_rows import checksum
 from workbench.session.storage.store import StoreError
 
 NOTE = ("note", {"text": "one"}, "HIGH")

@@ -6,9 +6,9 @@ import pytest
 
 from workbench.config.modes import MODE_NAMES
 from workbench.protocol.events import ActionAssessed, ActionDecided, ActionProposed, RunEnded, UserMessage
-from workbench.rules.book import RuleBook
+from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.assess import Rater
-from workbench.session.actions.refused import RULE, Refusals
+from workbench.session.actions.refusals import RULE, Refusals
 from workbench.session.state import State
 from workbench.tools import BashTool, FileEditorTool
 from workbench.tools.python_execute.definition import PythonExecuteTool
@@ -22,7 +22,7 @@ class Bench:
         self.state = State()
         self.state.mode, self.state.workspace = "never", str(folder)
         self.state.apply(UserMessage(text="go"))
-        self.rater = Rater(self.state, RuleBook())
+        self.rater = Rater(self.state, RuleSet())
         self.tools = {
             tool.name: tool for tool in (BashTool(working_dir=str(folder)), FileEditorTool(), PythonExecuteTool())
         }
@@ -87,7 +87,7 @@ def test_what_was_refused_to_a_parent_is_known_to_its_sub_agents(bench, tmp_path
     bench.refuse("execute_bash", command="git push origin")
     child = Bench(tmp_path)
     assert not child.asked("execute_bash", command="git push origin")
-    child.rater = Rater(child.state, RuleBook(), Refusals(child.state, Refusals(bench.state)))
+    child.rater = Rater(child.state, RuleSet(), Refusals(child.state, Refusals(bench.state)))
     assert child.asked("execute_bash", command="git push origin")
     for tool in child.tools.values():
         tool.close()

@@ -12,7 +12,7 @@ from tests.session.test_recording import recorded as recorded
 from workbench.session.workspace.revert import RevertError
 from workbench.tools import BashTool
 from workbench.view.reducer import apply
-from workbench.view.review.revert import of_file, refusal
+from workbench.view.review.revert_text import of_file, refusal
 from workbench.view.state import SessionState
 
 

@@ -17,7 +17,7 @@ from tests.session.fake_agent import Desk, calls, says
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionDecided, AgentNudged, Event, SettingsChanged, UserMessage
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.state import State
 from workbench.session.storage import sqlite_pages
 from workbench.session.storage.lock import SessionInUse, SessionLock
@@ -25,7 +25,7 @@ from workbench.session.storage.repair import LostSettings, RepairResult, repair
 from workbench.session.storage.session_list import delete, list_sessions
 from workbench.session.storage.sqlite_pages import is_log_damaged, read_pages
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 SYSTEM = {"role": "system", "content": "the rules"}
 

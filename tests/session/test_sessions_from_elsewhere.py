@@ -16,8 +16,8 @@ from workbench.config.locations import Locations
 from workbench.errors import UsageError
 from workbench.files.git import run_git
 from workbench.protocol.events import ActionObserved, DelegateStep, FileDelta, SessionStarted, UserMessage, VersionTaken
-from workbench.session.opening import OpenedSession, open_session
-from workbench.session.storage.exchange import export_lines, import_lines
+from workbench.session.session_factory import OpenedSession, open_session
+from workbench.session.storage.jsonl import export_lines, import_lines
 from workbench.session.storage.lock import SessionLock, lock_path
 from workbench.session.storage.past import not_ours
 from workbench.session.storage.session_list import find_session, list_sessions

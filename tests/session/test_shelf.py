@@ -7,7 +7,7 @@ import pytest
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionObserved, SessionStarted, UserMessage
-from workbench.session.names import session_path, state_directory
+from workbench.session.session_names import session_path, state_directory
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.session_list import delete, find_session, list_sessions, newest_first, rename, search_all
 from workbench.session.storage.store import Store

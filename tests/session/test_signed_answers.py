@@ -5,7 +5,7 @@ import json
 from tests.fakes.pairing import openai_faults
 from tests.session.fake_agent import says
 from workbench.llm.model import ToolCall
-from workbench.session.turn.history import messages
+from workbench.session.turn.message_history import messages
 
 THINKING = ({"type": "thinking", "thinking": "Hm.", "signature": "s1"}, {"type": "redacted_thinking", "data": "x"})
 

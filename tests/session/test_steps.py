@@ -19,10 +19,10 @@ from workbench.protocol.events import (
 )
 from workbench.session.limits import TokenCount
 from workbench.session.log import STEPS, Log
+from workbench.session.loop_watch import Failures, LoopWatch
 from workbench.session.mentions import PendingResources
-from workbench.session.repetition import Failures, LoopWatch
 from workbench.session.storage.store import Store
-from workbench.session.turn.context import ContextWindow, ModelContext, PartCount
+from workbench.session.turn.context_window import ContextWindow, ModelContext, PartCount
 
 BEGUN: tuple[Event, ...] = (
     UserMessage(seq=1, text="go", mentions=("docs:guide",)),

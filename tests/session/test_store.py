@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from workbench.protocol.events import ActionObserved, ModelResponded, SessionStarted, UserMessage
-from workbench.session.storage.rows import insert_row
+from workbench.session.storage.event_rows import insert_row
 from workbench.session.storage.store import SCHEMA_VERSION, Store, StoreError
 
 

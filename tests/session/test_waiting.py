@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import Desk, calls, says
-from workbench.rules.book import RuleBook
+from workbench.rules.rule_set import RuleSet
 from workbench.session.session import CommandError
 
 NOTE = ("note", {"text": "one"}, "HIGH")
@@ -55,7 +55,7 @@ def test_a_mode_set_before_the_session_is_opened_again_does_not_decide_it(desk):
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
 def test_a_rule_that_is_written_elsewhere_decides_nothing_that_waits(desk, tmp_path, verdict):
     path = tmp_path / "rules.toml"
-    d = waiting(desk, calls(MEDIUM), says("ok"), rules=RuleBook(path, tmp_path))
+    d = waiting(desk, calls(MEDIUM), says("ok"), rules=RuleSet(path, tmp_path))
     path.write_text(f'[[{verdict}]]\ntool = "note"\n')
     assert still_waits(d)
     d.session.set(mode="high")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.full_disk import room_for
 from workbench.files import atomic
-from workbench.files.anchored import AnchoredEntry
+from workbench.files.root_directory import AnchoredEntry
 
 
 @pytest.fixture

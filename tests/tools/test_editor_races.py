@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.editing import Editor
-from workbench.files.anchored import AnchoredEntry, using_only
+from workbench.files.root_directory import AnchoredEntry, using_only
 
 WRITES = 500
 FLIPPER = """

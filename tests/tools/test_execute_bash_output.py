@@ -18,7 +18,7 @@ from workbench.tools.execute_bash.output import Cleaner, clean
 from workbench.tools.execute_bash.prompt import Mark, MarkScanner
 from workbench.tools.execute_bash.shell import Shell
 from workbench.tools.execute_bash.stream import OutputBuffer, Stream
-from workbench.tools.execute_bash.watch import Outcome, Watch
+from workbench.tools.execute_bash.wait import Outcome, Watch
 
 MARKER = b"\x1b]133;D;42;3;/a;b\x1f/bin:/usr/bin\x1f:posix:;42\x07"
 

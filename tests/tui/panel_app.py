@@ -7,12 +7,12 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from workbench.tui.messages import ActionChosen, FileChosen, RowRequested, TextChosen
-from workbench.tui.opening import open_text
+from workbench.tui.open_screens import open_text
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.themes import builtin_directory, load_themes, variable_defaults
-from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.tasks import TaskPanel
+from workbench.tui.widgets.task_panel import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.reducer import Changed, apply
 from workbench.view.state import SessionState

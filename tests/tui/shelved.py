@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.tui.sample_session import START
 from workbench.config.locations import Locations
 from workbench.protocol import events as ev
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 

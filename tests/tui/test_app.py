@@ -15,13 +15,13 @@ from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import Disconnected
-from workbench.client.deferred import DeferredClient
+from workbench.client.deferred_client import DeferredClient
 from workbench.errors import WorkbenchError
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.help import topics
 from workbench.tui.screens.pager import PagerScreen
-from workbench.view.branch import current_branch
-from workbench.view.opened import Opened
+from workbench.view.git_branch import current_branch
+from workbench.view.opened_session import Opened
 
 
 @pytest.mark.starts
@@ -155,7 +155,7 @@ from pathlib import Path
 from tests.tui.fake_link import FakeLink
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 app = WorkbenchApp(Opened(FakeLink(), Path("/")), Settings(model="scripted/demo"))
 app.call_later(lambda: app.call_after_refresh(lambda: app.set_timer(0.01, lambda: None)))
 code = app.run()

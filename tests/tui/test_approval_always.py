@@ -11,7 +11,7 @@ from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
 from workbench.tui.screens.confirmations import AlwaysScreen
 from workbench.view.approval.questions import Always
-from workbench.view.approval.rule_trial import Trial, try_rule
+from workbench.view.approval.rule_preview import Trial, try_rule
 from workbench.view.state import SessionState
 
 RULE = "allow $ pytest -q"

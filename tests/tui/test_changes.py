@@ -11,7 +11,7 @@ from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
 from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.widgets.changes import ChangesPanel, file_line
+from workbench.tui.widgets.changes_panel import ChangesPanel, file_line
 from workbench.view.state import FileState, SessionState
 from workbench.view.wrapping import line_width
 

@@ -9,8 +9,8 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.client import threads
+from workbench.tui.screens.mcp_servers import ServersScreen
 from workbench.tui.screens.rules import RulesScreen
-from workbench.tui.screens.servers import ServersScreen
 from workbench.tui.screens.tools import ToolsScreen
 
 LOADED = {

@@ -6,11 +6,11 @@ from textual import events
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
 from workbench.session.mentions import mentioned
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.suggestions import Suggestions
-from workbench.tui.widgets.writing import Writing
 from workbench.view.prompt.completion import CompletionRequest, best, match_offsets, mention_of, request_at
-from workbench.view.prompt.files import FileIndex
+from workbench.view.prompt.file_search import FileIndex
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 
 def labels(app):
-    return [choice.label for choice in app.screen.query_one(Writing)._completer.choices]
+    return [choice.label for choice in app.screen.query_one(Composer)._completer.choices]
 
 
 def test_letters_in_order_find_a_text_and_the_best_comes_first():

@@ -20,9 +20,9 @@ from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.conversation_messages import AgentText, FinalText, MoreText, UserText
 from workbench.tui.widgets.markdown_stream import plain_parser
+from workbench.view.conversation_window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
 from workbench.view.formatting.cards import OUTPUT_LINES, card
 from workbench.view.state import ActionItem, UserItem
-from workbench.view.window import MAX_ITEMS, MAX_NODES, Window, head_of, markdown_nodes
 from workbench.view.wrapping import MarkdownCut, line_width
 
 

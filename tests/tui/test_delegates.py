@@ -9,13 +9,13 @@ from tests.tui.sample_session import START, Script
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.protocol.codec import encode
-from workbench.session.subagents import delegate_step
+from workbench.session.sub_agents import delegate_step
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation_messages import FinalText
 from workbench.view.formatting.approval import why_asked
 from workbench.view.formatting.cards import card
 from workbench.view.formatting.detail import detail_text
-from workbench.view.formatting.rows import row
+from workbench.view.formatting.timeline_rows import row
 from workbench.view.state import ActionItem, SessionState
 
 

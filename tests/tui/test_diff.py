@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from workbench.diff.hunks import FileDiff, compare, split_lines, taken
-from workbench.diff.matching import matching_blocks
+from workbench.diff.line_matching import matching_blocks
 from workbench.diff.words import changed_words, line_pairs
 from workbench.plain.narration import change_lines
 from workbench.secrets.masker import SecretMasker

@@ -11,15 +11,15 @@ from textual.widgets import Static
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from tests.tui.trial import wait_until, workbench_app
-from workbench.client.history import EventHistory, FilePast, read_history
+from workbench.client.log_reader import EventHistory, FilePast, read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
-from workbench.tui.screens.main import feed
+from workbench.tui.screens.main import event_feed
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.tasks import TaskPanel
+from workbench.tui.widgets.task_panel import TaskPanel
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.follower import begin_after, folded, put_before, settled
-from workbench.view.formatting.rows import has_row
+from workbench.view.formatting.timeline_rows import has_row
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 
@@ -219,8 +219,8 @@ async def test_a_search_and_a_filter_see_the_whole_session(long_log):
 
 
 async def test_what_is_far_above_the_end_that_is_followed_is_held_no_longer(tmp_path, monkeypatch):
-    monkeypatch.setattr(feed, "MAX_EVENTS", 900)
-    monkeypatch.setattr(feed, "RETRY", 0)
+    monkeypatch.setattr(event_feed, "MAX_EVENTS", 900)
+    monkeypatch.setattr(event_feed, "RETRY", 0)
     events, path = session(60, tmp_path)
     whole = fold(events)
     link = FileLink(path, 600)

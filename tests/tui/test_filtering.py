@@ -12,10 +12,10 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
-from workbench.tui.widgets.side import FilterLine
+from workbench.tui.widgets.side_panels import FilterLine
 from workbench.tui.widgets.timeline import Timeline
-from workbench.view.formatting.rows import has_row
-from workbench.view.search import Filter
+from workbench.view.formatting.timeline_rows import has_row
+from workbench.view.session_search import Filter
 from workbench.view.state import ActionItem
 
 

@@ -14,7 +14,7 @@ from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.search import find_in
+from workbench.view.session_search import find_in
 
 SESSION = working_session().events[:34]
 

@@ -14,11 +14,11 @@ from workbench.config.settings import Settings, load_settings
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.screens.help import HelpScreen
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import apply_settings
+from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, profile_changes, read_way, ways, wrong_way
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 WORKS = Way("scripted/demo", "A scripted one")
 FAILS = Way("scripted/none-such", "One that is not [/X]\x1b[31m there")
@@ -34,7 +34,7 @@ def where(tmp_path, monkeypatch):
 def first_app(where, found, **more):
     """An app without a model; what it starts is in the list."""
     started = []
-    book = SettingsBook(where, Settings(), {})
+    book = SettingsModel(where, Settings(), {})
 
     def start(name):
         started.append(name)

@@ -18,10 +18,10 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import long_session
 from tests.tui.waiting import until
 from workbench.config.settings import Settings
-from workbench.tui import garbage, keystrokes
+from workbench.tui import garbage_collection, keystrokes
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.textual_seam.compositor import FrontToBackCompositor
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 
 class Layered(Screen[None]):
@@ -115,11 +115,11 @@ def test_what_was_set_aside_is_given_back_when_another_session_is_opened():
 
     gc.disable()  # or it might be found before it is set aside
     gone = weakref.ref(Node())
-    garbage.freeze()
+    garbage_collection.freeze()
     gc.enable()
     gc.collect()
     assert gone() is not None
-    garbage.collect_all()
+    garbage_collection.collect_all()
     assert gone() is None
 
 
@@ -134,10 +134,10 @@ def test_garbage_is_looked_for_when_nobody_types(monkeypatch):
         gone = weakref.ref(nodes[-1])
         nodes.clear()
         monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 0.0)
-        garbage.collect_while_idle()
+        garbage_collection.collect_while_idle()
         assert gone() is not None
         monkeypatch.setattr(keystrokes, "seconds_ago", lambda: 60.0)
-        garbage.collect_while_idle()
+        garbage_collection.collect_while_idle()
         assert gone() is None
     finally:
         gc.enable()

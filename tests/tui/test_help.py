@@ -14,7 +14,7 @@ from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tui.key_names import key_groups, key_name
 from workbench.tui.screens.help import GUIDES, HelpScreen, topics
-from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.settings_model import SettingsModel
 
 NAMED = ["start", "approving", "reviewing", "models", "tools", "keys", "settings", "sessions", "safety", "extending"]
 PANELS = {"f2": "timeline", "f3": "tasks", "f4": "changes"}
@@ -89,7 +89,7 @@ async def test_every_key_of_each_panel_is_listed(size):
 @pytest.mark.parametrize("action", ["settings", "sessions", "palette", "model", "change_theme", "rules", "diff"])
 async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    book = SettingsBook(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
+    book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
     link = FakeLink([event for event in finished() if getattr(event, "seq", 0)])
     app = workbench_app(link, book=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}})
     async with app.run_test(size=(80, 24)) as pilot:

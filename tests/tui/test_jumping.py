@@ -10,7 +10,7 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.side import FilterLine, SidePanels
+from workbench.tui.widgets.side_panels import FilterLine, SidePanels
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 

@@ -14,12 +14,12 @@ from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
 from workbench.tui.widgets.key_hints import KeyHints
+from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.queue import QueueList
-from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.tui.widgets.welcome import Welcome
-from workbench.view.branch import is_dirty
+from workbench.view.git_branch import is_dirty
 
 
 def shown(app, kind):

@@ -12,7 +12,7 @@ from tests.tui.test_main_screen import shown
 from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
 from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.mode_switch import DEBOUNCE_SECONDS
-from workbench.tui.settings.live import apply_settings
+from workbench.tui.settings.apply import apply_settings
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
 from workbench.view.approval.never_ask import NeverAskQuestion

@@ -11,7 +11,7 @@ from workbench.tui.screens.model_choice import ModelChoice
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.status_line import StatusLine
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 

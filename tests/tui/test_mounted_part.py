@@ -15,8 +15,8 @@ from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.conversation_messages import AgentText, NoticeText
-from workbench.tui.widgets.copying import Copying
-from workbench.view.window import Window, least_rows, mounted_rows
+from workbench.tui.widgets.copyable import Copying
+from workbench.view.conversation_window import Window, least_rows, mounted_rows
 
 _ANSWER = "Answer {0}: **one**\n\n- a\n- b\n\n```python\nx = {0}\n```\n"
 _OUTPUT = "a\nb\nc\nd\ne"

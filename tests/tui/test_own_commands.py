@@ -8,7 +8,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.view.formatting.cards import card
 from workbench.view.formatting.detail import detail_text
-from workbench.view.formatting.rows import has_row, row
+from workbench.view.formatting.timeline_rows import has_row, row
 from workbench.view.reducer import apply
 from workbench.view.state import SessionState
 from workbench.view.wrapping import line_width

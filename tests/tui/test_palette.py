@@ -13,7 +13,7 @@ from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.commands import COMMANDS
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
 

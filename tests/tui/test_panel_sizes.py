@@ -7,7 +7,7 @@ from tests.tui.sample_session import long_session, working_session
 from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.side_panels import SidePanels
 
 
 async def test_the_panels_grow_and_shrink_and_leave_room_for_both():

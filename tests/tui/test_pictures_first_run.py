@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.engine.trial import TrialOutcome
+from workbench.engine.model_test import TrialOutcome
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
 

@@ -15,7 +15,7 @@ from workbench.config.settings import load_settings
 from workbench.tui.keys import all_bindings
 from workbench.tui.screens.settings import SettingsScreen
 from workbench.tui.settings import entries
-from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.settings_model import SettingsModel
 
 FILE = """# how I work
 model = "house"
@@ -44,7 +44,7 @@ def test_settings(case, look, folder, picture):
     where.config.mkdir(parents=True)
     where.settings_file.write_text(FILE)
     env = {"OHW_MODE": "high"}
-    book = SettingsBook(where, load_settings(where, env, lenient=True), env)
+    book = SettingsModel(where, load_settings(where, env, lenient=True), env)
     events = finished()
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
     app = workbench_app(link, folder=folder, book=book)

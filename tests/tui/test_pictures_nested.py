@@ -7,7 +7,7 @@ from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
-from workbench.session.subagents import delegate_step
+from workbench.session.sub_agents import delegate_step
 
 ROOT = CALC.rpartition("/src/")[0]
 

@@ -5,7 +5,7 @@ import pytest
 from tests.tui.drawn_plot import browser_form, with_plot
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
-from workbench.tui.opening import open_action
+from workbench.tui.open_screens import open_action
 from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.text_lines import IllustratedLines
 

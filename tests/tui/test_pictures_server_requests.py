@@ -16,8 +16,8 @@ from workbench.mcp.requests import SamplePart, SampleRequest
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.live import PromptReady
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.writing import Writing
 
 SERVERS = {"tracker": {"url": "https://tracker.example/mcp"}, "time": {"command": "uvx"}}
 FORM = {
@@ -138,8 +138,8 @@ def test_what_servers_offer_to_write(written, words, look, folder, picture, offe
 
     async def show(pilot):
         await shown(pilot, link, events)
-        writing = app.screen.query_one(Writing)
-        await wait_until(pilot, lambda: writing.offers.prompts)
+        composer = app.screen.query_one(Composer)
+        await wait_until(pilot, lambda: composer.offers.prompts)
         await pilot.press(*written)
         await wait_until(pilot, lambda: words in text_on(app))
 

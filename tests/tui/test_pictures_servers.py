@@ -11,7 +11,7 @@ from tests.tui.trial import wait_until
 
 __all__ = ["known"]
 from workbench.protocol import live
-from workbench.tui.screens.servers import ServersScreen
+from workbench.tui.screens.mcp_servers import ServersScreen
 
 
 @in_each_look

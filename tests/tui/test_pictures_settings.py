@@ -16,7 +16,7 @@ from workbench.tui.screens.trust import TrustScreen
 from workbench.tui.session_switcher import SessionSources
 from workbench.view.approval.trust import trust_question
 from workbench.view.commands import COMMANDS
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 PAST = [
     PastSession("20260101-mend-1", "Fix the roof of the shed", "2026-01-03 10:12 · shed"),

@@ -13,8 +13,8 @@ from workbench.client.client import Disconnected
 from workbench.protocol import live
 from workbench.session.mentions import message
 from workbench.tui.widgets.attachments import Attachments
+from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.queue import QueueList
 
 
 def with_queue(place):

@@ -13,7 +13,7 @@ from workbench.protocol import live
 from workbench.risk.actions import assess_url
 from workbench.tools.web_read.impl import page_of
 from workbench.tools.web_read.pages import Document
-from workbench.tui.opening import open_action
+from workbench.tui.open_screens import open_action
 from workbench.tui.screens.pager import PagerScreen
 
 URL = "https://docs.python.org/3/library/decimal.html"

@@ -3,13 +3,13 @@ import stat
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.writing import Writing
-from workbench.view.prompt.history import MOST, PromptHistory
+from workbench.view.prompt.prompt_history import MOST, PromptHistory
 
 
 def labels(app):
-    return [choice.label for choice in app.screen.query_one(Writing)._completer.choices]
+    return [choice.label for choice in app.screen.query_one(Composer)._completer.choices]
 
 
 def test_what_was_sent_is_there_the_next_time_each_text_once(tmp_path):

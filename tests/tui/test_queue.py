@@ -7,9 +7,9 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.tui.screens.main import MainScreen
+from workbench.tui.widgets.composer import Composer
+from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.queue import QueueList
-from workbench.tui.widgets.writing import Writing
 
 
 def busy() -> Script:
@@ -93,7 +93,7 @@ async def test_the_screen_can_be_refreshed_while_its_parts_are_removed_one_by_on
         await wait_until(pilot, lambda: app.state.session_id)
         screen = app.screen_stack[0]
         assert isinstance(screen, MainScreen)
-        for part in [*screen.query_one(Writing).children, *screen.children]:
+        for part in [*screen.query_one(Composer).children, *screen.children]:
             await part.remove()
             screen.refresh_status()
         assert not screen.children

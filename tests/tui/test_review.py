@@ -23,7 +23,7 @@ from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.view.diff.search import find
 from workbench.view.reducer import apply
-from workbench.view.review.revert import of_file, of_hunk, refusal
+from workbench.view.review.revert_text import of_file, of_hunk, refusal
 from workbench.view.review.review import (
     Comment,
     Comments,

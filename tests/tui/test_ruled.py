@@ -1,7 +1,7 @@
 """Which actions of a session a rule fits."""
 
 from workbench.rules.rule import parse_rule
-from workbench.view.approval.rule_trial import fitting
+from workbench.view.approval.rule_preview import fitting
 from workbench.view.state import ActionItem, SessionState
 
 

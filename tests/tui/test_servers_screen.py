@@ -10,7 +10,7 @@ from tests.tui.trial import armed, type_while_it_stands_still, wait_until
 from workbench.config.locations import Locations
 from workbench.mcp.config import find_servers
 from workbench.mcp.pins import PinStore
-from workbench.tui.screens.servers import ServersScreen
+from workbench.tui.screens.mcp_servers import ServersScreen
 
 TEXT = {"type": "object", "properties": {"title": {"type": "string"}}}
 TRACKER = [

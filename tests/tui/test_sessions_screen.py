@@ -13,7 +13,7 @@ from workbench.protocol import events as ev
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.session_list import find_session
 from workbench.tui.screens.sessions import SessionsScreen
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 HOUR = timedelta(hours=1)
 

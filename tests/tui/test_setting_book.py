@@ -9,7 +9,7 @@ from tests.tui.settings_form import settings_in
 from workbench.config.settings import load_settings
 from workbench.errors import UsageError
 from workbench.files.toml_edit import write_settings
-from workbench.tui.settings.book import SettingsBook
+from workbench.tui.settings.settings_model import SettingsModel
 
 FILE = """# how I work
 model = "fast"   # the cheap one
@@ -33,9 +33,9 @@ def where(tmp_path):
     return settings_in(tmp_path, FILE)
 
 
-def book_of(where, env=None, **flags) -> SettingsBook:
+def book_of(where, env=None, **flags) -> SettingsModel:
     env = env or {}
-    return SettingsBook(where, load_settings(where, env, lenient=True, **flags), env)
+    return SettingsModel(where, load_settings(where, env, lenient=True, **flags), env)
 
 
 def entry(book, name):

@@ -11,8 +11,8 @@ from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workb
 from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingsScreen
-from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import apply_settings
+from workbench.tui.settings.apply import apply_settings
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.widgets.setting_list import SettingList
 
 FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
@@ -25,7 +25,7 @@ def where(tmp_path):
 
 def app_on(where):
     link = FakeLink(Script().start().user("Hi.").events)
-    book = SettingsBook(where, load_settings(where, {}), {})
+    book = SettingsModel(where, load_settings(where, {}), {})
     app = workbench_app(link, book=book, set={"model": "scripted/demo"})
     app.settings = book.settings
     book.subscribe(lambda settings: apply_settings(app, settings))

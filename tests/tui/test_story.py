@@ -25,7 +25,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.view.formatting.actions import outcome
 from workbench.view.formatting.detail import detail_text, detail_title
-from workbench.view.formatting.rows import authorship
+from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.reducer import Changed, apply
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, SessionState, UserItem
 from workbench.view.wrapping import count_lines

@@ -9,7 +9,7 @@ from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, Script, working_session
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
-from workbench.tui.widgets.tasks import TaskPanel, task_line
+from workbench.tui.widgets.task_panel import TaskPanel, task_line
 from workbench.view.state import SessionState, Task
 from workbench.view.wrapping import line_width
 

@@ -5,8 +5,8 @@ from textual.color import Color
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.trial import wait_until, workbench_app
+from workbench.tui.theme_manager import no_such_theme
 from workbench.tui.themes import builtin_directory, load_themes, read_theme, variable_defaults
-from workbench.tui.theming import no_such_theme
 
 SHIPPED = {path.stem: path for path in builtin_directory().glob("*.toml")}
 TEXTS = ["foreground", "primary", "secondary", "accent", "error", "success", "warning"]

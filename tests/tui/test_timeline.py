@@ -15,7 +15,7 @@ from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view import clock
-from workbench.view.formatting.rows import row
+from workbench.view.formatting.timeline_rows import row
 from workbench.view.state import ActionItem, NoticeItem, UserItem
 from workbench.view.wrapping import Piece, clip, line_width, pad
 

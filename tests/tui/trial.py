@@ -16,7 +16,7 @@ from tests.tui.waiting import until as wait_until
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.session_switcher import SessionSources
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:

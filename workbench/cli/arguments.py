@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from workbench import __version__
-from workbench.config.setting import Setting, declared
+from workbench.config.setting_kinds import Setting, declared
 from workbench.config.table import Settings
 from workbench.errors import UsageError
 

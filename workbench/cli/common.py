@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.config.locations import Locations
-from workbench.config.setting import declared
+from workbench.config.setting_kinds import declared
 from workbench.config.settings import Settings, load_settings
 from workbench.errors import UsageError
-from workbench.processes.start import keep_out_of
+from workbench.processes.spawn import keep_out_of
 
 if TYPE_CHECKING:
     from workbench.session.storage.session_list import SessionSummary

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from workbench.cli.common import print_error, print_line, settings_of
 from workbench.config.locations import Locations
-from workbench.config.setting import Setting, declared
+from workbench.config.setting_kinds import Setting, declared
 from workbench.config.settings import Settings, origin_of, written_settings
 from workbench.text import visible
 

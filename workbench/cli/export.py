@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from workbench.cli.common import chosen_session, print_error, print_line, settings_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ def _pictured(recorded: Recorded, request: ExportRequest) -> Iterator[str]:
         raise UsageError("the session has no event to show")
     size, themes = (style.columns, style.rows), Locations.from_environment().themes
     if request.form == "cast":
-        from workbench.tui.recording import cast
+        from workbench.tui.replay import cast
         from workbench.view.transcript.formats import title_of
 
         yield from cast(events, size, style.theme, title_of(recorded.state()), themes)
     else:
-        from workbench.tui.recording import picture
+        from workbench.tui.replay import picture
 
         yield picture(events, size, style.theme, themes)
 

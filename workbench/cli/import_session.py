@@ -15,8 +15,8 @@ from workbench.config.locations import Locations, private_directory
 from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import UsageError
-from workbench.session.names import new_id, session_path
-from workbench.session.storage.exchange import import_lines
+from workbench.session.session_names import new_id, session_path
+from workbench.session.storage.jsonl import import_lines
 from workbench.session.storage.lock import SessionLock
 from workbench.text import visible
 

@@ -18,7 +18,7 @@ from workbench.mcp.client import MCPClient
 from workbench.mcp.config import ServerConfig, ServerConfigs, find_servers, mask_secrets, read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.pins import PinnedServer, PinStore, approve, show_changes
-from workbench.mcp.tokens import TokenStore
+from workbench.mcp.token_store import TokenStore
 from workbench.secrets.masker import MASKER
 from workbench.text import counted, first_line, visible
 

@@ -15,7 +15,7 @@ from workbench.llm.discovery import ModelSource, sources_of_keys, sources_of_ser
 from workbench.llm.errors import public_url
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.llm.model import Cancel, Delta, ModelError, ModelRequest, ModelResponse
-from workbench.session.models import SessionModels
+from workbench.session.model_keys import SessionModels
 from workbench.text import first_line, visible
 
 _MODEL_LIMIT = 5

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.cli.common import print_line, workspace_of
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 from workbench.session.workspace.repository import SnapshotRepository

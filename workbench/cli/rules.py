@@ -16,12 +16,12 @@ from workbench.errors import UsageError
 from workbench.protocol.risk import Mode, effective
 from workbench.risk import Assessment, RatingContext, assess
 from workbench.risk.assessment import summed
-from workbench.rules.book import BROKEN, WORKSPACE_FILE, RuleBook, deciding, guarded_by
-from workbench.rules.files import command_subject
 from workbench.rules.patterns import is_url
 from workbench.rules.policy import rule_on
 from workbench.rules.protected_writes import unplaced_write
 from workbench.rules.rule import Rule, near
+from workbench.rules.rule_files import command_subject
+from workbench.rules.rule_set import BROKEN, WORKSPACE_FILE, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
 from workbench.text import visible
 from workbench.tools.context import NoModel, ToolContext
@@ -54,10 +54,10 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
     return tried(where, settings, workspace, (line for line in commands if line.strip()))
 
 
-def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleBook:
+def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:
     """Return the rules that apply in this directory."""
     trusted = is_trusted(workspace, settings.trusted)
-    return RuleBook(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
+    return RuleSet(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
 
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
@@ -75,7 +75,7 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
     return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
 
 
-def _unknown_tools(book: RuleBook, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
+def _unknown_tools(book: RuleSet, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
     """Return lines about rules for unknown tools; the user's tools are loaded only if a rule may refer to one."""
     if not book.unknown_tools(list_registered_tools()):
         return ()
@@ -129,7 +129,7 @@ def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
 
 
 def _outcome(
-    book: RuleBook, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
+    book: RuleSet, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
 ) -> Iterator[str]:
     """Yield lines about what would happen to an action if the model rates it LOW."""
     caution = BROKEN if book.is_broken else ""

@@ -17,7 +17,7 @@ from workbench.config.modes import NEVER
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.errors import WorkbenchError
 from workbench.llm.factory import is_scripted
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import SessionSummary, find_session, list_sessions
 from workbench.text import first_line, visible
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice, Incoming
-from workbench.client.history import EventHistory, FilePast, read_history
+from workbench.client.log_reader import EventHistory, FilePast, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
 from workbench.engine.sockets import connect, forbid_tracing, socket_path
@@ -25,7 +25,7 @@ from workbench.protocol.codec import encode
 from workbench.protocol.commands import Command, Hello, Leave, Message, Refused, decode_hello, decode_message
 from workbench.protocol.events import Event
 from workbench.protocol.live import Notice
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 _GREETING = 30.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from workbench.config.locations import Locations
-from workbench.config.setting import REQUIRED, declared
+from workbench.config.setting_kinds import REQUIRED, declared
 from workbench.config.table import Profile, Settings, TerminalSettings, read_profile, read_terminal
 from workbench.config.toml_file import read_settings
 from workbench.errors import UsageError

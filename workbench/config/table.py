@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 
 from workbench.config.modes import MODE_NAMES
-from workbench.config.setting import (
+from workbench.config.setting_kinds import (
     NEXT_START,
     NOW,
     REQUIRED,

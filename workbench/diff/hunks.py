@@ -8,7 +8,7 @@ from functools import cached_property
 from io import StringIO
 from typing import NamedTuple
 
-from workbench.diff.matching import Block, matching_blocks
+from workbench.diff.line_matching import Block, matching_blocks
 
 _BLOCK = 1 << 16
 """How many characters are compared at a time."""

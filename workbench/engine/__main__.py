@@ -22,13 +22,13 @@ from workbench.engine.server import Server
 from workbench.engine.sockets import forbid_tracing, listen, socket_path
 from workbench.engine.worker import end_without_memory
 from workbench.errors import WorkbenchError
-from workbench.files.replace import discard_file
+from workbench.files.state_files import discard_file
 from workbench.llm.client import import_early
 from workbench.processes.descendants import mark_descendants
-from workbench.processes.start import end_running
+from workbench.processes.spawn import end_running
 from workbench.protocol.codec import Data, encode
 from workbench.protocol.commands import Hello, Refused
-from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session.session_factory import OpenedSession, open_session, start_session
 
 logger = logging.getLogger("workbench.engine")
 

@@ -36,9 +36,9 @@ from workbench.session.actions.decide import AlwaysRule
 if TYPE_CHECKING:
     from workbench.engine.front_ends import FrontEnd
     from workbench.mcp.toolsets import SessionServers
-    from workbench.session.actions.server_questions import ServerQuestion
-    from workbench.session.opening import OpenedSession
+    from workbench.session.actions.mcp_questions import ServerQuestion
     from workbench.session.session import Session
+    from workbench.session.session_factory import OpenedSession
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.config.locations import Locations, private_directory
 from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
-from workbench.processes.start import isolated_python, python_variables, start
+from workbench.processes.spawn import isolated_python, python_variables, start
 from workbench.text import visible
 
 _DIRECTORIES = ("config", "data", "state", "runtime")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
-from workbench.files.replace import discard_file
+from workbench.files.state_files import discard_file
 from workbench.secrets.masker import MASKER
 from workbench.text import visible
 

@@ -22,7 +22,7 @@ from workbench.protocol.commands import VERSION, Hello, Leave, Refused, decode_c
 
 if TYPE_CHECKING:
     from workbench.engine.broadcast import Broadcast, Outgoing
-    from workbench.session.opening import OpenedSession
+    from workbench.session.session_factory import OpenedSession
 
 logger = logging.getLogger(__name__)
 LINE_LIMIT = 32 * 1024 * 1024

@@ -1,6 +1,6 @@
 """Atomic writes of the user's files that preserve mode, owner, extended attributes and links.
 
-Paths are real paths below a `Root`; `workbench.files.anchored` describes what that guarantees.
+Paths are real paths below a `Root`; `workbench.files.root_directory` describes what that guarantees.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from workbench.files.anchored import SYSTEM, AnchoredEntry, Root
-from workbench.files.replace import note_own_write
+from workbench.files.root_directory import SYSTEM, AnchoredEntry, Root
+from workbench.files.state_files import note_own_write
 from workbench.processes.leftovers import mark
 
 _NO_RENAME = (errno.EPERM, errno.EACCES, errno.EBUSY)

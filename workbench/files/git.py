@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.processes.start import find_program, run, safe_path
-from workbench.secrets.names import child_environment
+from workbench.processes.spawn import find_program, run, safe_path
+from workbench.secrets.secret_names import child_environment
 
 TIMEOUT = 10.0
 """Default time limit of a call, in seconds."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.files.anchored import SYSTEM, Root
+from workbench.files.root_directory import SYSTEM, Root
 
 MAX_BYTES = 10_000_000
 _BOMS = (  # the longer ones first: UTF-32 begins like UTF-16

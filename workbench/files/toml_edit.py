@@ -12,7 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from workbench.errors import UsageError
-from workbench.files.replace import replace_file
+from workbench.files.state_files import replace_file
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NO_EDIT = "its layout does not allow this edit; change it in an editor"

@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote_plus
 
 from workbench.errors import UsageError
-from workbench.processes.start import absolute_path
+from workbench.processes.spawn import absolute_path
 from workbench.secrets.masker import MASKER
-from workbench.secrets.names import PASSED_ON, child_environment, holds_secret
+from workbench.secrets.secret_names import PASSED_ON, child_environment, holds_secret
 from workbench.tools.trust import SERVERS, is_trusted
 
 Kind: TypeAlias = Literal["stdio", "http", "sse"]

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from workbench.errors import WorkbenchError
 from workbench.secrets.masker import MASKER
-from workbench.secrets.names import holds_secret
+from workbench.secrets.secret_names import holds_secret
 from workbench.text import cut_middle, first_line, well_formed
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from workbench import __version__
 from workbench.errors import UsageError
 from workbench.mcp.config import ServerConfig, expanded
 from workbench.mcp.errors import ServerFailed, http_words, words_of
-from workbench.mcp.tokens import SignIn, TokenStore
-from workbench.processes.start import open_in_browser
+from workbench.mcp.token_store import SignIn, TokenStore
+from workbench.processes.spawn import open_in_browser
 
 PATH = "/callback"
 _LONGEST_HEAD = 1 << 16

@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
-from workbench.files.replace import replace_json
+from workbench.files.state_files import replace_json
 from workbench.mcp.config import ServerConfig
 from workbench.mcp.definitions import Definition, checked, digest, name_of
 from workbench.mcp.errors import StartChanged

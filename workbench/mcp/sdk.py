@@ -24,7 +24,7 @@ from workbench.errors import WorkbenchError
 from workbench.mcp.config import ServerConfig, expanded, server_environment
 from workbench.mcp.errors import ServerFailed, ServerGone, SessionLost, SignInNeeded, http_words
 from workbench.mcp.stdio import LINE_LIMIT, MOST_FILES, OTHERS, StderrTail, TooLong, started_files, stdio_transport
-from workbench.mcp.tokens import Signed, TokenStore
+from workbench.mcp.token_store import Signed, TokenStore
 
 if TYPE_CHECKING:
     from workbench.config.locations import Locations

@@ -25,7 +25,7 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.mcp.pins import NOT_COMPARED
-from workbench.processes.start import small_python, start_beside
+from workbench.processes.spawn import small_python, start_beside
 from workbench.risk.assessment import NOT_COMPARED as UNCOMPARED
 from workbench.risk.tool_calls import files_of_start
 

@@ -23,7 +23,7 @@ from workbench.errors import UsageError
 from workbench.llm.client import import_early, is_importing
 from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.output import OutputChannel
-from workbench.processes.start import end_running
+from workbench.processes.spawn import end_running
 from workbench.protocol.codec import to_plain
 from workbench.protocol.events import (
     ActionAbandoned,
@@ -41,11 +41,11 @@ from workbench.protocol.events import (
 )
 from workbench.protocol.live import EngineState, LiveEvent, Notice
 from workbench.session.mentions import mentioned
-from workbench.session.names import new_id
-from workbench.session.opening import OpenedSession, checked_workspace, start_session
 from workbench.session.session import EXIT, Session
+from workbench.session.session_factory import OpenedSession, checked_workspace, start_session
+from workbench.session.session_names import new_id
 from workbench.session.state import OpenAction
-from workbench.session.subagents import SubAgent
+from workbench.session.sub_agents import SubAgent
 from workbench.text import first_line, visible
 from workbench.tools.ask_human.question import read_question
 

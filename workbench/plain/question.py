@@ -12,7 +12,7 @@ from workbench.protocol.events import FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import Always, Decision, Later, Outcome, Scope, TextAnswer
-from workbench.view.approval.rule_trial import Trial
+from workbench.view.approval.rule_preview import Trial
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line
 from workbench.view.formatting.approval import files_written, what_runs, why_asked

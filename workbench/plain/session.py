@@ -22,12 +22,12 @@ from workbench.session.mentions import mentioned
 from workbench.text import first_line, well_formed
 from workbench.tools.manifest import kind_of
 from workbench.view.approval.questions import Always, Decision, Outcome, TextAnswer
-from workbench.view.approval.rule_trial import try_rule
+from workbench.view.approval.rule_preview import try_rule
 from workbench.view.formatting.actions import short_path
 from workbench.view.formatting.detail import detail_text, detail_title
-from workbench.view.formatting.rows import authorship
+from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.prompt.completion import ServerOffers
-from workbench.view.prompt.server_prompts import get_prompt, written
+from workbench.view.prompt.mcp_prompt_line import get_prompt, written
 from workbench.view.reducer import apply
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState, UserItem
 

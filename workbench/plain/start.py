@@ -21,8 +21,8 @@ from workbench.llm.factory import NO_MODEL_MESSAGE
 from workbench.plain.line_input import Console, LineAsker
 from workbench.plain.never_ask import confirmed_at_start
 from workbench.plain.session import PlainSession
-from workbench.processes.start import end_running
-from workbench.session.names import new_id
+from workbench.processes.spawn import end_running
+from workbench.session.session_names import new_id
 from workbench.view.approval.never_ask import wants_never, without_never
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by, trust_question
 from workbench.view.farewell import farewell

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from workbench.processes.supervised import SupervisedProcess
+from workbench.processes.supervised_process import SupervisedProcess
 
 Message: TypeAlias = dict[str, Any]
 End: TypeAlias = Literal["answer", "time", "stop", "gone"]

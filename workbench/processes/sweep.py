@@ -12,8 +12,8 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from workbench.processes.start import absolute_path
-from workbench.secrets.names import child_environment
+from workbench.processes.spawn import absolute_path
+from workbench.secrets.secret_names import child_environment
 
 NONCE_NAME = "OHW_SHELL"
 """The variable that marks every process of one shell, so it can be found even after it has left the shell."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from workbench.protocol.risk import Risk
 from workbench.risk.paths import Rating, words
-from workbench.secrets.names import holds_secret
+from workbench.secrets.secret_names import holds_secret
 
 _NAMES = re.compile(r"\w+")
 _DANGEROUS_CODE = re.compile(

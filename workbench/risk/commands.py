@@ -12,7 +12,7 @@ from typing import Final
 
 from workbench.risk.assessment import ANY, Assessment, Part, hides, not_plain, summed, with_hidden
 from workbench.risk.paths import PathContext, words
-from workbench.risk.programs import judge
+from workbench.risk.programs import rate
 from workbench.risk.shell.origins import Origins
 from workbench.risk.shell.parser import LONGEST
 from workbench.risk.shell.scan import NOT_READ, Scan, unread
@@ -55,11 +55,11 @@ def _assessed(text: str, context: PathContext, directory: str) -> Assessment:
 
 
 def _parts(text: str, context: PathContext, directory: str) -> list[Part]:
-    scan = Scan(context.remembering(), directory, programs=judge)
+    scan = Scan(context.remembering(), directory, programs=rate)
     scan.run(text)
     doubtful = scan.origins.doubtful()
     if doubtful:
-        scan = Scan(scan.context, directory, programs=judge)
+        scan = Scan(scan.context, directory, programs=rate)
         scan.origins = Origins(doubtful)
         scan.run(text)
     scan.parts += scan.origins.parts()

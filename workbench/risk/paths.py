@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-from workbench.files import facts
+from workbench.files import recorded_stat
 from workbench.protocol.risk import Risk
 
 
@@ -257,12 +257,12 @@ class PathContext:
         directory, _, name = path.rpartition("/")
         if self.cached is not None and directory.startswith("/") and name not in {"", ".", ".."}:
             return self._entry(f"{self.resolved(directory).rstrip('/')}/{name}")
-        return facts.real_path(path)
+        return recorded_stat.real_path(path)
 
     @staticmethod
     def _entry(path: str) -> str:
         """Return the real path of an entry in a resolved directory; fast, because few entries are links."""
-        return facts.real_path(path) if facts.is_link(path) else path
+        return recorded_stat.real_path(path) if recorded_stat.is_link(path) else path
 
     def reading(self, path: str, *, deep: bool = False) -> Rating:
         """Return the risk and reason of reading an absolute path; `deep` says that everything below it is read too."""
@@ -318,7 +318,7 @@ class PathContext:
         is_all = name in {"*", ".*"} and self.resolved(directory or "/") == self.workspace
         if self.resolved(path) == self.workspace or is_all or name in {"", ".", ".."}:
             return "HIGH", "deletes the workspace"
-        deep = deep and not facts.is_file(self.resolved(path))
+        deep = deep and not recorded_stat.is_file(self.resolved(path))
         whole = directory if name == "*" else path
         return ("HIGH", "deletes a folder for good") if deep and not is_regenerable(whole) else ("MEDIUM", "deletes")
 
@@ -330,7 +330,7 @@ class PathContext:
     def shares(self, path: str) -> bool:
         """Return whether the file has several hard links, so writing to it changes another, perhaps protected, name."""
         real = self.resolved(path)
-        return facts.link_count(real) > 1 and not facts.is_directory(real)
+        return recorded_stat.link_count(real) > 1 and not recorded_stat.is_directory(real)
 
     def may_be_reverted(self, path: str) -> bool:
         """Return whether a log, which may be forged, can have the file written: only unprotected workspace files."""

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
 from workbench.risk import git_settings
 from workbench.risk import paths as names

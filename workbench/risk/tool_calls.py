@@ -184,7 +184,7 @@ def _typed(effect: TypesInput, paths: PathContext, directory: str) -> Assessment
         return Assessment("LOW")
     if _KEY.fullmatch(key):
         return one("MEDIUM", _DOES.get(key.upper(), "a key that the program that runs knows the meaning of"), key)
-    from workbench.risk.typed import Waiting, assess_typed
+    from workbench.risk.terminal_input import Waiting, assess_typed
 
     return assess_typed(effect.text, [Waiting(*each) for each in effect.programs], paths, directory)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from workbench.config.modes import MODE_NAMES
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.protocol.risk import Mode, Risk
 from workbench.risk.paths import within
-from workbench.rules.files import RUNS_ANY
 from workbench.rules.patterns import escaped, is_url
 from workbench.rules.rule import Rule
+from workbench.rules.rule_files import RUNS_ANY
 from workbench.rules.subject import Subject
 from workbench.text import visible
 from workbench.tools.execute_bash import NAME as SHELL

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.risk.assessment import ANY, Part
 from workbench.risk.paths import code_reason, within, words
 from workbench.rules.subject import Subject

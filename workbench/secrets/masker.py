@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from workbench.secrets.assignments import lower_case, marks_in, settings_in
-from workbench.secrets.names import holds_secret
+from workbench.secrets.secret_names import holds_secret
 from workbench.secrets.shapes import LONG, SHAPES, Shape, Words, in_outline, names_in, outline, parts_of
 
 _SHORTEST = 8

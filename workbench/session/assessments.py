@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from workbench.files.facts import Facts, recording
+from workbench.files.recorded_stat import Facts, recording
 from workbench.risk import Assessment, RatingContext, assess, live_inputs
 from workbench.session.state import State
 from workbench.tools.tool import ToolDefinition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workbench.agent.stuck import Loop
+from workbench.agent.loop_detection import Loop
 from workbench.config.settings import Settings
 from workbench.llm.model import ToolChoice
 from workbench.protocol.events import (
@@ -19,9 +19,9 @@ from workbench.protocol.events import (
     RunEnded,
     UserMessage,
 )
-from workbench.session.repetition import LoopWatch
+from workbench.session.loop_watch import LoopWatch
 from workbench.session.state import State
-from workbench.session.storage.rows import observed_text
+from workbench.session.storage.event_rows import observed_text
 
 MAX_OBSERVE = 30_000
 """The most characters of one observation that are sent to the model."""

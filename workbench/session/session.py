@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
-from workbench.files.anchored import Root
+from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel, Model
 from workbench.protocol.events import ActionDecided, Event, MessageWithdrawn, Verdict
 from workbench.protocol.live import EngineState, LiveEvent
-from workbench.rules.book import RuleBook
-from workbench.session.actions.actions import Actions
+from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.decide import (
     AlwaysRule,
     CommandError,
@@ -27,21 +26,22 @@ from workbench.session.actions.decide import (
     remembered,
     settings_change,
 )
+from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.open_questions import OpenQuestions
-from workbench.session.actions.refused import Refusals
+from workbench.session.actions.refusals import Refusals
 from workbench.session.actions.run import PartialWriter
 from workbench.session.actions.user_commands import UserCommands
 from workbench.session.assessments import Assessments
 from workbench.session.limits import USUAL_LIMITS, Limits, TokenCount
 from workbench.session.log import Log
+from workbench.session.loop_watch import Failures, LoopWatch
 from workbench.session.mentions import ResourceSource, message
 from workbench.session.recovery import after_a_fault, after_a_stop, after_an_interrupt
-from workbench.session.repetition import Failures, LoopWatch
 from workbench.session.results import Recall, not_run
 from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
 from workbench.session.turn.condenser import condensing_request
-from workbench.session.turn.context import ModelContext
+from workbench.session.turn.context_window import ModelContext
 from workbench.session.turn.turn import ModelTurn, Responder
 from workbench.session.workspace.files import WorkspaceFiles
 from workbench.session.workspace.repository import SnapshotRepository
@@ -108,7 +108,7 @@ class SessionOptions:
     """The optional parts of a session, besides its store, its agent and its tools."""
 
     limits: Limits = USUAL_LIMITS
-    rules: RuleBook = field(default_factory=RuleBook)
+    rules: RuleSet = field(default_factory=RuleSet)
     on_event: Callable[[Event], None] = _ignore
     on_live: Callable[[LiveEvent], None] = _ignore
     open_model: Callable[[str], Model] | None = None

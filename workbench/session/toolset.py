@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.agent.completion import ModelCompletion
+from workbench.agent.model_query import ModelCompletion
 from workbench.agent.skills import Skill, skills_of
 from workbench.config.locations import Locations, private_directory
 from workbench.config.settings import Settings
 from workbench.llm.model import Model
-from workbench.processes.start import keep_out_of
+from workbench.processes.spawn import keep_out_of
 from workbench.protocol.live import LiveEvent, Notice
 from workbench.secrets.masker import MASKER
 from workbench.session.actions.integrity import IntegrityGuard
 from workbench.session.actions.run import record_model_call
-from workbench.session.names import state_directory
+from workbench.session.session_names import state_directory
 from workbench.session.state import State
-from workbench.session.subagents import Delegates
+from workbench.session.sub_agents import Delegates
 from workbench.tools.context import ToolContext
 from workbench.tools.delegate import NAME as DELEGATE
 from workbench.tools.selection import Selection, select_tools
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from workbench.mcp.config import ServerConfigs
     from workbench.mcp.pins import PinStore
     from workbench.mcp.toolsets import SessionServers
-    from workbench.session.actions.server_questions import ServerQuestions
+    from workbench.session.actions.mcp_questions import ServerQuestions
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def open_toolset(resources: ExitStack, location: SessionLocation, services: Tool
     if configured:
         # nothing of MCP is loaded if no server is configured
         from workbench.mcp.toolsets import SessionServers
-        from workbench.session.actions.server_questions import ServerQuestions
+        from workbench.session.actions.mcp_questions import ServerQuestions
 
         # a server may write files as soon as it runs, long before the first action
         IntegrityGuard(str(workspace)).compare()

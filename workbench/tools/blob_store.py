@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.files.anchored import AnchoredEntry, Root
+from workbench.files.root_directory import AnchoredEntry, Root
 
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 

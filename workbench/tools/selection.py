@@ -19,7 +19,6 @@ from workbench.errors import UsageError
 from workbench.suggest import nearest
 from workbench.tools.context import ConversationState
 from workbench.tools.manifest import BUILTIN_TOOLS
-from workbench.tools.own_tools import OwnTool, find_own, is_name
 from workbench.tools.registry import (
     Registrable,
     Tool,
@@ -30,6 +29,7 @@ from workbench.tools.registry import (
     resolve_alias,
 )
 from workbench.tools.tool import ToolBase, ToolDefinition, error_line
+from workbench.tools.user_tools import OwnTool, find_own, is_name
 
 
 @dataclass(frozen=True)

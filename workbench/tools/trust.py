@@ -16,7 +16,7 @@ from typing import Final
 from workbench.config.locations import Locations, private_directory
 from workbench.config.toml_file import read_small_file
 from workbench.errors import UsageError
-from workbench.files.replace import replace_json
+from workbench.files.state_files import replace_json
 
 TOOLS: Final = ".ohw/tools"
 RULES: Final = ".ohw/rules.toml"

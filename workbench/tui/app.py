@@ -23,8 +23,7 @@ from workbench.client.threads import in_daemon
 from workbench.config.settings import Settings
 from workbench.protocol.commands import ChangeSettings
 from workbench.tui.messages import BehindScrolled
-from workbench.tui.mistakes import Mistakes
-from workbench.tui.opening import (
+from workbench.tui.open_screens import (
     open_help,
     open_models,
     open_palette,
@@ -33,6 +32,7 @@ from workbench.tui.opening import (
     open_settings,
     open_tools,
 )
+from workbench.tui.problems import Mistakes
 from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.session_switcher import SessionSources, SessionSwitcher
@@ -41,15 +41,15 @@ from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
 from workbench.tui.textual_seam.memory import break_reference_cycles
+from workbench.tui.theme_manager import ThemeDirectory
 from workbench.tui.themes import variable_defaults
-from workbench.tui.theming import ThemeDirectory
 from workbench.tui.widgets.prompt import Prompt
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.palette.entries import PaletteEntry
-    from workbench.tui.settings.book import SettingsBook
+    from workbench.tui.settings.settings_model import SettingsModel
 
 _QUIT_SECONDS: Final = 2.0
 """Seconds within which a second ctrl+c quits."""
@@ -155,7 +155,7 @@ class WorkbenchApp(TerminalApp):
         themes: Path | None = None,
         history: Path | None = None,
         settings_file: Path | None = None,
-        book: SettingsBook | None = None,
+        book: SettingsModel | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the user's directory of themes, `history` the file of submitted prompts.

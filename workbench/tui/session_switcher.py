@@ -11,13 +11,13 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
-from workbench.tui.garbage import collect_all
-from workbench.tui.opening import open_first_run, open_never_ask, open_sessions, open_trust
+from workbench.tui.garbage_collection import collect_all
+from workbench.tui.open_screens import open_first_run, open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.arguments import arguments_now
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.writing import Writing
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 from workbench.view.prompt.completion import ServerOffers
 from workbench.view.state import SessionState
 
@@ -59,8 +59,8 @@ class SessionSwitcher:
         app, opened = self._app, self._app.opened
         arguments = arguments_now(lambda: app.settings, lambda: app.available_themes)
         offers = ServerOffers(lambda: app.settings, opened.workspace)
-        writing = Writing(opened.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
-        screen = MainScreen(opened, app.state, writing, self.begin_in_shell)
+        composer = Composer(opened.workspace, self._history, arguments, offers, vim=app.terminal.settings.vim)
+        screen = MainScreen(opened, app.state, composer, self.begin_in_shell)
         screen.add_class(*_size_classes(app), update=False)
         return screen
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from workbench.processes.start import end_running
+from workbench.processes.spawn import end_running
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 PATIENCE = 1.5

@@ -10,23 +10,23 @@ from functools import partial
 from pathlib import Path
 
 from workbench.client.client import Client
-from workbench.client.deferred import DeferredClient
+from workbench.client.deferred_client import DeferredClient
 from workbench.config.locations import Locations
 from workbench.config.settings import NO_MODEL, Settings
 from workbench.demo import DEMO_MODEL, DEMO_PROMPT, DEMO_RULES, copy_demo
-from workbench.processes.start import keep_out_of
-from workbench.secrets.names import PASSED_ON
-from workbench.session.names import state_directory, unsent_directory
+from workbench.processes.spawn import keep_out_of
+from workbench.secrets.secret_names import PASSED_ON
+from workbench.session.session_names import state_directory, unsent_directory
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.palette.entries import PastSession
 from workbench.tui.session_switcher import SessionSources
-from workbench.tui.settings.book import SettingsBook
-from workbench.tui.settings.live import apply_settings
+from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, ways
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.view.approval.never_ask import NeverAskQuestion, wants_never, without_never
 from workbench.view.approval.trust import trust_question
 from workbench.view.farewell import farewell
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 
 _TURN = 0.001
 """Switch interval of threads, in seconds; short, because keys are read and frames written in other threads."""
@@ -51,7 +51,7 @@ def open_screen(
     PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
-    book = SettingsBook(locations, settings)
+    book = SettingsModel(locations, settings)
     app = WorkbenchApp(
         opened,
         settings,
@@ -126,7 +126,7 @@ class Opener:
 
     def on_model(self, name: str, workspace: Path) -> Opened:
         """Return a new session with the named model. Raises WorkbenchError if it cannot be used, e.g. without a key."""
-        from workbench.session.models import SessionModels
+        from workbench.session.model_keys import SessionModels
 
         settings = replace(self.settings, model=name)
         SessionModels(settings, dict(os.environ)).open(name).close()
@@ -169,7 +169,7 @@ class Opener:
     def _link(self, settings: Settings, workspace: Path, hint: str, session_id: str | None) -> Client:
         from workbench.client.engine_client import EngineClient
         from workbench.engine.launch import Launch
-        from workbench.session.names import new_id
+        from workbench.session.session_names import new_id
 
         name = session_id or new_id(hint or workspace.name)
         return EngineClient(Launch(self.locations, settings, name, str(workspace), is_new=session_id is None))

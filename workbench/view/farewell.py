@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
-from workbench.session.names import session_path
+from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 from workbench.text import visible
 from workbench.view.state import SessionState, UserItem

@@ -16,7 +16,7 @@ from workbench.view.action_reducer import (
     settings_notice,
     undone_notice,
 )
-from workbench.view.chips import chips_of, with_resources
+from workbench.view.attachment_chips import chips_of, with_resources
 from workbench.view.state import AgentItem, Changed, Item, NoticeItem, SessionState, UserItem, added
 
 if TYPE_CHECKING:

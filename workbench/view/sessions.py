@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
-from workbench.processes.start import isolated_python, run
-from workbench.session.names import session_path
+from workbench.processes.spawn import isolated_python, run
+from workbench.session.session_names import session_path
 from workbench.session.storage import session_list as shelf
+from workbench.session.storage.event_rows import words_of
 from workbench.session.storage.lock import holder
-from workbench.session.storage.rows import words_of
 from workbench.session.storage.session_list import SearchMatch, SessionSummary, find_session, newest_first
 from workbench.view.formatting.sessions import SessionRow, title
 from workbench.view.prompt.completion import ranking

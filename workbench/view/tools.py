@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from workbench.errors import WorkbenchError
-from workbench.processes.start import isolated_python, run
+from workbench.processes.spawn import isolated_python, run
 from workbench.text import first_line, visible
 from workbench.tools.find_tools import NAME as FINDER
 from workbench.tools.find_tools.offer import Offer

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from workbench.risk.commands import assess_command
 from workbench.risk.paths import PathContext
-from workbench.risk.programs import judge as programs
+from workbench.risk.programs import rate as programs
 from workbench.risk.shell.call import Call
 from workbench.risk.word import UNKNOWN, Word
 

@@ -13,9 +13,9 @@ from workbench.agent.responses import read_response
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.llm.model import Cancel, ModelRequest, ModelResponse, ToolCall
-from workbench.session import models
-from workbench.session.names import new_id
-from workbench.session.opening import OpenedSession, open_session, start_session
+from workbench.session import model_keys
+from workbench.session.session_factory import OpenedSession, open_session, start_session
+from workbench.session.session_names import new_id
 from workbench.tools import BUILTIN_TOOLS, FindToolsTool, Tool, ToolContext, ToolDefinition, open_tools, resolve_tool
 from workbench.tools.find_tools.offer import MOST, offer_of
 
@@ -154,7 +154,7 @@ def test_a_session_keeps_what_was_found_over_a_restart_and_runs_it(tmp_path, mon
     monkeypatch.setenv("WORD", "unlikely-0-word")
     echo = calls("execute_bash", 3, command="echo unlikely-0-word; echo $WORD.", security_risk="LOW")
     model = Model(calls("find_tools", query="my_thing57", most=1), calls("my_thing57", 2, q="x"), echo)
-    monkeypatch.setattr(models, "open_profile", lambda profile, key: model)
+    monkeypatch.setattr(model_keys, "open_profile", lambda profile, key: model)
     session = opened(where, settings, workspace, name := new_id("many"), is_new=True)
     run(session, "find it")
     assert "my_thing57" not in [tool["function"]["name"] for tool in model.requests[0].tools]

@@ -13,7 +13,7 @@ import pytest
 from tests.tools.web.site import CERTIFICATE, Site, Visit
 from workbench.errors import UsageError
 from workbench.tools import Tool, ToolContext, resolve_tool
-from workbench.tools.web_read.converting import html_text
+from workbench.tools.web_read.converter import html_text
 from workbench.tools.web_read.definition import WebReadObservation, WebReadTool
 from workbench.tools.web_read.pages import PAGE, kind_of, parts_of
 from workbench.web.network import NetworkPolicy

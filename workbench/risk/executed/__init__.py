@@ -6,6 +6,6 @@ An approval is bound to `executed_files` and the arguments of the action: if one
 from __future__ import annotations
 
 from workbench.risk.executed.commands import executed_files
-from workbench.risk.executed.started import files_started
+from workbench.risk.executed.server_files import files_started
 
 __all__ = ["executed_files", "files_started"]

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.risk.assessment import NOT_COMPARED, Part
 from workbench.risk.executed import programs as table
+from workbench.risk.executed.control_files import inputs_named, is_steered, lists_named
 from workbench.risk.executed.finder import LOADED_ENDINGS, Bases, Finder
 from workbench.risk.executed.project_files import (
     TREE_PROGRAMS,
@@ -36,7 +37,6 @@ from workbench.risk.executed.source import (
     quoted_names,
     targets_of,
 )
-from workbench.risk.executed.steered import inputs_named, is_steered, lists_named
 from workbench.risk.executed.variables import (
     as_mounted,
     git_directories,

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.risk.executed.source import (
     Kind,
     ScannedFile,

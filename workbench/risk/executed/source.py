@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from workbench.files.stat_keys import has_settled
-from workbench.risk.executed.steered import inputs_named
+from workbench.risk.executed.control_files import inputs_named
 from workbench.risk.paths import words
 
 Kind: TypeAlias = Literal["", "shell", "python", "recipes", "other"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workbench.risk.code import REDIS_READS
-from workbench.risk.programs.reach import asks_help
+from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import Word

@@ -6,11 +6,11 @@ import os
 import re
 from dataclasses import replace
 
-from workbench.files import facts
+from workbench.files import recorded_stat
 from workbench.risk.paths import within
 from workbench.risk.programs.rule import Rule, flag_names, named, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
-from workbench.risk.shell.written import EMPTIES, is_code
+from workbench.risk.shell.written_files import EMPTIES, is_code
 from workbench.risk.word import UNKNOWN, Word
 
 _INTO = uses("write", "-t --target-directory")
@@ -81,7 +81,7 @@ def _from_template(call: Call, source: Word, target: Word, *, keeps: bool) -> bo
     if not template or path is None or not source.is_literal or not target.is_literal:
         return False
     real = call.scan.context.resolved(path)
-    if not within(real, call.scan.context.workspace) or (facts.exists(real) and not keeps):
+    if not within(real, call.scan.context.workspace) or (recorded_stat.exists(real) and not keeps):
         return False
     call.paths.append(path)
     call.changes.append(path)
@@ -155,7 +155,7 @@ def _linked(call: Call, target: Word, name: Word, *, symbolic: bool) -> None:
     leads = None if UNKNOWN in target.text else call.scan.absolute(target)
     if path is None or leads is None:
         return
-    if facts.is_directory(path):
+    if recorded_stat.is_directory(path):
         path = f"{path}/{target.text.rstrip('/').rpartition('/')[2]}"
     if symbolic and not target.text.startswith("/"):
         leads = f"{path.rpartition('/')[0]}/{target.text}"

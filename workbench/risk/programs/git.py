@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from workbench.files import facts
+from workbench.files import recorded_stat
 from workbench.risk.paths import is_regenerable, within
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
@@ -281,16 +281,17 @@ def is_other_repository(call: Call, marker: str = ".git") -> bool:
         return True
     directory, top = context.resolved(os.path.normpath(path)), context.resolved(workspace)
     while directory != top and within(directory, top):
-        if not facts.is_directory(directory) or _is_top(directory, marker):
+        if not recorded_stat.is_directory(directory) or _is_top(directory, marker):
             return True
         directory = os.path.dirname(directory)  # noqa: PTH120 - a string comes in
-    is_bare = marker == ".git" and facts.exists(f"{top}/HEAD") and not facts.exists(f"{top}/.git")
+    is_bare = marker == ".git" and recorded_stat.exists(f"{top}/HEAD") and not recorded_stat.exists(f"{top}/.git")
     return directory != top or is_bare
 
 
 def _is_top(directory: str, marker: str) -> bool:
     """Return whether the directory is the root of a repository; for git, that may be a bare one, with a `HEAD`."""
-    return facts.exists(f"{directory}/{marker}") or (marker == ".git" and facts.exists(f"{directory}/HEAD"))
+    is_bare = marker == ".git" and recorded_stat.exists(f"{directory}/HEAD")
+    return is_bare or recorded_stat.exists(f"{directory}/{marker}")
 
 
 def _checks_out(call: Call, verb: str) -> None:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from workbench.risk.code import rated_code, reaches_beyond_data
 from workbench.risk.paths import within
-from workbench.risk.programs.reach import destroys
+from workbench.risk.programs.escalation import destroys
 from workbench.risk.programs.rule import Rule, always, named, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.shell.written import run_written
+from workbench.risk.shell.written_files import run_written
 from workbench.risk.word import UNKNOWN, Word, literal
 
 UNKNOWN_CODE = "runs code that is not known before"

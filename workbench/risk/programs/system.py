@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from workbench.risk.programs.reach import asks_help
+from workbench.risk.programs.escalation import asks_help
 from workbench.risk.programs.rule import Rule, always, named, subcommands, words
 from workbench.risk.shell.call import Call, Spec
 from workbench.risk.word import literal

@@ -7,9 +7,9 @@ import re
 from workbench.risk.code import printed_variables
 from workbench.risk.programs.rule import Rule, flag_names, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.shell.written import written_text
+from workbench.risk.shell.written_files import written_text
 from workbench.risk.word import UNKNOWN, Word, literal
-from workbench.secrets.names import holds_secret
+from workbench.secrets.secret_names import holds_secret
 
 _RUNS = "runs another program"
 _SPLIT = Spec("MEDIUM", "writes files", flags=flags("HIGH", _RUNS, "--filter"), values=words("-l -b -n -a -f --prefix"))

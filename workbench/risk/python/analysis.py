@@ -13,10 +13,10 @@ from workbench.risk.code import rated_code
 from workbench.risk.paths import code_reason
 from workbench.risk.python import table
 from workbench.risk.python.calls import POWERS, SECRET, judge_call
-from workbench.risk.python.judge import Judge, names_secret
-from workbench.risk.python.judge import Surroundings as Surroundings
 from workbench.risk.python.methods import sets_variable
-from workbench.risk.python.reading import Reading
+from workbench.risk.python.rate import Judge, names_secret
+from workbench.risk.python.rate import Surroundings as Surroundings
+from workbench.risk.python.resolver import Reading
 from workbench.risk.python.source import Lines, Nodes, TooMuchCode, parsed
 from workbench.risk.python.values import strings
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.risk.python import table
-from workbench.risk.python.judge import Judge, asks, sends
 from workbench.risk.python.methods import METHODS, WRITING, argument, sets_variable, sets_variables, starts
+from workbench.risk.python.rate import Judge, asks, sends
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, strings
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench.risk.environment import poisons
 from workbench.risk.python import table
-from workbench.risk.python.judge import Judge, asks, line_of, sends
+from workbench.risk.python.rate import Judge, asks, line_of, sends
 from workbench.risk.python.table import Use
 from workbench.risk.python.values import UNKNOWN, UNRESOLVED, Fields, Items, Values, joined, strings
 

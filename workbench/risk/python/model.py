@@ -26,7 +26,7 @@ from workbench.risk.python.values import (
 )
 
 if TYPE_CHECKING:
-    from workbench.risk.python.reading import Reading
+    from workbench.risk.python.resolver import Reading
 
 _READERS = words("read readline readlines read_text read_bytes communicate getvalue json read_csv")
 _SAME_TEXT = words(

@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from workbench.risk.python.reading import Reading
+    from workbench.risk.python.resolver import Reading
 
 UNKNOWN = "\0"
 """The placeholder in a string for content that is known only when the code runs."""

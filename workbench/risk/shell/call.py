@@ -205,7 +205,7 @@ class Spec:
 
 
 class Programs(Protocol):
-    """The interface of the rules for programs that the shell package requires; `programs.judge` implements it."""
+    """The interface of the rules for programs that the shell package requires; `programs.rate` implements it."""
 
     @property
     def ALARMING(self) -> Set[str]:

@@ -23,7 +23,7 @@ from workbench.risk.shell.parser import (
     words_of,
 )
 from workbench.risk.shell.words import is_open, spread
-from workbench.risk.shell.written import note_emptied, note_written
+from workbench.risk.shell.written_files import note_emptied, note_written
 from workbench.risk.word import UNKNOWN, Word
 
 if TYPE_CHECKING:

@@ -9,20 +9,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from workbench.files.anchored import on_top_of, real_path
+from workbench.files.root_directory import on_top_of, real_path
 from workbench.protocol.events import ActionProposed, FileDelta, Segment
 from workbench.protocol.risk import Risk, effective
 from workbench.risk import Assessment, RatingContext, executed_by
 from workbench.risk.actions import named_paths
 from workbench.risk.paths import within
-from workbench.rules.book import BROKEN, RuleBook, deciding, guarded_by
 from workbench.rules.policy import Ruling, rule_for, rule_on
 from workbench.rules.protected_writes import unplaced_write
+from workbench.rules.rule_set import BROKEN, RuleSet, deciding, guarded_by
 from workbench.rules.subject import Subject, subject_of
 from workbench.secrets.masker import masks_in
 from workbench.session.actions.fingerprint import executed_changes, fingerprint
-from workbench.session.actions.refused import RULE as REFUSED
-from workbench.session.actions.refused import Refusals, repeats
+from workbench.session.actions.refusals import RULE as REFUSED
+from workbench.session.actions.refusals import Refusals, repeats
 from workbench.session.actions.run import PreparedAction
 from workbench.session.actions.stale_files import overlap_reasons, pending_contents, stacked, stale_files
 from workbench.session.assessments import Assessments
@@ -142,7 +142,7 @@ class Rater:
     def __init__(
         self,
         state: State,
-        rules: RuleBook,
+        rules: RuleSet,
         refusals: Refusals | None = None,
         assessments: Assessments | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 import msgspec.structs
 
 from workbench.errors import WorkbenchError
-from workbench.files.anchored import on_top_of
+from workbench.files.root_directory import on_top_of
 from workbench.protocol.events import (
     ActionAssessed,
     ActionDecided,
@@ -18,11 +18,11 @@ from workbench.protocol.events import (
     SettingsChanged,
 )
 from workbench.protocol.risk import Mode
-from workbench.rules.book import RuleBook
-from workbench.rules.files import add_rule, checked
 from workbench.rules.rule import RuleError, parse_rule
-from workbench.session.actions.actions import Actions
+from workbench.rules.rule_files import add_rule, checked
+from workbench.rules.rule_set import RuleSet
 from workbench.session.actions.assess import is_riskier
+from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.partial_approval import InvalidPart, as_written, is_everything, is_nothing, parts_of
 from workbench.session.actions.run import CannotWrite
 from workbench.session.actions.stale_files import refused_stale_note
@@ -192,7 +192,7 @@ class AlwaysRule(NamedTuple):
     scope: Scope
 
 
-def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleBook, decision: list[Event]) -> list[Event]:
+def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleSet, decision: list[Event]) -> list[Event]:
     """Save the rule and return the events to commit, including the decision.
 
     If CommandError is raised, nothing was saved.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.files.anchored import real_path
+from workbench.files.root_directory import real_path
 from workbench.protocol.events import FileDelta
 from workbench.protocol.risk import Risk
 from workbench.risk.assessment import NOT_COMPARED

@@ -20,9 +20,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from workbench.config.locations import Locations
-from workbench.files.anchored import AnchoredEntry, Root, real_path
-from workbench.files.replace import is_own_write
+from workbench.files.root_directory import AnchoredEntry, Root, real_path
 from workbench.files.stat_keys import stat_key
+from workbench.files.state_files import is_own_write
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
 from workbench.risk import Assessment
 from workbench.risk.assessment import ANY

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
-from workbench.files.anchored import using_only
+from workbench.files.root_directory import using_only
 from workbench.files.text_file import EditorError, why_unusable
 from workbench.llm.model import Cancel, ModelResponse
 from workbench.protocol.events import (

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from workbench.llm.model import Cancel
 from workbench.protocol.events import ActionAbandoned, ActionProposed, ActionStarted, Event, UserCommand
-from workbench.session.actions.actions import Actions
 from workbench.session.actions.decide import CommandError
+from workbench.session.actions.lifecycle import Actions
 from workbench.session.actions.run import RunningAction
 from workbench.session.log import Log
 from workbench.session.results import not_run

@@ -22,7 +22,7 @@ from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import sweep_edited, sweep_temporary
 from workbench.processes.sweep import sweep as end_marked
-from workbench.session.names import SUFFIX, session_path
+from workbench.session.session_names import SUFFIX, session_path
 from workbench.session.storage.lock import SessionLock, holder
 from workbench.session.storage.store import APPLICATION_ID, delete_file, reading_uri
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
-from workbench.files.replace import discard_file
+from workbench.files.state_files import discard_file
 
 _POLL = 0.05
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)

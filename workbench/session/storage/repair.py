@@ -20,8 +20,8 @@ from workbench.protocol.events import AgentNudged, Event, SessionStarted, Settin
 from workbench.protocol.risk import Mode
 from workbench.session.recovery import after_a_repair
 from workbench.session.state import State
+from workbench.session.storage.event_rows import UNCHECKED, Row, is_intact, is_named, put_back
 from workbench.session.storage.lock import SessionLock
-from workbench.session.storage.rows import UNCHECKED, Row, is_intact, is_named, put_back
 from workbench.session.storage.sqlite_pages import Pages, read_pages
 from workbench.session.storage.store import Store, StoreError, delete_file
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from workbench.config.locations import Locations
 from workbench.errors import UsageError, WorkbenchError
 from workbench.protocol.events import SettingsChanged, UserMessage
-from workbench.session.names import SUFFIX, session_path, state_directory
+from workbench.session.session_names import SUFFIX, session_path, state_directory
 from workbench.session.storage.cleanup import never_began
+from workbench.session.storage.event_rows import text_of, words_of
 from workbench.session.storage.lock import SessionLock, holder
-from workbench.session.storage.rows import text_of, words_of
 from workbench.session.storage.store import (
     DamagedFile,
     Store,

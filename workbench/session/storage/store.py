@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import Event, event_from_json
-from workbench.session.storage.rows import (
+from workbench.session.storage.event_rows import (
     UNCHECKED,
     Gap,
     find_damage,

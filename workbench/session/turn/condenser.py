@@ -22,8 +22,8 @@ from workbench.protocol.live import EngineState, LiveEvent
 from workbench.session.actions.decide import CommandError
 from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
 from workbench.session.log import Log
-from workbench.session.turn.context import ModelContext, Reason
-from workbench.session.turn.history import MessageHistory, Tagged
+from workbench.session.turn.context_window import ModelContext, Reason
+from workbench.session.turn.message_history import MessageHistory, Tagged
 from workbench.session.worker_thread import Job, WorkerThread, run
 
 GRACE = 0.5

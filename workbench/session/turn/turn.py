@@ -14,15 +14,15 @@ from workbench.llm.call import takes_no_images
 from workbench.llm.model import Cancel, ContextOverflow, Delta, Message, Model, ModelError, ModelResponse, ToolChoice
 from workbench.protocol.events import ActionProposed, ContextParts, ModelResponded, RawToolCall, RunEnded, Usage
 from workbench.protocol.live import EngineState, LiveEvent, ReasoningDelta, TextDelta
-from workbench.session.actions.actions import Actions
 from workbench.session.actions.decide import CommandError
+from workbench.session.actions.lifecycle import Actions
 from workbench.session.limits import MANY, NO_TOOLS, UNREADABLE, Limits, TokenCount, after_words, before_call
 from workbench.session.log import Log
+from workbench.session.loop_watch import LoopWatch
 from workbench.session.mentions import ResourceSource, read_all
-from workbench.session.repetition import LoopWatch
 from workbench.session.results import none_run
 from workbench.session.turn.condenser import GRACE, NOTHING_TO_CONDENSE, Condenser
-from workbench.session.turn.context import ModelContext
+from workbench.session.turn.context_window import ModelContext
 from workbench.session.worker_thread import CallAbandoned, Job, WorkerThread, run
 from workbench.text import first_line
 

@@ -17,10 +17,7 @@ from workbench.protocol.events import Event, VersionTaken
 from workbench.risk import Assessment, Part
 from workbench.session.assessments import Assessments
 from workbench.session.state import State
-from workbench.session.workspace.metadata import metadata_of
-from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository
-from workbench.session.workspace.safety_copies import CopyDetails, SafetyCopies, SafetyCopy
-from workbench.session.workspace.touched import (
+from workbench.session.workspace.affected_files import (
     MOST_BYTES,
     MOST_FILES,
     NO_COPY,
@@ -30,6 +27,9 @@ from workbench.session.workspace.touched import (
     describe,
     touched,
 )
+from workbench.session.workspace.metadata import metadata_of
+from workbench.session.workspace.repository import GENERATED, Change, SnapshotError, SnapshotRepository
+from workbench.session.workspace.safety_copies import CopyDetails, SafetyCopies, SafetyCopy
 from workbench.text import counted
 from workbench.tools.manifest import ToolKind, kind_of
 from workbench.tools.tool import ToolDefinition

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workbench.files.anchored import Root
+from workbench.files.root_directory import Root
 from workbench.llm.model import Cancel
 from workbench.protocol.events import (
     ActionAbandoned,

@@ -21,9 +21,9 @@ from typing import Literal, TypeAlias
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
-from workbench.files.anchored import Root, real_path
 from workbench.files.git import GitAnswer, OwnRepository, run_git
-from workbench.files.replace import discard_file
+from workbench.files.root_directory import Root, real_path
+from workbench.files.state_files import discard_file
 from workbench.risk import Part
 from workbench.risk.assessment import Spares
 from workbench.session.workspace.metadata import METADATA, Metadata, MetadataTracker

@@ -16,7 +16,7 @@ from typing import Final
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
-from workbench.files.anchored import AnchoredEntry, Root
+from workbench.files.root_directory import AnchoredEntry, Root
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository
 from workbench.text import counted, visible

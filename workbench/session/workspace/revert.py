@@ -16,7 +16,7 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.files import atomic
-from workbench.files.anchored import SYSTEM, Root, real_path
+from workbench.files.root_directory import SYSTEM, Root, real_path
 from workbench.files.text_file import Coding, EditorError, decoded, encoded, read_bytes
 from workbench.protocol.events import FileDelta
 from workbench.protocol.stand_ins import stands_for

@@ -13,8 +13,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal, TypeAlias
 
-from workbench.files.anchored import real_path
 from workbench.files.git import NO_GIT
+from workbench.files.root_directory import real_path
 from workbench.files.text_file import EditorError, decoded
 from workbench.llm.model import Cancel
 from workbench.protocol.events import Event, FileDelta, FilesChanged, VersionTaken

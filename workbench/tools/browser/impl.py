@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import RpcWorker
-from workbench.processes.start import small_python
+from workbench.processes.spawn import small_python
 from workbench.tools.browser.calls import parse_calls
 from workbench.tools.browser.definition import SECONDS, BrowserAction, BrowserObservation
 from workbench.tools.browser.installation import Missing, cache_environment, find_chromium

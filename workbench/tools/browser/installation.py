@@ -9,7 +9,7 @@ from typing import Final
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import WorkbenchError
-from workbench.processes.start import find_program
+from workbench.processes.spawn import find_program
 
 _NAMES = (
     "chromium",

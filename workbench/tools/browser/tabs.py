@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, Dialog, Download, Error, Page, Request, async_playwright
 
-from workbench.files.anchored import Root
+from workbench.files.root_directory import Root
 from workbench.tools.browser.gate import Gate
 
 _MOST_TABS = 10

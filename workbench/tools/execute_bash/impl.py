@@ -13,7 +13,7 @@ from workbench.tools.execute_bash.messages import NOTHING, Result, answer
 from workbench.tools.execute_bash.shell import Shell, ShellError
 from workbench.tools.execute_bash.shells import Shells, readers
 from workbench.tools.execute_bash.stream import OutputText
-from workbench.tools.execute_bash.watch import STILL_RUNNING, Outcome, Watch, asks_password
+from workbench.tools.execute_bash.wait import STILL_RUNNING, Outcome, Watch, asks_password
 from workbench.tools.executor import ToolExecutor
 
 _LONGEST_INPUT = 4000  # bytes a line; a terminal cuts at 4,095

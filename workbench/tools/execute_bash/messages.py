@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from workbench.text import visible
 from workbench.tools.execute_bash.definition import CommandMetadata, ExecuteBashObservation
 from workbench.tools.execute_bash.stream import OutputText
-from workbench.tools.execute_bash.watch import Outcome
+from workbench.tools.execute_bash.wait import Outcome
 
 ENTER = b"\n"
 KEYS: dict[str, bytes] = {

@@ -1,4 +1,4 @@
-"""One persistent bash: sends it a command and reads until its prompt returns; used by `shells` and `watch`.
+"""One persistent bash: sends it a command and reads until its prompt returns; used by `shells` and `wait`.
 
 Between calls a thread keeps reading, so that a server in the background is not blocked by a full terminal.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import SHELL_FILE
-from workbench.processes.start import find_program
+from workbench.processes.spawn import find_program
 from workbench.processes.sweep import shell_environment, sweep
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.prompt import Hint, Mark, PromptDetector

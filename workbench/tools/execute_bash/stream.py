@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from workbench.files.anchored import Root
+from workbench.files.root_directory import Root
 from workbench.tools.execute_bash.output import Cleaner
 
 LIMIT = 30_000

@@ -16,7 +16,7 @@ from pathlib import Path
 import pexpect
 from pexpect import fdpexpect
 
-from workbench.processes.supervised import received, start_supervisor
+from workbench.processes.supervised_process import received, start_supervisor
 
 _PATIENCE = 6.0  # seconds; the supervisor itself gives up after 5
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from workbench.processes.leftovers import prefix
 from workbench.processes.rpc import End, RpcWorker
-from workbench.processes.start import absolute_path
+from workbench.processes.spawn import absolute_path
 from workbench.tools.execute_bash.output import Cleaner
 from workbench.tools.execute_bash.stream import OutputBuffer, OutputText
 from workbench.tools.execute_ipython_cell.definition import ExecuteIPythonCellAction, ExecuteIPythonCellObservation

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from workbench.processes.start import find_program, start
+from workbench.processes.spawn import find_program, start
 
 
 class Stop:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from workbench.config.locations import Locations, private_directory
 from workbench.errors import UsageError
-from workbench.files.replace import replace_file
+from workbench.files.state_files import replace_file
 from workbench.tools.openapi.source import Source
 
 MOST_BYTES = 30_000_000

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import Field
 
-from workbench.processes.supervised import SupervisedProcess
+from workbench.processes.supervised_process import SupervisedProcess
 from workbench.text import first_line, well_formed
 from workbench.tools.context import ConversationState
 from workbench.tools.effects import AssessmentContext, Effect, RunsPython

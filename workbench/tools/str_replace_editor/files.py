@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from workbench.files import atomic
-from workbench.files.anchored import SYSTEM, Root, approved_paths, is_pending, pending_content, real_path
+from workbench.files.root_directory import SYSTEM, Root, approved_paths, is_pending, pending_content, real_path
 from workbench.files.text_file import (
     Coding,
     EditorError,
@@ -29,7 +29,7 @@ from workbench.suggest import nearest
 from workbench.tools.blob_store import BlobStore
 from workbench.tools.executor import FileChange, Stale
 from workbench.tools.str_replace_editor.edits import Edited
-from workbench.tools.str_replace_editor.history import LastViewed, Step, UndoSteps
+from workbench.tools.str_replace_editor.undo_history import LastViewed, Step, UndoSteps
 
 _ELSEWHERE = ("which is not the file that was shown", "outside the workspace; use that path if it is meant")
 _COMPARED = 2_000

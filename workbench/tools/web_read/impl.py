@@ -10,7 +10,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
 from typing import Any
 
-from workbench.processes.start import isolated_python, start_beside
+from workbench.processes.spawn import isolated_python, start_beside
 from workbench.text import HIDDEN, first_line, visible, well_formed
 from workbench.tools.executor import ToolExecutor
 from workbench.tools.web_read.definition import WebReadAction, WebReadObservation
@@ -27,7 +27,7 @@ _PASSED_VARIABLES = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 async def converted(kind: str, part: str, charset: str, url: str, content: bytes) -> dict[str, Any]:
     """Return the converter's result: title, text and notes, or an error. Canceling ends the process."""
     process = await start_beside(
-        isolated_python("workbench.tools.web_read.converting", kind, part, charset, url),
+        isolated_python("workbench.tools.web_read.converter", kind, part, charset, url),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,

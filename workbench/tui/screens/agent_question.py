@@ -20,8 +20,8 @@ from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
 from workbench.tui.widgets.answer_line import AnswerLine
-from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import packed
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.formatting.approval import Hint
 from workbench.view.state import ActionItem

@@ -24,10 +24,10 @@ from workbench.tui.screens.approval_parts import (
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings, scroll_bindings
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor
-from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.question_box import QuestionBox
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Turn
-from workbench.view.approval.rule_trial import Trial
+from workbench.view.approval.rule_preview import Trial
 from workbench.view.state import ActionItem
 
 _NOTE_HINT: Final = "Note for the agent (sent with your decision)"

@@ -18,8 +18,8 @@ from textual.widgets import Input
 from workbench.errors import WorkbenchError
 from workbench.mcp.requests import SAMPLING
 from workbench.protocol.events import FileText
+from workbench.tui.external_editor import edit_outside
 from workbench.tui.key_names import key_of
-from workbench.tui.outside_editor import edit_outside
 from workbench.tui.screens.confirmations import AlwaysScreen, ApproveAllScreen
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.pager import PagerScreen
@@ -29,7 +29,7 @@ from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import All, Always, Decision, Scope, together
 from workbench.view.approval.quiet_time import Overheard
-from workbench.view.approval.rule_trial import Trial
+from workbench.view.approval.rule_preview import Trial
 from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, files_written, writing_keys
 from workbench.view.formatting.detail import full_text
 from workbench.view.state import ActionItem, FileState

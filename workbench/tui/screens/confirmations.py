@@ -15,11 +15,11 @@ from textual.widgets import Static
 
 from workbench.config.modes import NEVER_MEANS
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.question_text import QuestionText
+from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
-from workbench.view.approval.rule_trial import Trial
+from workbench.view.approval.rule_preview import Trial
 from workbench.view.formatting.approval import SCOPES, Hint, all_keys, all_of, always_lines
 from workbench.view.state import ActionItem
 

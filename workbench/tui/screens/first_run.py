@@ -18,9 +18,9 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.tui.key_names import key_of
+from workbench.tui.settings.model_tests import Trials
 from workbench.tui.settings.providers import Way, read_way, wrong_way
-from workbench.tui.settings.trials import Trials
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 

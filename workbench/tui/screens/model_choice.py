@@ -16,10 +16,10 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Profile
-from workbench.engine.trial import ModelTrial
+from workbench.engine.model_test import ModelTrial
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 
 _NONE = "No saved models. Add a table [models.NAME] to settings.toml.\n"
 _MORE = "/model provider/model accepts any other."

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from workbench.protocol.commands import Command, RestoreCopy
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 
 

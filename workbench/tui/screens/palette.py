@@ -21,9 +21,9 @@ from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.palette.entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import match_offsets
-from workbench.view.prompt.files import FileIndex
+from workbench.view.prompt.file_search import FileIndex
 
 _MOST = 200
 _NAMES = 20

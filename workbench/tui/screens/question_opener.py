@@ -88,7 +88,7 @@ class QuestionOpener:
 
     def _approval_screen(self, item: ActionItem, waiting: list[str]) -> ApprovalScreen:
         from workbench.tui.screens.approval import ApprovalScreen
-        from workbench.view.approval.rule_trial import try_rule
+        from workbench.view.approval.rule_preview import try_rule
 
         key = _question(item)[:2]
         actions = [self._state.actions[action_id] for action_id in waiting]

@@ -21,14 +21,14 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, Command
-from workbench.rules.book import RuleBook
-from workbench.rules.files import add_rule, checked, drop_rule
 from workbench.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.rule_files import add_rule, checked, drop_rule
+from workbench.rules.rule_set import RuleSet
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
-from workbench.view.approval.rule_trial import fitting
+from workbench.view.approval.rule_preview import fitting
 from workbench.view.formatting.actions import action_line
 from workbench.view.state import ActionItem, SessionState
 
@@ -51,7 +51,7 @@ class RulesScreen(ModalScreen[None]):
         Binding("d", "drop", "Delete the rule", id="rules.delete"),
     ]
 
-    def __init__(self, state: SessionState, book: RuleBook, send: Callable[[Command], None]) -> None:
+    def __init__(self, state: SessionState, book: RuleSet, send: Callable[[Command], None]) -> None:
         super().__init__(id="rules")
         self._state = state
         self._book = book

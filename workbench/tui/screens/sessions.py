@@ -22,8 +22,8 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.session.storage.session_list import SearchMatch
 from workbench.text import visible
-from workbench.tui.widgets.painting import css_beside
 from workbench.tui.widgets.session_list import SessionList
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.sessions import SessionRow, details, title
 from workbench.view.sessions import SessionShelf

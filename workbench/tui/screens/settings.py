@@ -19,14 +19,14 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
-from workbench.tui.mistakes import Mistakes
-from workbench.tui.settings.book import SettingsBook
+from workbench.tui.problems import Mistakes
 from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile
+from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
-from workbench.tui.widgets.painting import as_content, css_beside
 from workbench.tui.widgets.setting_list import SettingList
+from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.quiet_time import Confirmation
-from workbench.view.formatting.rows import from_home
+from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.wrapping import Piece
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _KEYS = "enter change · / filter · u reset to default · esc close"
 
 
 class SettingsScreen(ModalScreen[None]):
-    """Lists the settings of a `SettingsBook`; a change is saved at once."""
+    """Lists the settings of a `SettingsModel`; a change is saved at once."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,7 +46,7 @@ class SettingsScreen(ModalScreen[None]):
         Binding("down", "rows", "To the rows", show=False, id="settings.rows"),
     ]
 
-    def __init__(self, book: SettingsBook) -> None:
+    def __init__(self, book: SettingsModel) -> None:
         super().__init__(id="settings")
         self._book = book
         self._rows: list[SettingRow] = []

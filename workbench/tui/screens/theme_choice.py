@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 
 _NOTE = "Enter: use for this run · {}: save as default"
 

@@ -18,7 +18,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.tools import ToolRow, about_tool, by_origin, tool_line
 
 _CHANGES = "[tools] in your settings switches them on and off; the guide on tools says more"

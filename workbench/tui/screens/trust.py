@@ -18,7 +18,7 @@ from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.screens.question_base import QuestionScreen
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.trust import TrustQuestion, contents, kind_of, started_by
 
 _MOST: Final = 8

@@ -22,8 +22,8 @@ from workbench.tui.widgets.viewer_lines import comments_waiting
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.diff.search import MOST_MATCHES, Match, find
 from workbench.view.formatting.actions import short_path
-from workbench.view.formatting.rows import authorship_sign
-from workbench.view.review.revert import FileRevert, held_now, of_file, of_hunk, refusal
+from workbench.view.formatting.timeline_rows import authorship_sign
+from workbench.view.review.revert_text import FileRevert, held_now, of_file, of_hunk, refusal
 from workbench.view.review.review import Comment, Review, is_stored
 from workbench.view.state import Changed, FileState
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.config.setting import NEXT_SESSION, NOW, REQUIRED, Setting, declared
+from workbench.config.setting_kinds import NEXT_SESSION, NOW, REQUIRED, Setting, declared
 from workbench.config.settings import Profile, Settings, TerminalSettings, read_profile
 from workbench.config.table import TOOL_SETS
 from workbench.text import visible
@@ -17,7 +17,7 @@ from workbench.view.wrapping import Line, Piece, pad
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
-    from workbench.tui.settings.book import CurrentValue
+    from workbench.tui.settings.settings_model import CurrentValue
 
 ADD: Final = ("models",)
 """The path of the row that adds a model."""

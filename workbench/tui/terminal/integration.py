@@ -20,8 +20,8 @@ from textual.widgets import Input, TextArea
 from workbench.ascii import wants_ascii
 from workbench.config.settings import Auto, TerminalSettings, read_terminal
 from workbench.text import first_line
-from workbench.tui import garbage
-from workbench.tui.focusing import focus_default
+from workbench.tui import garbage_collection
+from workbench.tui.focus import focus_default
 from workbench.tui.messages import QuestionRang
 from workbench.tui.terminal.clipboard import copy_with_program
 from workbench.tui.terminal.early_input import EarlyInput
@@ -189,7 +189,7 @@ class TerminalIntegration:
 
     def end(self) -> None:
         """Restore the window and the garbage collector."""
-        garbage.end()
+        garbage_collection.end()
         if not self._app.is_headless:
             self.window.end()
 
@@ -224,7 +224,7 @@ class TerminalIntegration:
 
     def _update(self) -> None:
         self.window.show(self._state())
-        garbage.collect_while_idle()
+        garbage_collection.collect_while_idle()
 
     def _show_window(self) -> None:
         self.window.begin()

@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.geometry import Size
 
 from workbench.tui.messages import ActionChosen, DiffChosen
-from workbench.tui.widgets.copying import Copy, Copying
-from workbench.tui.widgets.painting import as_content, css_beside
+from workbench.tui.widgets.copyable import Copy, Copying
+from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view import clock
 from workbench.view.formatting.actions import copied
 from workbench.view.formatting.cards import card, printed_output

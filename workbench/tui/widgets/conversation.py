@@ -14,7 +14,7 @@ from workbench.tui import keystrokes
 from workbench.tui.key_names import key_of
 from workbench.tui.messages import EarlierRequested
 from workbench.tui.widgets.mounted_items import FollowingScroll, MountedItems, drop_unseen_lines
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
 from workbench.view.state import ActionItem, Changed, Item, SessionState
 

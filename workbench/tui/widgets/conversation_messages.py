@@ -15,11 +15,11 @@ from textual.widgets import Static
 from workbench.text import counted, first_line, visible
 from workbench.tui.messages import TextChosen
 from workbench.tui.textual_seam.layout import SingleLayoutPass
-from workbench.tui.widgets.copying import Copy, Copying
+from workbench.tui.widgets.copyable import Copy, Copying
 from workbench.tui.widgets.markdown_stream import MarkdownStream
-from workbench.tui.widgets.painting import css_beside, update_content
+from workbench.tui.widgets.strips import css_beside, update_content
+from workbench.view.conversation_window import head_of
 from workbench.view.state import ActionItem, AgentItem, NoticeItem, UserItem
-from workbench.view.window import head_of
 from workbench.view.wrapping import code_blocks
 
 MOST_OF_A_MESSAGE: Final = 4_000

@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.widgets.painting import style_of
+from workbench.tui.widgets.strips import style_of
 from workbench.view.diff.geometry import LONGEST, Geometry
 from workbench.view.diff.lines import Marks, cut_cells
 from workbench.view.diff.rows import DiffRow, Side

@@ -19,7 +19,7 @@ from textual.timer import Timer
 from workbench.diff.hunks import FileDiff
 from workbench.tui.widgets.diff_layout import DiffLayout, next_hunk, row_at, scroll_to_hunk, top_of_hunk
 from workbench.tui.widgets.diff_painter import DiffStyles, Painter
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.diff.document import DiffDocument
 from workbench.view.diff.geometry import Geometry
 from workbench.view.diff.lines import Marks, line_of

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from workbench.client.threads import in_daemon
 from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
-from workbench.files.replace import discard_file, replace_file
+from workbench.files.state_files import discard_file, replace_file
 from workbench.processes.leftovers import has_ended, mark
 from workbench.text import well_formed
 from workbench.view.state import SessionState, UserItem

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.wrapping import clip, pad
 
 

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from workbench.text import visible
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 
 
 class InlineEditor(TextArea):

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from workbench.tui.textual_seam.layout import QuietScrollView
-from workbench.tui.widgets.painting import MARKS, as_strip, css_beside, line_styles
+from workbench.tui.widgets.strips import MARKS, as_strip, css_beside, line_styles
 from workbench.view.wrapping import Line, Piece
 
 _LEAST_CACHED: Final = 128

@@ -24,8 +24,8 @@ from workbench.text import visible
 from workbench.tui import keystrokes
 from workbench.tui.textual_seam.layout import SingleLayoutPass
 from workbench.tui.textual_seam.markdown import BulletList, OrderedList, Paragraph, SlimBlock
-from workbench.tui.widgets.painting import css_beside
-from workbench.view.window import LONGEST, head_of, markdown_nodes
+from workbench.tui.widgets.strips import css_beside
+from workbench.view.conversation_window import LONGEST, head_of, markdown_nodes
 from workbench.view.wrapping import MarkdownCut
 
 FRAMES_A_SECOND: Final = 10

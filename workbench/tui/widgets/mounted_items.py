@@ -20,8 +20,8 @@ from workbench.tools.manifest import kind_of
 from workbench.tui.textual_seam.layout import SingleLayoutPass, anchor_when_scrollable, is_anchor_released
 from workbench.tui.textual_seam.memory import drop_painted_lines
 from workbench.tui.textual_seam.screen import widgets_in_sight
+from workbench.view.conversation_window import CHUNK, MAX_ITEMS, Window, WindowStep, least_rows, mounted_rows, nodes_of
 from workbench.view.state import ActionItem, AgentItem, Changed, Item, NoticeItem, SessionState, UserItem
-from workbench.view.window import CHUNK, MAX_ITEMS, Window, WindowStep, least_rows, mounted_rows, nodes_of
 
 if TYPE_CHECKING:  # Markdown is not needed before the first message
     from workbench.tui.widgets.card import ActionCard

@@ -21,7 +21,7 @@ from workbench.text import visible
 from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
 from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, request_at
-from workbench.view.prompt.history import PromptHistory
+from workbench.view.prompt.prompt_history import PromptHistory
 
 _KEYS: Final[list[BindingType]] = [
     Binding("enter", "submit", "Send", id="send"),
@@ -154,7 +154,7 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Edit the text in the user's own editor, with large pastes unfolded."""
-        from workbench.tui.outside_editor import edit_outside
+        from workbench.tui.external_editor import edit_outside
 
         try:
             text = edit_outside(self.app, self.pastes.expand(self.text), "message.md")

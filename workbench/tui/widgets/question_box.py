@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 from workbench.text import visible
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor
-from workbench.tui.widgets.painting import css_beside, update_content
 from workbench.tui.widgets.question_text import BatchList, HunkLine, QuestionText
+from workbench.tui.widgets.strips import css_beside, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import Asked
 from workbench.view.formatting.approval import RISK_ICONS, Hint, what_runs, why_asked

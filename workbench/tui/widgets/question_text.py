@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from workbench.tui.widgets.painting import as_content, css_beside, style_of, update_content
+from workbench.tui.widgets.strips import as_content, css_beside, style_of, update_content
 from workbench.view.approval.proposal import Proposal
 from workbench.view.diff.lines import wrap_offsets
 from workbench.view.formatting.approval import StyledLine, batch_lines

@@ -15,8 +15,8 @@ from workbench.config.modes import MODE_NAMES
 from workbench.config.settings import NO_MODEL
 from workbench.text import visible
 from workbench.tools.manifest import kind_of
-from workbench.view.branch import current_branch, is_dirty
-from workbench.view.formatting.rows import from_home
+from workbench.view.formatting.timeline_rows import from_home
+from workbench.view.git_branch import current_branch, is_dirty
 from workbench.view.state import ActionItem, Changed, SessionState
 
 _GAP = 2

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from workbench.text import visible
-from workbench.tui.widgets.painting import css_beside
+from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import Completer, CompletionRow, match_offsets
 
 ROWS = 8

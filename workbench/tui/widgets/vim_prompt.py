@@ -9,7 +9,7 @@ from textual.content import Content
 
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.completion import Completer
-from workbench.view.prompt.history import PromptHistory
+from workbench.view.prompt.prompt_history import PromptHistory
 from workbench.view.prompt.vim import Done, Vim, offset_of, rest_in_normal, row_and_column
 
 

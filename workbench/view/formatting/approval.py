@@ -24,7 +24,7 @@ from workbench.view.wrapping import Line, Piece, clip
 
 if TYPE_CHECKING:
     from workbench.view.approval.questions import Scope
-    from workbench.view.approval.rule_trial import Trial
+    from workbench.view.approval.rule_preview import Trial
 
 PrefixedLine = tuple[str, str, str]
 """The sign before a line, the line (not yet safe to show) and the name of its style."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from workbench.text import counted, first_line, visible
-from workbench.view.formatting.rows import from_home
+from workbench.view.formatting.timeline_rows import from_home
 from workbench.view.wrapping import Line, Piece, clip, pad
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.session.mentions import mention_names
 from workbench.text import visible
-from workbench.view.chips import chip, size_of
+from workbench.view.attachment_chips import chip, size_of
 from workbench.view.prompt.completion import mention_of
 
 _LONGEST_PASTE = 4_000

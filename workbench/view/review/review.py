@@ -24,7 +24,7 @@ from workbench.view.state import Changed, FileState, NoticeItem, SessionState
 
 if TYPE_CHECKING:
     from workbench.protocol.events import FileDelta
-    from workbench.view.review.revert import FileRevert
+    from workbench.view.review.revert_text import FileRevert
 
 MOST_FILES = 2_000
 LARGEST = 5_000_000

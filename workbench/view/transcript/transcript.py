@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from workbench.protocol.events import Event, event_from_json
 from workbench.secrets.masker import SecretMasker
-from workbench.session.storage.exchange import export_lines
+from workbench.session.storage.jsonl import export_lines
 from workbench.session.storage.store import Store
 from workbench.text import counted, visible
 from workbench.tools.manifest import kind_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.geometry import Size
 from textual.widget import Widget
 
-from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.side_panels import SidePanels
 
 _WIDTH = "width"
 _LOWER_PANELS = ("tasks", "changes")

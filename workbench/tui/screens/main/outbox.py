@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.text import well_formed
-from workbench.tui.focusing import focus_now
+from workbench.tui.focus import focus_now
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.state import Changed, NoticeItem, SessionState, UserItem
 

@@ -10,15 +10,22 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from workbench.client.client import Client
-from workbench.client.deferred import DeferredClient
+from workbench.client.deferred_client import DeferredClient
 from workbench.config.modes import MODES
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import Condense, Interrupt
 from workbench.text import visible
-from workbench.tui.focusing import focus_now
-from workbench.tui.garbage import freeze
+from workbench.tui.focus import focus_now
+from workbench.tui.garbage_collection import freeze
 from workbench.tui.messages import ActionChosen, DiffChosen, FileChosen, TextChosen
-from workbench.tui.opening import export_session, open_action, open_action_diff, open_diff, open_spending, open_text
+from workbench.tui.open_screens import (
+    export_session,
+    open_action,
+    open_action_diff,
+    open_diff,
+    open_spending,
+    open_text,
+)
 from workbench.tui.screens.main.search import SEARCH_KEYS
 from workbench.tui.screens.main.session_view import PANEL_KEYS, SessionView
 from workbench.tui.screens.main.submitter import NO_MODEL_MESSAGE, Submitter
@@ -26,14 +33,14 @@ from workbench.tui.screens.mode_switch import ModeSwitch
 from workbench.tui.screens.question_opener import QuestionOpener
 from workbench.tui.textual_seam.screen import LowLatencyScreen
 from workbench.tui.widgets.activity import Activity, is_working
+from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.draft import Draft
 from workbench.tui.widgets.engine_lost import show_engine_lost
 from workbench.tui.widgets.key_hints import KeyHints, hints_now
+from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.queue import QueueList
 from workbench.tui.widgets.status_line import StatusLine
-from workbench.tui.widgets.writing import Writing
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 from workbench.view.prompt.completion import mention_of
 from workbench.view.review.review import Review
 from workbench.view.state import Changed, SessionState
@@ -53,12 +60,12 @@ class MainScreen(LowLatencyScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*PANEL_KEYS, *SEARCH_KEYS, *_KEYS]
 
     def __init__(
-        self, opened: Opened, state: SessionState, writing: Writing, begin_shell: Callable[[str], Awaitable[None]]
+        self, opened: Opened, state: SessionState, composer: Composer, begin_shell: Callable[[str], Awaitable[None]]
     ) -> None:
         """Create the screen; `begin_shell` is described in `Submitter`."""
         super().__init__()
         link = self.link = opened.link or DeferredClient(_no_model)
-        self.state, self.writing = state, writing
+        self.state, self.composer = state, composer
         self.has_session = has_session = opened.link is not None
         self._status = StatusLine(state, opened.workspace)
         self.view = SessionView(
@@ -67,7 +74,7 @@ class MainScreen(LowLatencyScreen):
         self._activity = Activity(state)
         self._hints = KeyHints()
         self.submitter = Submitter(
-            self, opened, link, state, writing=writing, begin_shell=begin_shell, show_pending=self.view.show_pending
+            self, opened, link, state, composer=composer, begin_shell=begin_shell, show_pending=self.view.show_pending
         )
         self._review = Review(link, state, opened.workspace, self.submitter.send, opened.keep)
         self._questions = QuestionOpener(self, link, state)
@@ -76,7 +83,7 @@ class MainScreen(LowLatencyScreen):
 
     def compose(self) -> ComposeResult:
         """Yield the parts of the screen from top to bottom."""
-        yield from (self._status, self.view, self._activity, self.writing, self._hints)
+        yield from (self._status, self.view, self._activity, self.composer, self._hints)
 
     def on_mount(self) -> None:
         """Paint the empty screen, then begin to follow the session."""
@@ -108,7 +115,7 @@ class MainScreen(LowLatencyScreen):
 
     def refresh_status(self) -> None:
         """Repaint the key hints, the activity, the queue, and the number of messages on their way."""
-        if not self.writing.query(Prompt):
+        if not self.composer.query(Prompt):
             return  # not mounted yet, or removed already
         show_engine_lost(self.app, self.state)
         self._hints.show(hints_now(self, self.state, self.query_one(Prompt).has_focus))
@@ -127,7 +134,7 @@ class MainScreen(LowLatencyScreen):
         self.call_after_refresh(self.refresh_status)
 
     @on(Prompt.Changed)
-    @on(Writing.ListChanged)
+    @on(Composer.ListChanged)
     def on_prompt_changed(self) -> None:
         """Save the draft, and open a waiting question if the prompt has become empty."""
         self._draft.note(self.query_one(Prompt))
@@ -209,7 +216,7 @@ class MainScreen(LowLatencyScreen):
 
     def action_queue(self) -> None:
         """Focus the list of queued messages."""
-        if not self.writing.queue.enter():
+        if not self.composer.queue.enter():
             self.notify("no queued messages", timeout=3)
 
     def action_init(self, focus: str = "") -> None:

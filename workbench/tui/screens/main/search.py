@@ -18,10 +18,10 @@ from workbench.client.threads import in_daemon
 from workbench.text import first_line
 from workbench.tui.marking import HighlightFilter
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.painting import css_beside
-from workbench.tui.widgets.side import SidePanels
+from workbench.tui.widgets.side_panels import SidePanels
+from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.timeline import Timeline
-from workbench.view.search import ItemMatch, find_in
+from workbench.view.session_search import ItemMatch, find_in
 from workbench.view.state import Item, SessionState
 
 SEARCH_KEYS: Final[tuple[BindingType, ...]] = (

@@ -12,15 +12,15 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from workbench.client.client import Client
-from workbench.tui.focusing import focus_now
+from workbench.tui.focus import focus_now
 from workbench.tui.messages import EarlierRequested, ItemRequested, RowRequested, StepRequested
 from workbench.tui.screens.main.borders import PanelBorders
-from workbench.tui.screens.main.feed import SessionFeed
+from workbench.tui.screens.main.event_feed import SessionFeed
 from workbench.tui.screens.main.search import SessionSearch
-from workbench.tui.widgets.changes import ChangesPanel
+from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.conversation import Conversation
-from workbench.tui.widgets.painting import entitle
-from workbench.tui.widgets.side import PANELS, PanelTabs, SidePanels, panel_titles
+from workbench.tui.widgets.side_panels import PANELS, PanelTabs, SidePanels, panel_titles
+from workbench.tui.widgets.strips import entitle
 from workbench.tui.widgets.timeline import Timeline
 from workbench.tui.widgets.welcome import Welcome
 from workbench.view.state import Changed, Item, SessionState

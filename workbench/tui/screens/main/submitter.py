@@ -12,14 +12,14 @@ from workbench.client.client import Client
 from workbench.config.settings import NO_MODEL
 from workbench.protocol.commands import RunUserCommand, SendMessage, UnqueueMessage
 from workbench.text import visible
+from workbench.tui.screens.main.mcp_prompts import PromptRequests
 from workbench.tui.screens.main.outbox import Outbox
-from workbench.tui.screens.main.server_prompts import PromptRequests
-from workbench.tui.widgets.painting import entitle
+from workbench.tui.widgets.composer import Composer
+from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
-from workbench.tui.widgets.queue import QueueList
-from workbench.tui.widgets.writing import Writing
+from workbench.tui.widgets.strips import entitle
 from workbench.view.commands import UnknownCommand, parse_command
-from workbench.view.opened import Opened
+from workbench.view.opened_session import Opened
 from workbench.view.state import Changed, SessionState, UserItem
 
 NO_MODEL_MESSAGE: Final = "No model configured: /setup to add one, /demo to try without"
@@ -35,7 +35,7 @@ class Submitter:
         client: Client,
         state: SessionState,
         *,
-        writing: Writing,
+        composer: Composer,
         begin_shell: Callable[[str], Awaitable[None]],
         show_pending: Callable[[Sequence[str]], None],
     ) -> None:
@@ -49,11 +49,11 @@ class Submitter:
         self._workspace = opened.workspace
         self._first_message = opened.message
         self._has_session = opened.link is not None
-        self._writing = writing
+        self._composer = composer
         self._begin_shell = begin_shell
         self._show_pending = show_pending
         self.outbox = Outbox(state)
-        self.server_prompts = PromptRequests(client, writing.offers, lambda: self._prompt, screen.notify)
+        self.server_prompts = PromptRequests(client, composer.offers, lambda: self._prompt, screen.notify)
 
     async def submit(self, event: Prompt.Submitted) -> None:
         """Send a line or run it as a command; text from an MCP server is always sent, whatever it starts with."""
@@ -81,8 +81,8 @@ class Submitter:
     def send(self, text: str, written: str = "") -> None:
         """Send a message; `written` is the text as the user wrote it, which names the files to send with it."""
         self.outbox.add(text)
-        self._client.send(SendMessage(text=text, mentions=tuple(self._writing.mentioned(written))))
-        self._writing.recall([text])
+        self._client.send(SendMessage(text=text, mentions=tuple(self._composer.mentioned(written))))
+        self._composer.recall([text])
         self._show_pending(self.outbox.pending)
         self.show_waiting()
 
@@ -98,14 +98,14 @@ class Submitter:
         self.outbox.restore(self._prompt, changed)
         self.server_prompts.insert(changed)
         if changed is None:
-            self._writing.recall(_recallable_messages(self._state))
+            self._composer.recall(_recallable_messages(self._state))
 
     def show_waiting(self) -> None:
         """Show queued messages above the prompt; its border says how many are being sent, or that a server wrote it."""
         prompt, pending = self._prompt, len(self.outbox.pending) if self._state.work == "starting" else 0
         note = f"{pending} being sent" if pending else ""
         entitle(prompt, Content("a server's words: sent as a message" if prompt.is_foreign else note), as_subtitle=True)
-        self._writing.show_queue(list(self._state.queued))
+        self._composer.show_queue(list(self._state.queued))
 
     def withdraw(self, event: QueueList.Withdrawn) -> None:
         """Withdraw a queued message; if it is to be edited, it returns to the prompt once the log confirms that."""
@@ -141,7 +141,7 @@ class Submitter:
 
     @property
     def _prompt(self) -> Prompt:
-        return self._writing.query_one(Prompt)
+        return self._composer.query_one(Prompt)
 
 
 def _recallable_messages(state: SessionState) -> list[str]:

@@ -1,0 +1,86 @@
+"""A client that is usable at once, while the real one is still being created after the first frame.
+
+Commands sent before it exists are queued and delivered in order, so that nothing typed early is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.client.client import Client, Disconnected, Incoming
+from workbench.client.log_reader import EventHistory
+from workbench.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.protocol.commands import Command
+    from workbench.protocol.events import Event
+
+
+class DeferredClient:
+    """Creates the real client in the thread that asks for the history."""
+
+    def __init__(self, make: Callable[[], Client]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._link: Client | None = None
+        self._queued: list[Command] = []
+        self._lost: Disconnected | None = None
+        self._closed = False
+        self._stop = False
+
+    def history(self) -> Iterable[Event]:
+        """Create the client and read the log; blocks, so call it from a thread and iterate over the result in one."""
+        try:
+            link = self._make()
+            self._stand_in(link)
+            history = link.history()
+        except WorkbenchError as error:
+            self._lost = Disconnected(str(error), for_good=True)
+            return ()
+
+        def read() -> Iterator[Event]:
+            try:
+                yield from history
+            except WorkbenchError as error:
+                self._lost = Disconnected(str(error), for_good=True)
+
+        return replace(history, events=read()) if isinstance(history, EventHistory) else read()
+
+    def _stand_in(self, link: Client) -> None:
+        with self._lock:
+            self._link = link
+            for command in self._queued:
+                link.send(command)
+            self._queued.clear()
+            if self._closed:
+                link.close(stop=self._stop)
+
+    async def receive(self) -> Sequence[Incoming]:
+        """Wait for the next messages of the real client; a failure to create it is reported once."""
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            return [lost]
+        if self._link is None:
+            # The failure was reported before, and nothing else will come.
+            await asyncio.Event().wait()
+        assert self._link is not None
+        return await self._link.receive()
+
+    def close(self, *, stop: bool = False) -> None:
+        """Leave the session, even if its client is still being created."""
+        with self._lock:
+            already, self._closed, self._stop = self._closed, True, stop
+            if self._link is not None and not already:
+                self._link.close(stop=stop)
+
+    def send(self, command: Command) -> None:
+        """Send a command, or queue it until the client exists."""
+        with self._lock:
+            if self._link is None:
+                self._queued.append(command)
+            else:
+                self._link.send(command)

@@ -1,0 +1,86 @@
+"""Makes one test call of a model for a screen: `ohw models test` in a subprocess, so nothing heavy is loaded here.
+
+The first-run screen offers the models that `llm.discovery` detected, tests one of them, and shows the outcome.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from dataclasses import dataclass
+
+from workbench.llm.discovery import ModelSource
+from workbench.processes.spawn import isolated_python, start
+from workbench.text import first_line
+
+PATIENCE = 60.0
+"""Seconds until the call times out: it includes loading litellm, and a local server may load its model."""
+_LONGEST = 500
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """The outcome of a test call, with one line that can be shown unchanged."""
+
+    works: bool
+    line: str
+
+
+class ModelTrial:
+    """One test call; `result` makes it in any thread, `stop` ends it from another."""
+
+    def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
+        self._model = model
+        base = ("--api-base", api_base) if api_base else ()
+        self._command = isolated_python("workbench", "models", "test", model, *base)
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_stopped = False
+
+    @classmethod
+    def of(cls, source: ModelSource) -> ModelTrial:
+        """Return the test call of a detected model; requires `source.is_named`."""
+        return cls(source.models[0], source.api_base)
+
+    def result(self) -> TrialOutcome:
+        """Make the call and return its outcome; failures are part of the outcome and never raised."""
+        try:
+            process = self._begun()
+        except OSError as error:
+            return TrialOutcome(False, f"the test cannot be started: {error.strerror or error}")
+        if process is None:
+            return TrialOutcome(False, "the test was stopped")
+        with process:
+            try:
+                output, errors = process.communicate(timeout=self._patience)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return TrialOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
+        if self._is_stopped:
+            return TrialOutcome(False, "the test was stopped")
+        works = process.returncode == 0
+        return TrialOutcome(
+            works, _last_line(output if works else errors) or f"the test ended with {process.returncode}"
+        )
+
+    def stop(self) -> None:
+        """End the call, or prevent it from starting."""
+        with self._lock:
+            self._is_stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def _begun(self) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self._is_stopped:
+                return None
+            pipe = subprocess.PIPE
+            self._process = start(self._command, env=os.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+            return self._process
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").strip().splitlines()
+    return first_line(lines[-1].removeprefix("ohw: "), _LONGEST) if lines else ""

@@ -1,0 +1,154 @@
+"""The engine's side of a program supervisor: after `close`, the program and everything it started have ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from workbench.processes.spawn import small_python, start
+from workbench.processes.sweep import shell_environment, sweep
+
+_PATIENCE = 15.0
+
+
+def start_supervisor(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    cwd: str | Path,
+    env: Mapping[str, str],
+    passed: Sequence[int] = (),
+    stdout: int = subprocess.DEVNULL,
+    stderr: int = subprocess.DEVNULL,
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a supervisor and return it with our end of its socket; its first argument is the other end's descriptor.
+
+    The descriptors in `passed` are inherited. When our end is closed, the supervisor kills the processes that it runs.
+    """
+    channel, theirs = socket.socketpair()
+    try:
+        process = start(
+            [*small_python(module), str(theirs.fileno()), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            is_users=True,
+            pass_fds=(theirs.fileno(), *passed),
+            start_new_session=True,
+        )
+    except BaseException:
+        channel.close()
+        raise
+    finally:
+        theirs.close()
+    return process, channel
+
+
+def received(channel: socket.socket) -> bytes:
+    """Return the bytes that a supervisor has written to its socket, empty once it has ended."""
+    try:
+        return channel.recv(4096)
+    except OSError:
+        return b""
+
+
+class SupervisedProcess:
+    """A program under a supervisor, which kills it if this process dies. `hang_up` may be called from any thread."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        directory: Path,
+        *,
+        hidden_env: Collection[str] = (),
+        env: Mapping[str, str] | None = None,
+        passed: Sequence[int] = (),
+        memory: int = 0,
+        joined: bool = False,
+    ) -> None:
+        """Start the program with `env` added to the cleaned environment; `joined` sends its stderr to stdout."""
+        self._nonce = secrets.token_hex(16)
+        self._lock = threading.Lock()
+        self._report = b""
+        self._supervisor, self._channel = start_supervisor(
+            "workbench.processes.program_supervisor",
+            [",".join(str(number) for number in passed), str(memory), *argv],
+            cwd=directory,
+            env={**shell_environment(os.environ, self._nonce, hidden_env), **(env or {})},
+            passed=passed,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if joined else subprocess.PIPE,
+        )
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The program's standard output."""
+        assert self._supervisor.stdout is not None
+        return self._supervisor.stdout
+
+    @property
+    def stderr(self) -> IO[bytes]:
+        """The program's standard error, unless it is joined to its standard output."""
+        assert self._supervisor.stderr is not None
+        return self._supervisor.stderr
+
+    @property
+    def status(self) -> int | None:
+        """The exit status, negative for a signal; None while the program runs, and if it was ended from here."""
+        return self._reported(b"E")
+
+    def fileno(self) -> int:
+        """Return the descriptor that becomes readable when the supervisor writes; call `hear` then."""
+        return self._channel.fileno()
+
+    def hear(self) -> bool:
+        """Read the supervisor's reports; return False once the supervisor and all descendants have ended."""
+        data = received(self._channel)
+        self._report += data
+        if not data and self._supervisor.wait() != 0:
+            # The supervisor was killed, perhaps by the program.
+            sweep([self._nonce])
+        return bool(data)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send the signal to the program and its process group."""
+        pid = self._reported(b"P")
+        if pid and self.status is None:
+            with contextlib.suppress(OSError):
+                os.killpg(pid, number)
+
+    def _reported(self, kind: bytes) -> int | None:
+        lines = [line.split() for line in self._report.split(b"\n")[:-1]]
+        return next((int(words[1]) for words in lines if words[0] == kind), None)
+
+    def hang_up(self) -> None:
+        """Start ending the program and everything it started; returns at once."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._channel.fileno() >= 0:
+                self._channel.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """End the program and wait until all descendants of the supervisor have ended."""
+        with self._lock:
+            self._channel.close()
+        try:
+            is_clean = self._supervisor.wait(_PATIENCE) == 0
+        except subprocess.TimeoutExpired:
+            self._supervisor.kill()
+            self._supervisor.wait()
+            is_clean = False
+        if not is_clean:
+            sweep([self._nonce])
+        for pipe in (self._supervisor.stdout, self._supervisor.stderr):
+            if pipe:
+                pipe.close()

@@ -1,0 +1,289 @@
+"""Rate a call by its program's rule; one without a rule is MEDIUM, or HIGH if its words suggest destruction."""
+
+from __future__ import annotations
+
+import re
+
+from workbench.risk.paths import is_secret, within
+from workbench.risk.programs import (
+    builtins,
+    cloud,
+    files,
+    find,
+    git,
+    interpreters,
+    network,
+    packages,
+    project_packages,
+    system,
+    text,
+    wrappers,
+)
+from workbench.risk.programs.escalation import (
+    asks_help,
+    changes_data,
+    destroys,
+    destroys_by_name,
+    raise_by_reach,
+    verb_first,
+)
+from workbench.risk.programs.harmless import ROWS
+from workbench.risk.programs.rule import Rule, words
+from workbench.risk.shell.call import OUTPUTS, Call, Spec, basename
+from workbench.risk.shell.control import called
+from workbench.risk.shell.grammar import prove
+from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command
+from workbench.risk.shell.written_files import RUNNABLE, run_named, run_written
+from workbench.risk.word import UNKNOWN, Word, literal
+
+RULES: dict[str, Rule] = {
+    **text.RULES,
+    **find.RULES,
+    **files.RULES,
+    **git.RULES,
+    **network.RULES,
+    **packages.RULES,
+    **project_packages.RULES,
+    **cloud.RULES,
+    **interpreters.RULES,
+    **system.RULES,
+    **builtins.RULES,
+    **wrappers.RULES,
+}
+_ALARMING_BESIDE = words("rm eval exec source dd shred trap xargs")
+_HARMLESS_ALONE = words("id ping free uptime python python3 node")
+ALARMING = {*system.RULES, *interpreters.RULES, *network.ALARMING, *_ALARMING_BESIDE} - _HARMLESS_ALONE
+"""Names that make a command line HIGH if it cannot be read with certainty."""
+_ASKED = words(
+    "python pypy node nodejs npm npx ruby perl php lua julia java javac kotlin scala ghc gcc g++ cc c++ clang "
+    "clang++ ld cmake  ctest ninja meson make gmake deno docker podman kubectl helm terraform aws gcloud az gh "
+    "glab hub curl wget ssh rsync  ruff black isort mypy pyright shellcheck hadolint shfmt gofmt clang-format "
+    "prettier eslint tsc sqlite3 psql  mysql redis-cli ffmpeg openssl gpg tmux vim nvim nano emacs code cp mv rm "
+    "mkdir touch ln chmod chown dd tee install  patch truncate mktemp xargs env timeout nice nohup stdbuf time "
+    "bash zsh sh dash fish vault op doppler jest vitest tsx  systemctl uv uvx pip pipx conda mamba pyenv rbenv "
+    "nvm fnm apt apt-get brew "
+)
+"""Programs that print their version or help without reading the working directory."""
+_ASKED_SHORT = {
+    "--version": _ASKED,
+    "--help": _ASKED,
+    "-v": words("node nodejs npm npx php ruby perl nvm helm"),
+    "-V": words("python pypy ssh curl wget tmux psql mysql"),
+    "-version": words("java javac"),
+}
+_MISREAD = words("{ } ( ) then do else elif fi done esac if while until for case in function select [[ ]]")
+_PLAIN_NAME = re.compile(r"\\?[\w./+\[:@%-]+\Z|\"[^\"$`\\]*\"\Z|'[^']*'\Z|~/|\$HOME/|\$\{HOME\}/", re.ASCII)
+
+
+def recognizes(name: str) -> bool:
+    """Return whether the name has a rule, or a meaning in the shell itself."""
+    return name in RULES or name in ROWS or name in _MISREAD
+
+
+def judge(call: Call, name: Word) -> None:
+    """Rate a call by its program's rule: MEDIUM for an unknown program, HIGH if its name is not literal."""
+    if UNKNOWN in name.text or name.is_pattern or name.runs or not name.text:
+        call.raise_to("HIGH", "the name of the command is not known before it runs")
+        call.opaque = "*"
+        return
+    if not _PLAIN_NAME.match(name.raw) or not name.text.isascii():
+        call.raise_to("HIGH", "the name of the command is disguised")
+    if name.text in _MISREAD or "=" in name.text:
+        call.raise_to("MEDIUM", "cannot be read with certainty")
+        call.run_words(call.words)
+        return
+    if "/" in name.text:
+        _program_at_path(call, name)
+    program = basename(name.text)
+    call.name = program if program in RULES or program in ROWS else program.casefold()
+    original = list(call.words)
+    if call.name in call.scan.functions:
+        _unknown(call)
+    elif not _asks(call):
+        _judge_program(call, original)
+    raise_by_reach(call, original)
+    _task(call, original)
+    if call.scan.written and call.name not in wrappers.RULES:
+        run_named(call, original, at_path="/" in name.text)
+
+
+def _judge_program(call: Call, original: list[Word]) -> None:
+    """Rate a call by the program's rule and grammar; without either, it is never LOW."""
+    rule = RULES.get(call.name) or _versioned(call.name)
+    if rule is None and call.name not in ROWS:
+        _unknown(call)
+    elif isinstance(rule, Spec):
+        call.apply(rule)
+    elif _only_says(call):
+        call.raise_to("MEDIUM", "only says what it would do")
+    elif rule is not None:
+        rule(call)
+        if call.name in _HAVE_VERBS and call.risk != "HIGH":
+            for words_in_order in verb_first(original, keeps_front=call.name == "git"):
+                call.words = words_in_order
+                rule(call)
+    if call.name in ROWS or (call.risk == "LOW" and not call.is_proven):
+        prove(call, call.in_usual_form or original, ROWS)
+
+
+def _only_says(call: Call) -> bool:
+    """Return whether a program that changes a service has a dry-run flag, and no word that may run something."""
+    if call.name not in _DRY or not all(word.is_literal for word in call.words):
+        return False
+    strings = [word.text for word in call.words]
+    return (
+        _DRY[call.name] <= {*strings[:1]}
+        and not _DRY_FLAGS.isdisjoint(strings)
+        and not _RUNS_MORE.search(" ".join(strings))
+    )
+
+
+_DRY = {
+    **dict.fromkeys(words("npm pnpm cargo poetry"), frozenset({"publish"})),
+    **dict.fromkeys(words("kubectl helm oc"), frozenset()),
+}
+_DRY_FLAGS = words("--dry-run --dry-run=client --dry-run=server --dry-run=true")
+_RUNS_MORE = re.compile(
+    r"--dry-run=(?:none|false)|post-renderer|://|--config|exec|plugin|(?<!\S)(?:proxy|run|cp|config)(?!\S)"
+)
+_HAVE_VERBS = words(
+    "npm pnpm yarn bun pip pipx uv poetry pipenv pdm hatch rye pixi cargo go gem bundle composer conda mamba "
+    "micromamba docker podman nerdctl docker-compose podman-compose gh glab hub hg svn jj rustup nix git"
+)
+"""Programs whose first operands name the operation, whatever flags precede them."""
+
+
+def _asks(call: Call) -> bool:
+    """Return whether the program is only asked for its version or help."""
+    if len(call.words) != 1 or call.risk != "LOW":
+        return False
+    return re.sub(r"[\d.]+\Z", "", call.name) in _ASKED_SHORT.get(call.words[0].text, ())
+
+
+def _task(call: Call, original: list[Word]) -> None:
+    """Rate a task of the project, or a verb that is not in the program's table, by its name."""
+    if call.risk == "HIGH":
+        return
+    stated = original if call.name in _NAMED_TASKS else _script(original) if call.name in _SCRIPTS else []
+    if not stated:
+        return
+    operands = [word.text for word in stated if not word.text.startswith("-")]
+    if call.name in _CONTAINERS and not {"run", "exec"}.isdisjoint(operands[:2]):
+        return
+    if verb := destroys(stated, by_flag=False):
+        what = "a task of the project" if call.name not in _CONTAINERS else "containers, images or data"
+        call.raise_to("HIGH", f"{what}, told to {verb[:20]}")
+
+
+def _script(original: list[Word]) -> list[Word]:
+    """Return the name of the project script that is passed to `npm run` or a similar command."""
+    strings = [word.text for word in original]
+    at = next((at for at, text in enumerate(strings) if text in {"run", "run-script"}), -1)
+    if at >= 0:
+        return original[at + 1 : at + 2]
+    return [word for word in original if ":" in word.text and not word.text.startswith("-")][:1]
+
+
+_TASKS = words(
+    "rake mix manage.py artisan invoke inv phinx liquibase flyway make gmake just task lerna nx turbo flask alembic "
+    "django-admin rails gradle gradlew mvn mvnw ant glab hub"
+)
+"""Programs that run the project's tasks by name, or have verbs that look like task names."""
+_SCRIPTS = words("npm pnpm yarn bun")
+_CONTAINERS = words("docker podman nerdctl docker-compose podman-compose")
+_NAMED_TASKS = _TASKS | _CONTAINERS
+_NO_QUESTIONS = frozenset({"cat", "tee", "sudo", "printenv", "exec", "eval", "source", ".", "set", "env", "mail"})
+
+
+def _versioned(program: str) -> Rule | None:
+    """Return the rule for the name without its version or kind, as for `python3.12` or `mkfs.ext4`."""
+    plain = re.sub(r"[-.]?[\d.]+\Z", "", program)
+    if program.startswith("mkfs."):
+        return RULES.get("mkfs")
+    return RULES.get(plain) or system.systemd(program)
+
+
+def _unknown(call: Call) -> None:
+    call.raise_to("MEDIUM", "a command that is not known here")
+    if any_holds_command(call.words):  # a function in this command or an earlier one may use it in arithmetic
+        call.raise_to("HIGH", RUNS)
+    if call.name in call.scan.functions:
+        called(call.scan, call.name)
+        call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    verb = "" if asks_help(call.words) else destroys(call.words) or destroys_by_name(call.name)
+    if verb:
+        call.raise_to("HIGH", f"a command that is not known here, told to {verb.lstrip('-')[:20]}")
+    if changes_data(call.words):
+        call.raise_to("HIGH", "changes or deletes data")
+    _may_run(call)
+    call.is_unknown = True
+    edits = any(_EDITS.fullmatch(word.text) for word in call.words)
+    before = ""
+    for word in call.words:
+        if word.runs:
+            call.raise_to("MEDIUM", "a command that is not known here, with what another one printed")
+        if word.names_secret:
+            call.use(word, "text")
+        _may_touch(call, word, before, writes=edits)
+        before = word.text
+
+
+_EDITS = re.compile(r"-i(?:\.\w+)?|--in-?place(?:=.*)?|--overwrite")
+
+
+def _may_touch(call: Call, word: Word, before: str, *, writes: bool) -> None:
+    """Rate a word, or the value in a flag, that may be a path or a URL.
+
+    The value of an output flag is written; with `writes`, every file is, because the program edits files in place.
+    """
+    flag, _, value = word.text.partition("=") if word.text.startswith("-") else (before, "", word.text)
+    if not value and len(flag) > 2 and flag[0] == "-" and flag[1] != "-":
+        flag, value = flag[:2], flag[2:]
+    if before in _MESSAGE_FLAGS and " " in value:
+        return
+    if "://" in value and (word.runs or UNKNOWN in value):
+        call.raise_to("HIGH", "sends what is not known before to another machine")
+    elif "://" in value and flag in OUTPUTS and not _THIS_MACHINE.match(value):
+        call.raise_to("HIGH", "writes to another machine")
+    elif value.startswith(("/", "~", "..")) or "/." in value or flag in OUTPUTS or is_secret(value):
+        home = f"{call.scan.context.home}{value[1:]}" if value.startswith("~/") else value
+        call.use(word._replace(text=home), "write" if writes or flag in OUTPUTS else "read")
+
+
+_THIS_MACHINE = re.compile(r"\w+://(?:[^@/]*@)?(?:localhost|127(?:\.\d+){3}|\[::1\])(?=[:/]|\Z)|file:///?(?!/)")
+_MESSAGE_FLAGS = words("-m --message -t --title -b --body --description --notes --comment --subject")
+_MOST_WORDS = 30
+
+
+def _may_run(call: Call) -> None:
+    """Rate the words of an unknown program as a command that it may run; this counts only if it is HIGH."""
+    before = ""
+    for at, word in enumerate(call.words[:_MOST_WORDS]):
+        first = basename(word.text.split(maxsplit=1)[0]) if word.text.strip() else ""
+        if first in RUNNABLE and word.is_literal and before not in _MESSAGE_FLAGS:
+            is_line = " " in word.text
+            findings = call.scan.perhaps([literal(word.text)] if is_line else call.words[at:], is_line=is_line)
+            call.includes(findings)
+            if findings.parts:
+                return
+        before = word.text
+
+
+def _program_at_path(call: Call, name: Word) -> None:
+    if "://" in name.text:
+        call.raise_to("HIGH", "runs what is at an address")
+    path = call.scan.absolute(name)
+    if path is None:
+        call.raise_to("HIGH", "runs a program at a place that is not known")
+        return
+    call.paths.append(path)
+    run_written(call, path)
+    real = call.scan.context.resolved(path)
+    call.program = basename(real) if basename(real) != basename(name.text) else ""
+    if any(path in part.changes or real in part.changes for part in call.scan.parts):
+        call.opaque = "*"
+    risk, reason = call.scan.rating(path, "read")
+    if risk != "LOW":
+        call.raise_to("HIGH", "runs a program from outside the workspace" if risk == "MEDIUM" else reason)
+    elif within(call.scan.context.resolved(path), call.scan.context.workspace):
+        call.raise_to("MEDIUM", "runs a program of the workspace")

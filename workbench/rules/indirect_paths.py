@@ -1,0 +1,360 @@
+"""Matches rules against paths that an action reaches without naming them: via parents, globs, or hard links."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import PurePosixPath
+from stat import S_ISREG
+from typing import Final
+
+from workbench.risk.assessment import Part, mentioned
+from workbench.risk.paths import words
+from workbench.rules.patterns import path_pattern
+from workbench.rules.rule import Rule
+from workbench.rules.rule_matching import UNKNOWN, is_at, is_in_force, real, runs
+from workbench.rules.subject import Subject
+
+_DEEP: Final = words("find fd rg ag ack tree du tar zip 7z rsync mv glob grep pax chroot")
+"""Programs and tools that read whole directories (the program `grep` only with a flag)."""
+_UPLOADS: Final = words(
+    "rclone restic borg kopia duplicity unison s3cmd azcopy rdiff-backup croc wormhole vercel netlify surge"
+    " tarsnap shar mkisofs genisoimage mksquashfs"
+)
+"""Programs that copy or send whole directories."""
+_TAKES_TREE: Final = {
+    **dict.fromkeys(("docker", "podman", "nerdctl", "buildah"), words("build buildx bake")),
+    **dict.fromkeys(("aws", "gsutil", "gcloud", "az", "mc", "oci"), words("sync rsync mirror deploy upload-batch")),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), words("publish pack")),
+    **dict.fromkeys(("cargo", "vsce"), words("publish package")),
+    **dict.fromkeys(("fly", "flyctl", "firebase", "wrangler", "heroku", "railway", "eb"), words("deploy up")),
+}
+"""Verbs that send or pack the working directory, by program."""
+_UNPACKS: Final = words("unzip 7z patch cpio bsdtar unar")
+"""Programs that write or pack files named in an archive, a patch or their input."""
+_SERVES: Final = words("http.server zipfile tarfile")
+"""Python modules, run with `-m`, that read whole directories."""
+_SHOWS_GIT: Final = words("show diff whatchanged stash")
+_SHOWS_WITH_FLAG: Final = words("log reflog diff-tree diff-index diff-files")
+"""Verbs of git that show file contents only with a flag for patches; the verbs in `_SHOWS_GIT` always do."""
+_DEEP_GIT: Final = (
+    words("clean grep archive cat-file format-patch bundle checkout restore add clone worktree apply am reset switch")
+    | words("read-tree fast-export rm range-diff pull merge rebase cherry-pick revert submodule update-index commit")
+    | words("sparse-checkout bisect filter-branch filter-repo difftool mergetool rerere fast-import checkout-index mv")
+    | words("subtree unpack-file hash-object replay unpack-objects")
+    | _SHOWS_GIT
+    | _SHOWS_WITH_FLAG
+)
+_OF_WHOLE_TREE: Final = words("apply am pull merge rebase cherry-pick revert sparse-checkout bisect fast-import")
+"""Verbs that may write any file, and whose words are not files."""
+_ONLY_NAMES: Final = words("--stat --name-only --name-status --shortstat --numstat -s --no-patch --quiet --summary")
+_PATCH: Final = re.compile(
+    r"-p|-u|-c|-m|-W|-U\d*|-L.*|--(?:patch|unified|diff-merges|word-diff|color-words)\b.*|--cc|--dd|--remerge-diff|"
+    r"--binary|--function-context"
+)
+_PATHSPEC: Final = re.compile(r":[/(!^]|.*[*?\[]")
+"""Matches a word that git treats as a pattern for paths, or as a search in messages."""
+_LISTED: Final = re.compile(r"--(?:files0?-from|pathspec-from-file|arg-file|index-info|cacheinfo)\b")
+_LISTED_BY: Final = {
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), "-T"),
+    **dict.fromkeys(("zip", "7z"), "-@"),
+    **dict.fromkeys(("xargs", "gxargs", "parallel"), "-a"),
+}
+"""Flags whose value is a list of files, by program; `_LISTED` matches those of any program."""
+_COMMITS_CHANGED: Final = re.compile(r"-(?:[A-Za-z]*[aip]\w*)|--(?:all|include|interactive|patch)")
+_MESSAGE: Final = re.compile(r"-[a-zA-Z]*[mFcCt]|--(?:message|file|author|date|reuse-message|reedit-message|template)")
+_MOUNTS: Final = re.compile(r"-v|--(?:volume|mount)\b")
+_CONTAINERS: Final = words("docker podman nerdctl")
+_DATA_BASES: Final = words("sqlite3 duckdb psql mysql gdb lldb")
+"""Programs that take commands and file names together in one word."""
+_TEXT_ONLY: Final = words(
+    "echo printf true false : exit return sleep seq test [ [[ set shift kill wait read export declare local typeset "
+    "readonly unset type which basename dirname expr date let"
+)
+"""Programs that open no files named in their words."""
+_SEARCHES: Final = words("grep egrep fgrep rg ag ack sed gsed awk gawk mawk jq yq perl")
+"""Programs whose first argument is a pattern, not a path."""
+_ANOTHER_NAME: Final = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:cwd|root|fd)(?:/|\Z)|/dev/fd/")
+_MOST_WORDS = 200
+_BY_R: Final = words("rm cp chmod chown chgrp grep egrep fgrep diff scp gzip gunzip zstd")
+_CLUSTER = re.compile(r"-[a-zA-Z]+")
+_CHARACTERS = re.compile(r"[*?\[]")
+
+
+def reaches(rule: Rule, subject: Subject) -> bool:
+    """Return whether the action may touch paths of an `ask` or `deny` rule without naming them.
+
+    A rule that begins with `**` has no fixed directory, so only paths that the action may name count for it.
+    """
+    if not rule.path or not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
+        return False
+    parts = [part for part in subject.parts if not rule.command or runs(rule, part)]
+    if any(_is_unplaced(part) or _may_name(rule, part, subject) for part in parts):
+        return True
+    base = base_of(rule.path, subject)
+    if not base:
+        return False
+    bases = {base.casefold(), real(base).casefold()}
+    return any(
+        _meets(path.casefold(), each, is_deep) for path, is_deep in _paths_taken(rule, subject) for each in bases
+    )
+
+
+def base_of(pattern: str, subject: Subject) -> str:
+    """Return the directory or file of a pattern before its first wildcard; empty if that is not a definite path."""
+    if not pattern or pattern.startswith("**"):
+        return ""
+    whole = f"{subject.home}{pattern[1:]}" if pattern.startswith("~") else pattern
+    whole = whole if whole.startswith("/") else f"{subject.workspace}/{whole}"
+    plain: list[str] = []
+    for part in PurePosixPath(whole).parts:
+        if _CHARACTERS.search(part):
+            break
+        plain.append(part)
+    base = os.path.normpath("/".join(plain).replace("//", "/"))
+    return "" if base == "/" else base
+
+
+def _paths_taken(rule: Rule, subject: Subject) -> Iterator[tuple[str, bool]]:
+    """Yield the paths of an action, each with whether the action reads everything below it."""
+    if not subject.is_shell and not rule.command:
+        is_deep = subject.tool in _DEEP
+        named = subject.paths or ((subject.workspace,) if is_deep else ())
+        yield from ((path, is_deep) for one in named for path in {one, real(one)})
+    for part in subject.commands:
+        if rule.command and not runs(rule, part):
+            continue
+        is_deep = _is_deep(part) or _is_directory_of_code(part)
+        named = (*part.paths, *_patterns(part)) or ((subject.workspace,) if is_deep else ())
+        yield from ((path, is_deep) for one in named for path in {os.path.normpath(one), real(one)})
+        yield from (
+            (path, True) for one in _taken_in_by_git(part, subject) for path in {os.path.normpath(one), real(one)}
+        )
+
+
+def is_recursive(subject: Subject) -> bool:
+    """Return whether the action opens all files below the directories that it names."""
+    return any(map(_is_deep, subject.parts)) if subject.is_shell else subject.tool in _DEEP
+
+
+def _is_directory_of_code(part: Part) -> bool:
+    """Return whether the part is a call in Python code with a directory, which may read everything below it."""
+    return not part.words and any(map(os.path.isdir, part.paths))
+
+
+def _verbs_of_tree(name: str) -> frozenset[str]:
+    return _TAKES_TREE.get(name, frozenset())
+
+
+def _is_deep(part: Part) -> bool:
+    if not part.words:
+        return False
+    name, *rest = (part.words[0].rpartition("/")[2], *part.words[1:])
+    if name == "git":
+        return False
+    if name in _UPLOADS or (name in _DEEP and name != "grep") or not _verbs_of_tree(name).isdisjoint(rest[:4]):
+        return True
+    if name.startswith("python") and "-m" in rest[:-1]:
+        return rest[rest.index("-m") + 1] in _SERVES
+    characters = ("R", "r", "a") if name == "cp" else ("R", "r") if name in _BY_R else ("R",)
+    return any(
+        word in ("--recursive", "--archive", "--dereference-recursive")
+        or (_CLUSTER.fullmatch(word) is not None and any(sign in word for sign in characters))
+        for word in rest
+    )
+
+
+def _taken_in_by_git(part: Part, subject: Subject) -> list[str]:
+    """Return the directories whose contents git shows or writes: those in its words, or else the workspace."""
+    name, *rest = part.words or ("",)
+    verb = next((word for word in rest if word in _DEEP_GIT), "") if name.rpartition("/")[2] == "git" else ""
+    behind = rest[rest.index(verb) + 1 :] if verb else []
+    if not verb or not _is_of_contents(verb, behind):
+        return []
+    if verb in _OF_WHOLE_TREE or any(_PATHSPEC.match(word) for word in _paths_of(verb, behind)):
+        return [subject.workspace]
+    if verb == "commit":
+        behind = _without_messages(behind)
+    if verb == "grep":
+        behind = behind[next((at for at, word in enumerate(behind, 1) if not word.startswith("-")), 0) :]
+    candidate_paths = candidates(part, behind)
+    directories = [path for path in candidate_paths if os.path.isdir(path)]  # noqa: PTH112 - asked for each word
+    if directories and verb not in {"clone", "worktree"}:
+        return directories
+    named = "--" in behind[:-1] or any(":" in word for word in behind)
+    is_named = (named and verb != "clean") or any(os.path.lexists(path) for path in candidate_paths)
+    return [] if is_named and verb not in {"clone", "worktree"} else [subject.workspace]
+
+
+def _without_messages(behind: Sequence[str]) -> list[str]:
+    """Return the words of `git commit` without the values of message options, which name no file."""
+    return [word for before, word in zip(["", *behind], behind, strict=False) if not _MESSAGE.fullmatch(before)]
+
+
+def _paths_of(verb: str, behind: Sequence[str]) -> Sequence[str]:
+    """Return the words of a git command that may be paths; for `git grep`, only those after `--`."""
+    if verb != "grep":
+        return behind
+    return behind[behind.index("--") :] if "--" in behind else ()
+
+
+def _is_of_contents(verb: str, behind: Sequence[str]) -> bool:
+    """Return whether a verb of git shows or writes the contents of files, and not only their names."""
+    is_patch = any(_PATCH.fullmatch(word) for word in behind)
+    if verb in _SHOWS_WITH_FLAG:
+        return is_patch
+    if verb in {"checkout", "switch", "worktree"} and not {"-b", "-B", "-c", "-C", "list", "prune"}.isdisjoint(behind):
+        return "add" in behind or sum(not word.startswith("-") for word in behind) > 1  # has a start point to check out
+    if verb == "commit":
+        plain = _without_messages(behind)
+        return any(_COMMITS_CHANGED.fullmatch(word) or not word.startswith("-") for word in plain)
+    if verb in _SHOWS_GIT:
+        return is_patch or _ONLY_NAMES.isdisjoint(behind)
+    return verb != "reset" or "--hard" in behind or "--merge" in behind or "--keep" in behind
+
+
+def _patterns(part: Part) -> list[str]:
+    """Return the words that are globs, as paths; the assessment may contain only one of the matching files."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY | _SEARCHES:
+        return []
+    return [path for path in candidates(part, part.words[1:]) if _CHARACTERS.search(path)]
+
+
+def _is_unplaced(part: Part) -> bool:
+    """Return whether the part opens a path that is unknown before it runs."""
+    name = part.words[0].rpartition("/")[2] if part.words else ""
+    if name in _TEXT_ONLY:
+        return False
+    if name in _UNPACKS or (name in _CONTAINERS and any(_MOUNTS.match(word) for word in part.words)):
+        return True
+    if part.unplaced or "not known" in part.reason or any(_ANOTHER_NAME.search(path) for path in part.paths):
+        return True
+    listed = _LISTED_BY.get(name)
+    return any(UNKNOWN in word or word == listed or _LISTED.match(word) for word in part.words[1:])
+
+
+def _may_name(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Return whether a word that the risk analysis did not treat as a path may be a path of the rule."""
+    if not part.words or part.words[0].rpartition("/")[2] in _TEXT_ONLY:
+        return False
+    operands = list(part.words[1:])
+    if part.words[0].rpartition("/")[2] in _SEARCHES:
+        pattern = next((word for word in operands if not word.startswith("-")), "")
+        operands = [word for word in operands if word != pattern]
+    named = dict.fromkeys([*candidates(part, operands), *mentioned(part)])
+    whole = _whole_directory(rule, subject)
+    return any(is_at(rule, path, subject) or (whole and real(path) == whole) for path in named)
+
+
+def _whole_directory(rule: Rule, subject: Subject) -> str:
+    """Return the directory if the rule names everything below one; otherwise an empty string."""
+    directory = rule.path.removesuffix("**").rstrip("/")
+    return real(base_of(directory, subject)) if directory != rule.path and not _CHARACTERS.search(directory) else ""
+
+
+def candidates(part: Part, operands: Sequence[str]) -> list[str]:
+    """Return everything in the words that may be a path: the words, and their parts after `-x`, `=`, `:` or `@`."""
+    names: dict[str, None] = {}
+    for word in operands[:_MOST_WORDS]:
+        pieces = [word[2:] if re.match(r"-\w", word) else word, *(word.partition(sign)[2] for sign in "=:@")]
+        pieces.append(word.rpartition(":")[2])
+        if part.words[0].rpartition("/")[2] in _DATA_BASES:
+            pieces += re.split(r"[\s'\"();]+", word)
+        names.update(dict.fromkeys(piece for piece in pieces if piece and len(piece) < _LONGEST and "\n" not in piece))
+    return [
+        name if name.startswith("/") else f"{directory}/{name}"
+        for name in names
+        for directory in part.directories or ("",)
+    ]
+
+
+_LONGEST: Final = 300
+
+
+def _wide(pattern: str) -> str:
+    """Return a wider glob in which bracket expressions, whose syntax differs in the shell, are replaced with `*`."""
+    return re.sub(r"\[.*\]", "*", pattern)
+
+
+def _meets(path: str, base: str, is_deep: bool) -> bool:
+    """Return whether a path or glob may be at or below the base, or above it if `is_deep`."""
+    mine, its = PurePosixPath(path).parts, PurePosixPath(base).parts
+    if not all(one == other or fnmatchcase(other, _wide(one)) for one, other in zip(mine, its, strict=False)):
+        return False
+    return is_deep or (len(mine) >= len(its) and bool(_CHARACTERS.search(path)))
+
+
+_MOST_ENTRIES: Final = 4_000
+"""How many directory entries one search examines; beyond that, every named hard link counts."""
+_MOST_PATHS: Final = 200
+_PASSED_OVER: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
+"""Directories in which package managers and git themselves create hard links."""
+
+Inode = tuple[int, int]
+
+
+def linked_by(rules: Iterable[Rule], subject: Subject) -> Rule | None:
+    """Return the first `ask` or `deny` rule for a file of which the action opens another hard link, or None.
+
+    If a rule has too many files to check, every hard link that the action names counts.
+    """
+    rules = [rule for rule in rules if rule.path and not rule.command and is_in_force(rule, subject)]
+    if not rules:
+        return None
+    paths = list(_named(subject))
+    opened = set(filter(None, map(_linked, paths)))
+    directories = [path for path in paths if os.path.isdir(path)] if is_recursive(subject) else []  # noqa: PTH112
+    if not opened and not directories:
+        return None
+    return next((rule for rule in rules if _opens_one_of(rule, opened, directories, subject)), None)
+
+
+def _named(subject: Subject) -> Iterator[str]:
+    """Yield the paths that an action names or may name, with globs expanded."""
+    words = (path for part in subject.parts for path in (*candidates(part, part.words[1:]), *mentioned(part)))
+    for path in islice(dict.fromkeys((*subject.paths, *words)), _MOST_PATHS):
+        is_pattern = any(sign in path for sign in "*?[")
+        yield from islice(glob.iglob(path), _MOST_PATHS) if is_pattern else (path,)  # noqa: PTH207 - strings
+
+
+def _opens_one_of(rule: Rule, opened: set[Inode], directories: list[str], subject: Subject) -> bool:
+    """Return whether a file of the rule has another hard link among the opened files or below the directories."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=True, folded=True)
+    budget = iter(range(_MOST_ENTRIES))
+    base = base_of(rule.path, subject) or subject.workspace
+    files = [base] if os.path.isfile(base) else _files_under(base, budget)  # noqa: PTH113 - a string
+    linked = {inode for path in files if pattern.fullmatch(path) and (inode := _linked(path))}
+    if next(budget, None) is None or opened & linked:
+        return bool(opened)
+    under = (path for each in directories for path in _files_under(each, budget)) if linked else ()
+    return any(not pattern.fullmatch(path) and _linked(path) in linked for path in under)
+
+
+def _linked(path: str) -> Inode | None:
+    """Return the device and inode of a regular file with more than one hard link, or None for anything else."""
+    try:
+        info = os.stat(path)  # noqa: PTH116 - asked for each path
+    except (OSError, ValueError):
+        return None
+    return (info.st_dev, info.st_ino) if info.st_nlink > 1 and S_ISREG(info.st_mode) else None
+
+
+def _files_under(directory: str, budget: Iterator[int]) -> Iterator[str]:
+    """Yield the paths of files below a directory until the budget of entries is used up."""
+    directories = [directory]
+    while directories:
+        try:
+            with os.scandir(directories.pop()) as entries:
+                for entry in entries:
+                    if next(budget, None) is None:
+                        return
+                    if entry.is_dir(follow_symlinks=False):
+                        directories += [entry.path] if entry.name not in _PASSED_OVER else []
+                    else:
+                        yield entry.path
+        except OSError:
+            continue

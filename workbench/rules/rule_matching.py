@@ -1,0 +1,345 @@
+"""Matches rules against an action: `ask` and `deny` match any part of it, `allow` must cover all of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Final
+
+from workbench.files.root_directory import real_path
+from workbench.risk.assessment import LONGEST_TEXT, Part
+from workbench.risk.paths import within, words
+from workbench.rules.patterns import command_pattern, is_exact, is_url, path_pattern
+from workbench.rules.rule import Rule, slips_by
+from workbench.rules.subject import Subject
+
+UNKNOWN: Final = "\0"
+"""The placeholder in a word for a value that is unknown until the shell expands it."""
+_BEFORE_VERB: Final[Mapping[str, frozenset[str]]] = {
+    "git": words("-C -c --git-dir --work-tree --namespace --config-env --exec-path --super-prefix --attr-source"),
+    **dict.fromkeys(
+        ("npm", "pnpm", "yarn", "bun"),
+        words("--prefix -C --dir --cwd -w --workspace --filter -F --userconfig --registry --cache"),
+    ),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), words("-H --host -c --context --config -l --log-level")),
+    **dict.fromkeys(
+        ("kubectl", "oc", "helm"),
+        words("-n --namespace --context --kubeconfig --cluster -s --server --user --kube-context"),
+    ),
+    **dict.fromkeys(("cargo", "go"), words("-C --manifest-path --config --color -Z")),
+    **dict.fromkeys(("gh", "glab"), words("-R --repo --hostname")),
+    **dict.fromkeys(("terraform", "tofu"), words("-chdir")),
+    **dict.fromkeys(("aws", "gcloud", "az"), words("--profile --region --project --output --account --endpoint-url")),
+    **dict.fromkeys(("uv", "poetry", "pip"), words("--directory --project -C --python --cache-dir --log")),
+    **dict.fromkeys(("systemctl", "make"), words("-H --host -M --machine -C --directory -f --file -j")),
+}
+"""Flags with a value that may precede the verb, by program."""
+
+
+_SAME: Final[Mapping[str, Mapping[str, str]]] = {
+    "git": {
+        **dict.fromkeys(("send-pack", "http-push", "subtree push", "lfs push", "svn dcommit", "p4 submit"), "push"),
+        **dict.fromkeys(("fetch-pack", "http-fetch", "remote update"), "fetch"),
+        **{"stage": "add", "commit-tree": "commit", "annotate": "blame", "checkout-index": "checkout"},
+    },
+    "npm": {
+        **dict.fromkeys(words("i in ins inst insta instal isnt isntall add"), "install"),
+        **dict.fromkeys(words("rm r un remove unlink"), "uninstall"),
+        **dict.fromkeys(words("up upgrade udpate"), "update"),
+        **dict.fromkeys(words("x"), "exec"),
+        **dict.fromkeys(words("run-script rum urn"), "run"),
+        **dict.fromkeys(words("t tst"), "test"),
+    },
+    "cargo": {"b": "build", "c": "check", "t": "test", "r": "run", "rm": "remove", "d": "doc"},
+}
+"""The equivalent verb, by program and verb."""
+_DOES_TOO: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
+    "git": {"commit": words("merge pull cherry-pick revert am rebase stash notes subtree commit-tree fast-import")},
+    "npm": {
+        "publish": words("version"),
+        "run": words("start test stop restart"),
+        "install": words("ci install-test it"),
+    },
+}
+"""Verbs that include the effect of another verb, by program."""
+_KINDS: Final = words("container image volume network system builder")
+"""Docker's object types, which may precede a verb."""
+_SHORTENED: Final = frozenset({"npm", "pnpm", "hg", "svn", "ip", "btrfs", "nmcli"})
+"""Programs whose verbs may be abbreviated."""
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+def plain_forms(command: Sequence[str], program: str = "") -> Iterator[Sequence[str]]:
+    """Yield equivalent forms of a command: as written, without directory or flags before the verb, with synonyms.
+
+    `program` is the target of a symbolic link in the first word.
+    """
+    if not command:
+        return
+    first = command[0].lstrip("\\")
+    name = first.rpartition("/")[2]
+    rest = command[1:]
+    for one in dict.fromkeys((first, name, name.casefold(), *((program,) if program else ()))):
+        yield [one, *rest]
+        yield from _by_verb(one.rpartition("/")[2].casefold(), rest)
+
+
+def _by_verb(name: str, rest: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the command with a normalized program and verb: `git-push x` and `hub push x` become `git push x`."""
+    if name.startswith("git-") and len(name) > 4:
+        name, rest = "git", [name[4:], *rest]
+        yield [name, *rest]
+    elif name == "hub":
+        name = "git"
+        yield [name, *rest]
+    bare = _from_verb(name, rest)
+    if len(bare) != len(rest):
+        yield [name, *bare]
+    if bare and bare[0] != bare[0].casefold():
+        yield [name, bare[0].casefold(), *bare[1:]]
+    yield from _by_verb_alone(name, bare)
+
+
+def _by_verb_alone(name: str, bare: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the command with synonyms of its verb; `bare` begins with the verb."""
+    if name in _HOSTS and (list(bare[:2]) in _PUSHES or "--push" in bare):
+        yield ["git", "push"]
+    if name in _DOCKERS and len(bare) > 1 and bare[0] in _KINDS:
+        yield [name, *bare[1:]]
+    for length in (1, 2):
+        same = _SAME.get(name, {}).get(" ".join(bare[:length]))
+        if same:
+            yield [name, same, *bare[length:]]
+
+
+_HOSTS: Final = frozenset({"gh", "glab"})
+_PUSHES: Final = (["repo", "sync"],)
+"""Verbs with which the clients of code hosts push; with `--push`, any verb does."""
+_DOCKERS: Final = frozenset({"docker", "podman", "nerdctl"})
+
+
+def _from_verb(name: str, rest: Sequence[str]) -> Sequence[str]:
+    taking = _BEFORE_VERB.get(name)
+    if taking is None:
+        return rest
+    at = 0
+    while at < len(rest) and rest[at].startswith(("-", "+")):
+        at += 2 if rest[at] in taking else 1
+    return rest[at:]
+
+
+def hides_from(pattern: str, command: Sequence[str], program: str = "") -> bool:
+    """Return whether a command may match the pattern once unknown values, aliases or globs are expanded."""
+    if not command or UNKNOWN in command[0]:
+        return bool(command)
+    expected_program, *then = pattern.split()
+    name = (program or command[0].rpartition("/")[2]).casefold()
+    if not _may_be(name, expected_program.casefold()):
+        return False
+    makes_name = name == "git" and any("alias." in word.casefold() for word in command[1:])
+    if makes_name or _GLOB.search(name):  # a glob may expand to several words
+        return True
+    return _may_go_on(name, then, command)
+
+
+def _may_go_on(name: str, then: Sequence[str], command: Sequence[str]) -> bool:
+    """Return whether the words after the program's name may match the pattern's; the first difference decides."""
+    for expected, word in zip(then, _from_verb(name, command[1:]), strict=False):
+        if expected != word and word in _DOES_TOO.get(name, {}).get(expected, ()):
+            return True
+        if expected != word:
+            short = name in _SHORTENED and len(word) > 1 and expected.startswith(word)
+            return "*" not in expected and (short or _may_be(word, expected))
+    return False
+
+
+def _may_be(word: str, expected: str) -> bool:
+    """Return whether a word, which may contain unknown values or globs, may expand to the expected word."""
+    if word == expected or UNKNOWN in word or ("{" in word and "," in word):
+        return True
+    return bool(_GLOB.search(word)) and fnmatchcase(expected, word)
+
+
+_CHANGERS: Final = words(
+    "cd pushd popd export declare typeset readonly local unset read mapfile readarray getopts let printf"
+)
+"""Builtins that change the directory or variables, and thereby the meaning of later commands."""
+_RUNS_ANYTHING: Final = re.compile(
+    r"(?:\w+ |may )?runs? |puts |too long|longer than|holds a substitution|the name of the command|gives the |"
+    r".* or runs a command|loads |starts a shell|the analysis failed|"
+    r"changes what |sets \w+, which changes|acts with the rights of another"
+)
+"""The beginnings of the reasons of HIGH parts that run code which is not visible in their words."""
+
+
+def fits(rule: Rule, subject: Subject) -> bool:
+    """Return whether the rule matches the action; an `allow` rule must cover all of it."""
+    return covers([rule], subject) is not None if rule.verdict == "allow" else touches(rule, subject)
+
+
+def touches(rule: Rule, subject: Subject) -> bool:
+    """Return whether the rule matches any part of the action."""
+    if not is_in_force(rule, subject) or not subject.is_ruled_tool(rule.tool, rule.command):
+        return False
+    if not rule.command:
+        return not rule.path or any(is_at(rule, path, subject) for path in subject.paths)
+    result = [part for part in subject.commands if runs(rule, part)]
+    if not result:
+        return bool(command_pattern(rule.command).fullmatch(subject.command.strip())) and not rule.path
+    return not rule.path or any(is_at(rule, path, subject) for part in result for path in part.paths)
+
+
+def covers(rules: Iterable[Rule], subject: Subject) -> Rule | None:
+    """Return the first of the `allow` rules that together cover the whole action; None if any part is not covered.
+
+    Each part of a command line must be LOW, or a plain command that a rule names.
+    """
+    usable = [rule for rule in rules if rule.verdict == "allow" and is_in_force(rule, subject)]
+    usable = [rule for rule in usable if subject.is_allowed_tool(rule.tool)]
+    if not subject.is_shell:
+        return next((rule for rule in usable if _covers_call(rule, subject)), None)
+    return _covers_line([rule for rule in usable if rule.command], subject)
+
+
+def _covers_call(rule: Rule, subject: Subject) -> bool:
+    if rule.command or not (rule.path or rule.tool):
+        return False
+    return not rule.path or _all_at(rule, subject.paths, subject)
+
+
+def _covers_line(rules: Sequence[Rule], subject: Subject) -> Rule | None:
+    used: Rule | None = None
+    outer: Rule | None = None
+    message: tuple[str, ...] = ()
+    for part in subject.parts:
+        if not part.depth:
+            outer, message = next((rule for rule in rules if _names(rule, part, subject)), None), part.words
+        held = outer is not None and (not part.depth or is_exact(outer.command) or _is_module(message, part))
+        if not held and part.risk != "LOW":
+            return None
+        used = used or outer
+    return None if len(subject.parts) > 1 and any(_changes(part, subject) for part in subject.parts) else used
+
+
+def _changes(part: Part, subject: Subject) -> bool:
+    """Return whether a part changes the directory (unless to the workspace) or variables for later commands."""
+    name = part.words[0].lstrip("\\") if part.words else ""
+    if name == "printf":
+        return any(word.startswith("-v") for word in part.words[1:])
+    return name in _CHANGERS and part.words != ("cd", subject.workspace)
+
+
+def _is_module(outer: tuple[str, ...], inner: Part) -> bool:
+    """Return whether the inner command repeats the words after `python -m`."""
+    return outer[1:2] == ("-m",) and inner.words == outer[2:]
+
+
+def _names(rule: Rule, part: Part, subject: Subject) -> bool:
+    """Return whether an `allow` rule names this plain command; with a `*`, all paths must be in the workspace."""
+    if not part.plain or not any(command_pattern(rule.command).fullmatch(text) for text in _plain_lines(part)):
+        return False
+    if not is_exact(rule.command) and slips_by(rule.command, part.words):
+        return False
+    if rule.path:
+        return _all_at(rule, part.paths, subject)
+    return is_exact(rule.command) or not _leads_out(part, subject.workspace)
+
+
+def _leads_out(part: Part, workspace: str) -> bool:
+    """Return whether any word may be a path outside the workspace."""
+    values = [word.partition("=")[2] for word in part.words]
+    if any(value.startswith(("/", "~", "..")) for value in values) or any(
+        ".." in word.split("/") for word in part.words
+    ):
+        return True
+    named = [word for word in part.words[1:] if word.startswith(("/", "~"))]
+    return any(not within(real(path), workspace) for path in (*part.paths, *named))
+
+
+def _plain_lines(part: Part) -> Iterator[str]:
+    yield shlex.join(part.words)
+    if len(part.text) < LONGEST_TEXT:
+        yield part.text
+
+
+def runs(rule: Rule, part: Part) -> bool:
+    """Return whether an `ask` or `deny` rule names the command of a part in any equivalent form."""
+    pattern = command_pattern(rule.command)
+    return any(pattern.fullmatch(text) for text in _strings(part))
+
+
+def _strings(part: Part) -> Iterator[str]:
+    yield part.text
+    for form in plain_forms(part.words, part.program):
+        yield " ".join(form)
+        yield shlex.join(form)
+
+
+def is_opaque(rules: Iterable[Rule], subject: Subject) -> bool:
+    """Return whether a part may run a command of an `ask` or `deny` rule although its words do not show it."""
+    patterns = [rule.command for rule in rules if rule.verdict != "allow" and rule.command]
+    return bool(patterns) and any(_may_run(part, pattern) for part in subject.parts for pattern in patterns)
+
+
+def _may_run(part: Part, pattern: str) -> bool:
+    if part.opaque == "*" or part.opaque == pattern.partition(" ")[0]:
+        return True
+    if not part.words and part.reason.startswith("cannot be read"):
+        return True
+    if part.risk == "HIGH" and (_RUNS_ANYTHING.match(part.reason) or _holds_command(pattern, part.words)):
+        return True
+    if part.risk != "LOW" and any(_is_word_of(pattern, part.words[at:]) for at in range(1, len(part.words))):
+        return True
+    if is_exact(pattern) and any(command_pattern(f"{pattern} *").fullmatch(text) for text in _strings(part)):
+        return True
+    return hides_from(pattern, part.words, part.program)
+
+
+def _holds_command(pattern: str, command: Sequence[str]) -> bool:
+    """Return whether one word of a command contains the pattern's literal part; many programs execute such words."""
+    literal = " ".join(pattern.split("*", 1)[0].split())
+    if not literal:
+        return False
+    expression = re.compile(rf"(?<![\w-]){re.escape(literal)}(?![\w-])")
+    return any(expression.search(" ".join(word.split())) for word in command[1:])
+
+
+def _is_word_of(pattern: str, words_behind: Sequence[str]) -> bool:
+    """Return whether words after the program's name match the pattern; the program may execute them as a command."""
+    first, start = words_behind[0].rpartition("/")[2], pattern.partition(" ")[0]
+    return first == start and bool(command_pattern(pattern).fullmatch(" ".join([first, *words_behind[1:]])))
+
+
+def is_in_force(rule: Rule, subject: Subject) -> bool:
+    """Return whether the rule applies in the action's workspace."""
+    return not rule.folder or within(subject.workspace, os.path.realpath(os.path.expanduser(rule.folder)))  # noqa: PTH111
+
+
+def is_at(rule: Rule, path: str, subject: Subject) -> bool:
+    """Return whether a path or its real path is at or below the path of an `ask` or `deny` rule."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=True, folded=True)
+    return any(pattern.fullmatch(each) for each in {path, os.path.normpath(path), real(path)})
+
+
+def _all_at(rule: Rule, paths: Sequence[str], subject: Subject) -> bool:
+    """Return whether all paths, and their real paths, match the path of an `allow` rule; False without paths."""
+    pattern = path_pattern(rule.path, subject.workspace, subject.home, descendants=False, folded=False)
+    return bool(paths) and all(pattern.fullmatch(each) for path in paths for each in {path, real(path)})
+
+
+def names(rule: Rule, path: str, subject: Subject) -> bool:
+    """Return whether an `allow` rule matches this path and its real path."""
+    return is_in_force(rule, subject) and _all_at(rule, (path,), subject)
+
+
+def real(path: str) -> str:
+    """Return the real path; a URL, or a path that cannot be resolved, is returned unchanged."""
+    if is_url(path):
+        return path
+    try:
+        return real_path(path)
+    except (OSError, ValueError):
+        return path

@@ -1,0 +1,203 @@
+"""The rules of a session, and the choice of the rule that decides an action: `deny`, then `ask`, then `allow`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from workbench.risk.assessment import Part
+from workbench.risk.executed.scripts import Script, scripts_run
+from workbench.risk.paths import PathContext
+from workbench.rules.indirect_paths import base_of, linked_by, reaches
+from workbench.rules.rule import Rule, RuleError, Source, near, parse_rule
+from workbench.rules.rule_files import RuleFile, read_rules
+from workbench.rules.rule_matching import covers, is_at, is_in_force, is_opaque, names, runs, touches
+from workbench.rules.subject import Subject
+from workbench.tools.execute_bash import NAME as SHELL
+
+RUNS_SCRIPT: Final = "runs `{path}`, which holds what `{rule}` names"
+_CODE: Final = frozenset({"python_execute", "execute_ipython_cell"})
+
+
+def ruled_script(rules: Sequence[Rule], subject: Subject) -> Rule | None:
+    """Return an `ask` rule if the action runs a script with a command or path of an `ask` or `deny` rule, or None.
+
+    Even a `deny` rule only asks here, because it is not certain what a script does before it runs.
+    """
+    rules = [rule for rule in rules if _may_count(rule, subject)]
+    if not rules or not (subject.commands or subject.tool in _CODE):
+        return None
+    code = str(subject.arguments.get("code", ""))
+    for script in scripts_run(subject.parts, subject.workspace, subject.command, code):
+        held = next((rule for rule in rules if _holds(rule, script, subject)), None)
+        if held is not None:
+            name = script.path.removeprefix(f"{subject.workspace}/")
+            return replace(held, verdict="ask", reason=RUNS_SCRIPT.format(path=name, rule=held.text))
+    return None
+
+
+def _may_count(rule: Rule, subject: Subject) -> bool:
+    return rule.verdict != "allow" and bool(rule.command or rule.path) and is_in_force(rule, subject)
+
+
+def _holds(rule: Rule, script: Script, subject: Subject) -> bool:
+    parts = _parts(script.text, subject.workspace, subject.home) if script.is_shell else ()
+    if rule.command:
+        # Scripts that are too long for the analysis are searched as text, like programs in other languages.
+        is_read = parts and all(part.words or part.risk != "HIGH" for part in parts)
+        literal = None if is_read else _literal_command(rule.command).search(script.text)
+        return literal is not None or any(runs(rule, part) for part in parts)
+    is_of_shell = not rule.tool or rule.tool == SHELL
+    return is_of_shell and any(is_at(rule, path, subject) for part in parts for path in part.paths)
+
+
+@lru_cache(64)
+def _parts(text: str, workspace: str, home: str) -> tuple[Part, ...]:
+    from workbench.risk.commands import assess_command  # defers loading the parser
+
+    return assess_command(text, PathContext(workspace, home)).parts
+
+
+@lru_cache(64)
+def _literal_command(pattern: str) -> re.Pattern[str]:
+    """Return a regex for the words of a command pattern before its first star, also as a list or in quotes."""
+    words = pattern.split("*", 1)[0].split()
+    return re.compile(r"(?<![\w-])" + r"[\s'\",\[\]()]{1,12}".join(map(re.escape, words)) + r"(?![\w-])")
+
+
+WORKSPACE_FILE: Final = ".ohw/rules.toml"
+BROKEN: Final = "a rule file has errors, so every action that changes something needs approval"
+REACHES: Final = "may reach what `{rule}` names: it takes in a folder above, or files by a pattern"
+LINKED: Final = "opens another name (a hard link) of a file that `{rule}` names"
+UNSURE: Final = "the name of a command is not known, so no rule can be held against it"
+
+
+class RuleSet:
+    """The rules in the user's file and the workspace's; a changed file is read again."""
+
+    def __init__(
+        self,
+        user_file: Path | None = None,
+        workspace: Path | None = None,
+        *,
+        trusted: bool = False,
+        confirm_unknown: bool = True,
+    ) -> None:
+        self.confirm_unknown = confirm_unknown
+        """Whether modes that ask by risk also ask about actions of unknown risk."""
+        self.workspace = str(workspace or "")
+        self._files: dict[Source, Path] = {}
+        if user_file is not None:
+            self._files["person"] = user_file
+        if workspace is not None and trusted:
+            self._files["folder"] = workspace / WORKSPACE_FILE
+        self._read: dict[Source, tuple[object, RuleFile]] = {}
+
+    @property
+    def user_file(self) -> Path | None:
+        """The file with the user's own rules."""
+        return self._files.get("person")
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The errors in the files, one line each."""
+        return tuple(line for source in self._files for line in self._file(source).faults)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether an unreadable rule may be an `ask` or `deny` rule."""
+        return any(self._file(source).may_lack_rules for source in self._files)
+
+    def unknown_tools(self, tools: Iterable[str]) -> tuple[str, ...]:
+        """Return one line for each rule in the files whose tool is not among `tools`."""
+        tool_names = sorted(tools)
+        return tuple(
+            f"{self._files[rule.source]}: rule {rule.number} ({rule.verdict}): there is no tool named {rule.tool!r}"
+            f"{near(rule.tool, tool_names)}"
+            for rule in self.rules()
+            if rule.tool and not any(fnmatchcase(name, each) for name in tool_names for each in _names_of(rule.tool))
+        )
+
+    def rules(self, session: Iterable[str] = ()) -> tuple[Rule, ...]:
+        """Return the current rules in the files, and the session's rules, which are given as lines."""
+        selected = [rule for source in self._files for rule in self._file(source).rules]
+        return (*selected, *session_rules(session))
+
+    def _file(self, source: Source) -> RuleFile:
+        path = self._files[source]
+        now = _signature(path)
+        cached = self._read.get(source)
+        if cached is None or cached[0] != now:
+            cached = self._read[source] = (now, read_rules(path, source))
+        return cached[1]
+
+
+def _names_of(tool: str) -> tuple[str, ...]:
+    """Return the names that a model may use for the tool of a rule, such as `SERVER_TOOL` for a server's tool."""
+    server, _, name = tool.rpartition("/")
+    return (name, f"{server}_{name}") if server else (tool,)
+
+
+def session_rules(lines: Iterable[str]) -> list[Rule]:
+    """Parse the rules in a session's log, skipping unreadable ones: they could only allow, or were reported."""
+    result: list[Rule] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            result.append(replace(parse_rule(line), number=number))
+        except RuleError:
+            continue
+    return result
+
+
+def deciding(rules: Sequence[Rule], subject: Subject) -> Rule | None:
+    """Return the rule that decides the action: the first matching `deny`, else `ask`, else an `allow` that covers it.
+
+    If the action possibly reaches a path of a `deny` or `ask` rule, the result is an `ask`. None if no rule applies.
+    """
+    for verdict in ("deny", "ask"):
+        result = next((rule for rule in rules if rule.verdict == verdict and touches(rule, subject)), None)
+        if result is not None:
+            return result
+        linked = linked_by((rule for rule in rules if rule.verdict == verdict), subject)
+        if linked is not None:
+            return replace(linked, reason=LINKED.format(rule=linked.text))
+    above = next((rule for rule in rules if rule.verdict != "allow" and reaches(rule, subject)), None)
+    if above is not None:
+        return replace(above, verdict="ask", reason=REACHES.format(rule=above.text))
+    if is_opaque(rules, subject):
+        return Rule("ask", subject.tool, reason=UNSURE)
+    held = ruled_script(rules, subject)
+    if held is not None:
+        return held
+    return covers(rules, subject)
+
+
+def guarded_by(rules: Sequence[Rule], subject: Subject) -> str:
+    """Return the first protected path that the action changes without an `allow` rule from the user; empty if none.
+
+    The literal part of the rule's path must itself be protected, or be a file with several hard links, so a rule for a
+    whole project does not count.
+    """
+    roots = PathContext(subject.workspace, subject.home)
+    lifting = [
+        rule
+        for rule in rules
+        if rule.verdict == "allow" and rule.path and not rule.command and rule.source != "folder"
+        if roots.protects(base := base_of(rule.path, subject)) or roots.shares(base)
+    ]
+    lifting = [rule for rule in lifting if subject.is_allowed_tool(rule.tool)]
+    return next((path for path in subject.protected if not any(names(rule, path, subject) for rule in lifting)), "")
+
+
+def _signature(path: Path) -> object:
+    try:
+        result = os.stat(path)  # noqa: PTH116 - asked for each action
+    except OSError as error:
+        return error.errno
+    return result.st_mtime_ns, result.st_size, result.st_ino

@@ -1,0 +1,328 @@
+"""The life of an action: prepare, assess, decide by mode or rule, check again before the start, run, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
+from workbench.llm.model import Cancel
+from workbench.protocol.events import (
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    Event,
+    RunEnded,
+)
+from workbench.protocol.live import LiveEvent
+from workbench.risk.assessment import NOT_COMPARED
+from workbench.rules.policy import Ruling
+from workbench.rules.rule_set import RuleSet
+from workbench.session.actions.assess import Preparer, Rater, reasons, segments
+from workbench.session.actions.fingerprint import (
+    NOT_ALL_COMPARED,
+    executed_changes,
+    is_same_action,
+    question_fingerprint,
+)
+from workbench.session.actions.integrity import Protection
+from workbench.session.actions.refusals import Refusals
+from workbench.session.actions.run import (
+    MAX_PARALLEL,
+    NO_COPIES,
+    DeletionGuard,
+    PartialWriter,
+    Preparation,
+    PreparedAction,
+    Result,
+    Runner,
+    RunningAction,
+    runs_beside,
+)
+from workbench.session.actions.stale_files import NOT_MERGED, has_conflicts, stale_reasons
+from workbench.session.assessments import Assessments
+from workbench.session.log import Log
+from workbench.session.loop_watch import Failures
+from workbench.session.results import none_run, not_run
+from workbench.session.state import OpenAction
+from workbench.session.storage.store import StoreError
+from workbench.session.workspace.deletions import FOR_GOOD
+from workbench.text import first_line
+from workbench.tools.arguments import ArgumentError
+from workbench.tools.tool import ToolDefinition
+
+CHANGED = "it changed after you approved it, so you are asked again"
+"""The reason for asking the user, whatever the mode."""
+_PART_LOST = f"{CHANGED}; choose again which hunks to accept"
+_AFTER_END = "This call was not run: {tool} before it ended the run."
+
+
+class Actions:
+    """The actions of one session; nothing runs without a decision on record."""
+
+    def __init__(
+        self,
+        log: Log,
+        tools: Mapping[str, ToolDefinition],
+        failures: Failures,
+        *,
+        on_live: Callable[[LiveEvent], None],
+        rules: RuleSet,
+        writer: PartialWriter,
+        refusals: Refusals,
+        assessments: Assessments,
+        copies: DeletionGuard = NO_COPIES,
+    ) -> None:
+        """`writer` writes the accepted part of a change; `copies` knows what would be deleted without a copy."""
+        self._log = log
+        self._failures = failures
+        self.tools = tools
+        self.writer = writer
+        self._preparer = Preparer(tools, log.state, assessments)
+        self.ready, self.pending = self._preparer.ready, self._preparer.pending
+        self.rules = rules
+        self.rater = Rater(log.state, rules, refusals, assessments)
+        self._copies = copies
+        self.protection = Protection(log, self.rater, writer.state_dir)
+        self.runner = Runner(on_live, self._report)
+
+    def assessed(self, proposed: ActionProposed, *, ask: str = "", edited: dict[str, Any] | None = None) -> list[Event]:
+        """Return the events to record before the action may run; none if `advance` has to prepare it first.
+
+        The user is asked for the reason `ask`, or if the action waited before; `edited` are the user's own arguments.
+        """
+        if proposed.error:
+            return [self._failed(proposed, proposed.error)]
+        if edited is not None:
+            proposed = replace(proposed, arguments=edited)
+        try:
+            readied = self.ready(proposed.tool, proposed.arguments, proposed.action_id)
+        except ArgumentError as error:
+            return [self._failed(proposed, f"{proposed.tool} was not run: {error}")]
+        local, risk, ruling = self.rater.strictest(proposed, readied)
+        if readied.preparation and ruling.verdict != "deny":
+            return []
+        assessment, doubt = self._copies.explain(local)
+        waited = self.rater.waited(proposed.action_id, ruling)
+        by, ask = _asked_by(ruling, ask=ask, doubt=doubt, waited=waited, readied=readied, protection=self.protection)
+        asks = not readied.tool.asks_user and _is_asked(ruling, ask=bool(ask), waited=bool(waited))
+        why = ask or (ruling.reason if ruling.verdict == "ask" else "")
+        notes = _notes_of(why, readied, self._log.state.batch.get(proposed.action_id), edited)
+        event = ActionAssessed(
+            action_id=proposed.action_id,
+            risk=risk,
+            reasons=(*notes, *reasons(assessment, shows_diff=bool(readied.files))),
+            segments=segments(assessment),
+            rule=by if asks else ruling.rule,
+            preview=readied.files,
+            stale=readied.stale,
+            stacked=readied.stacked,
+            executes=dict(readied.executes) if asks else {},
+            fingerprint=question_fingerprint(readied.fingerprint, risk),
+            working_dir=readied.working_dir,
+            edited=edited,
+            needs_decision=asks,
+            needs_answer=readied.tool.asks_user and ruling.verdict != "deny",
+            always=self.rater.always(proposed, risk, local) if asks and not (ask or edited) else "",
+        )
+        return [event] if asks or event.needs_answer else [event, *decided_by(proposed, ruling, event.fingerprint)]
+
+    def _failed(self, proposed: ActionProposed, why: str) -> ActionObserved:
+        return self._failures.advised(proposed, not_run(proposed.action_id, why, refused=True), self.tools)
+
+    def advance(self, cancel: Cancel) -> bool:
+        """Prepare, assess or run the next action, and others that may run at the same time; return whether any ran."""
+        if self._prepares(cancel):
+            return False
+        self.protection.compare()
+        with self._log.lock:
+            group = self._group()
+            if not group:
+                return False
+            begun = (ActionStarted(action_id=run.proposed.action_id) for run in group if run.sub_agent is None)
+            self._log.commit(*begun, lasting=False)
+            for run in group:
+                self.protection.begin(run)
+        fault: StoreError | None = None
+        for run, result in self.runner.results(group, cancel):
+            try:
+                self._finish(run, result)
+            except StoreError as error:  # the log keeps the result; the other actions continue
+                fault = error
+        if fault and self._log.has_unsaved:
+            raise fault
+        return True
+
+    def _group(self) -> list[RunningAction]:
+        """Return the actions to start or continue now: the next one, and those that may run at the same time."""
+        group: list[RunningAction] = []
+        for action in list(self._log.state.batch.values())[:MAX_PARALLEL]:
+            if group and bool(group[0].sub_agent) != bool(action.sub_agent):
+                break
+            readied = self._beside(action) if group else self._next(action)
+            if readied is None:
+                break
+            group.append(RunningAction(action.proposed, readied, action.sub_agent))
+            if not runs_beside(readied.tool):
+                break
+        return group
+
+    def _next(self, action: OpenAction) -> PreparedAction | None:
+        return None if action.is_waiting else self._checked(action)
+
+    def _beside(self, action: OpenAction) -> PreparedAction | None:
+        """Return the action ready to run beside the ones before it, or None if it has to wait for its turn."""
+        tool = self.tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or action.is_waiting or not runs_beside(tool):
+            return None
+        if not action.may_run:
+            self._log.commit(*self.assessed(action.proposed))
+        return self._checked(action) if action.may_run else None
+
+    def _prepares(self, cancel: Cancel) -> bool:
+        """Do the next action's preparation, which may be slow, without the lock; return False if it needs none."""
+        with self._log.lock:
+            action = self._log.state.next_action
+            preparation = self._preparation(action) if action and not action.is_waiting else None
+        if action is None or preparation is None:
+            return False
+        refusal = self.runner.prepare(action.proposed.action_id, *preparation, cancel)
+        if refusal is not None and not cancel.is_set:
+            self._log.commit(not_run(action.proposed.action_id, refusal.text, refused=True), happened=True)
+        return True
+
+    def _preparation(self, action: OpenAction) -> tuple[ToolDefinition, Preparation] | None:
+        tool = self.tools.get(action.proposed.tool)
+        if tool is None or action.proposed.error or self.rater.ruling(action.proposed, tool)[1].verdict == "deny":
+            return None
+        try:
+            prepare = tool.preparation(tool.action_from_arguments(action.arguments))
+        except ArgumentError:
+            return None
+        return (tool, prepare) if prepare else None
+
+    def _checked(self, action: OpenAction) -> PreparedAction | None:
+        """Return the action ready to run, or None if something else had to be recorded first."""
+        decided = action.decided
+        if decided is None or not action.may_run:
+            self._log.commit(*self.assessed(action.proposed))
+            return None
+        try:
+            readied = self.ready(action.proposed.tool, action.arguments, decided.action_id, action.stacked)
+        except ArgumentError as error:
+            self._log.commit(self._failed(action.proposed, f"{action.proposed.tool} was not run: {error}"))
+            return None
+        objection = self._objection(action, decided, readied)
+        if objection is None:
+            objection = self.protection.objection(action, readied.tool)
+        if objection is None:
+            return readied if decided.written is None else self.writer.in_part(readied, decided)
+        self._log.commit(*self.assessed(action.proposed, ask=objection, edited=decided.edited))
+        return None
+
+    def _objection(self, action: OpenAction, decided: ActionDecided, readied: PreparedAction) -> str | None:
+        """Return why the decision is no longer valid (empty if the reason needs no words), or None if it is valid.
+
+        The user's decision is valid for the action as they saw it, unless it has become more dangerous; the decision of
+        a mode or rule is valid while it still allows the action.
+        """
+        is_same = is_same_action(readied.fingerprint, decided.fingerprint)
+        if decided.by == "person":
+            changed = CHANGED if decided.written is None else _PART_LOST
+            return (self.rater.doubt(action, readied.tool) or self._no_copy(action)) if is_same else changed
+        is_allowed = is_same and self.rater.strictest(action.proposed, readied)[2].verdict == "allow"
+        return self._no_copy(action) if is_allowed else ""
+
+    def _no_copy(self, action: OpenAction) -> str | None:
+        """Return why no copy of the files that the action deletes exists; None if one does, or the user was asked."""
+        why = self._copies.copy_failure(action.proposed.action_id)
+        was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
+        return None if was_asked else why or None
+
+    def _finish(self, run: RunningAction, result: Result) -> None:
+        """Record the result; a tool that ends the run ends it, unless the user has sent a message in the meantime."""
+        proposed = run.proposed
+        result, beside = self.protection.ended(run, result)
+        with self._log.lock:
+            if isinstance(result, ActionObserved):
+                result = self._failures.advised(proposed, result, self.tools)
+            events: list[Event] = [result, *beside]
+            state = self._log.state
+            is_done = isinstance(result, ActionObserved) and result.ran and not result.observation.get("is_error")
+            if run.readied.tool.ends_run and not run.readied.instead and is_done and isinstance(result, ActionObserved):
+                rest = [action for name, action in state.batch.items() if name != proposed.action_id]
+                events += none_run(rest, _AFTER_END.format(tool=proposed.tool))
+                if not state.unread:
+                    events.append(RunEnded(reason="finished", detail=_first_line(result)))
+            self._log.commit(*events, happened=True)
+
+    def _report(self, event: Event) -> None:
+        """Record an event of a running action; if it cannot be written now, it is written with the next one."""
+        with suppress(StoreError):
+            self._log.commit(event, lasting=False, happened=True)
+
+    def close(self) -> None:
+        """End the threads of the tools."""
+        self.runner.close()
+
+
+_BY_CHANGED_FILE = "a changed protected file, which every mode asks about"
+
+
+def _asked_by(
+    ruling: Ruling, *, ask: str, doubt: str, waited: str, readied: PreparedAction, protection: Protection
+) -> tuple[str, str]:
+    """Return, in a few words, what asks, and why: a mode or rule, or a check that asks although both allow it."""
+    changed = protection.doubt(readied.tool)
+    conflict = NOT_MERGED if has_conflicts(readied.stale) else ""
+    reasons = (
+        (ask, _BY_CHANGED_FILE if ask == changed else "a check that every mode makes"),
+        (doubt, "deletions without a copy, in every mode"),
+        (waited, "the question that was pending before"),
+        (conflict, "a conflict of two changes, in every mode"),
+        (changed, _BY_CHANGED_FILE),
+    )
+    by, why = next(((by, why) for why, by in reasons if why), ("", ""))
+    return (by if by and ruling.verdict == "allow" else ruling.rule), why
+
+
+def _is_asked(ruling: Ruling, *, ask: bool, waited: bool) -> bool:
+    """Return whether the user decides.
+
+    A question that `waited` before overrides a denial; a reason to `ask` does not.
+    """
+    return ruling.verdict == "ask" or waited or (ask and ruling.verdict == "allow")
+
+
+def _notes_of(
+    why: str, readied: PreparedAction, before: OpenAction | None, edited: dict[str, Any] | None
+) -> tuple[str, ...]:
+    """Return the reasons to show: why the user is asked, and which executed files changed since `before`."""
+    assessment = before.assessed if before is not None else None
+    is_again = assessment is not None and assessment.needs_decision and assessment.edited == edited
+    changed = (
+        executed_changes(assessment.executes, readied.executes, readied.working_dir) if assessment and is_again else ""
+    )
+    beyond = NOT_ALL_COMPARED if NOT_COMPARED in readied.executes else ""
+    return (*filter(None, (why, changed, beyond)), *stale_reasons(readied.stale), *readied.beside)
+
+
+def decided_by(proposed: ActionProposed, ruling: Ruling, print_: str) -> list[Event]:
+    """Return the decision of a mode or rule, with the action's result if it is a denial."""
+    decided = ActionDecided(
+        action_id=proposed.action_id,
+        verdict="rejected" if ruling.verdict == "deny" else "approved",
+        by=ruling.by,
+        rule=ruling.rule,
+        fingerprint=print_,
+    )
+    return [decided] if ruling.verdict == "allow" else [decided, not_run(proposed.action_id, ruling.reason)]
+
+
+def _first_line(result: ActionObserved) -> str:
+    blocks = result.observation.get("content") or [{}]
+    return first_line(str(blocks[0].get("text", "")), 200)

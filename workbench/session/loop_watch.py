@@ -1,0 +1,170 @@
+"""Finds repetition in the agent's behavior, event by event: loops in recent moves, and tools that repeat a failure."""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import msgspec.structs
+
+from workbench.agent.loop_detection import (
+    ADVICE,
+    WINDOW,
+    Loop,
+    Move,
+    action_move,
+    advice_on,
+    find_loop,
+    result_key,
+    words_move,
+)
+from workbench.protocol.events import (
+    ActionAbandoned,
+    ActionObserved,
+    ActionProposed,
+    AgentNudged,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    UserMessage,
+)
+from workbench.session.storage.event_rows import observed_text
+from workbench.tools.manifest import kind_of
+from workbench.tools.tool import ToolDefinition
+
+
+def plain_text(observation: dict[str, Any]) -> str:
+    """Return the text of a result without the advice that was added to it."""
+    return observed_text(observation).partition(f"\n{ADVICE}")[0]
+
+
+class Failures:
+    """For each tool that has not succeeded since, its last failure."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, str] = {}  # action id -> tool
+        self._last: dict[str, str] = {}  # tool -> its error in canonical form
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        match event:
+            case ModelResponded():
+                self._open = {}
+            case ActionProposed():
+                self._open[event.action_id] = event.tool
+            case ActionAbandoned():
+                self._open.pop(event.action_id, None)
+            case ActionObserved() if event.action_id in self._open:
+                tool = self._open.pop(event.action_id)
+                self._last.pop(tool, None)
+                if event.observation.get("is_error"):
+                    self._last[tool] = result_key(plain_text(event.observation))
+
+    def advised(
+        self, proposed: ActionProposed, result: ActionObserved, tools: Mapping[str, ToolDefinition]
+    ) -> ActionObserved:
+        """Return the result, with a line of advice if the tool's previous call failed in the same way."""
+        observation = result.observation
+        if not observation.get("is_error") or self._last.get(proposed.tool) != result_key(plain_text(observation)):
+            return result
+        is_tool = proposed.tool in tools
+        was_read = bool(proposed.arguments) or not proposed.error
+        if is_tool and not was_read and "JSON" not in proposed.error:
+            return result  # the call was cut off or refused, which says nothing about its arguments
+        line = advice_on(proposed.tool, proposed.arguments, tools, was_read)
+        content = [*observation.get("content", ()), {"type": "text", "text": line}]
+        return msgspec.structs.replace(result, observation={**observation, "content": content})
+
+
+_MOST_NUDGES = 3
+_CONDENSED = Move("condensed", "condensed")
+_UNSEEN = 50
+"""When a log is replayed, only this many moves at its end are examined, which is more than any pattern needs."""
+
+_Step: TypeAlias = tuple[ActionProposed, ActionObserved] | ModelResponded | HistoryCondensed
+
+
+class LoopWatch:
+    """The agent's moves since the user's last message; the cost of an event does not grow with the session."""
+
+    def __init__(self) -> None:
+        self._moves: deque[Move] = deque(maxlen=WINDOW)
+        self._steps: deque[_Step] = deque(maxlen=_UNSEEN)  # not examined yet
+        self._batch: dict[str, ActionProposed] = {}
+        self._results: dict[str, ActionObserved] = {}
+        self._nudged: list[frozenset[str]] = []
+
+    @property
+    def loop(self) -> Loop | None:
+        """The loop that the agent is in now, or None."""
+        self._complete_batch()
+        while self._steps:
+            self._examine(self._steps.popleft())
+        return find_loop(tuple(self._moves))
+
+    def was_nudged(self, loop: Loop) -> bool:
+        """Return whether the agent was nudged about this loop, or `_MOST_NUDGES` times since the last user message."""
+        return loop.key in self._nudged or len(self._nudged) >= _MOST_NUDGES
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        match event:
+            case UserMessage():
+                self._moves.clear()
+                self._steps.clear()
+                self._batch, self._results, self._nudged = {}, {}, []
+            case ModelResponded() | HistoryCondensed():
+                self._complete_batch()
+                self._steps.append(event)
+            case ActionProposed():
+                self._batch[event.action_id] = event
+            case ActionObserved() if event.action_id in self._batch:
+                self._results[event.action_id] = event
+            case AgentNudged(reason="stuck"):
+                loop = self.loop
+                self._nudged += [loop.key] if loop else []
+
+    def _complete_batch(self) -> None:
+        """Add the finished batch to the steps in the order of its calls, regardless of the order of the results."""
+        for action_id, proposed in self._batch.items():
+            if action_id in self._results:
+                self._steps.append((proposed, self._results[action_id]))
+        self._batch, self._results = {}, {}
+
+    def _examine(self, step: _Step) -> None:
+        if isinstance(step, tuple):
+            self._add(*step)
+        elif isinstance(step, HistoryCondensed):
+            self._moves.append(_CONDENSED)
+        elif step.text.strip() and not step.tool_calls:
+            self._moves.append(words_move(step.text))
+
+    def _add(self, proposed: ActionProposed, observed: ActionObserved) -> None:
+        is_error = bool(observed.observation.get("is_error"))
+        text = plain_text(observed.observation) + _pictures(observed.observation)
+        if kind_of(proposed.tool) == "thought" and not is_error:
+            self._moves.append(words_move(str(proposed.arguments.get("thought", ""))))
+        elif _is_poll(proposed) and not is_error and self._moves:
+            self._join_to_last(text)
+        else:
+            self._moves.append(action_move(proposed.tool, proposed.arguments, text, is_error))
+
+    def _join_to_last(self, text: str) -> None:
+        """Add later output of a command to the command's own move; if a thought came last, drop the thought instead."""
+        last = self._moves.pop()
+        if last.kind == "action":
+            self._moves.append(replace(last, result=result_key(last.result + text)))
+
+
+def _pictures(observation: dict[str, Any]) -> str:
+    blocks = observation.get("content")
+    images = [block.get("data") for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    return "".join(f" {zlib.crc32(data.encode())}" for data in images if isinstance(data, str))
+
+
+def _is_poll(proposed: ActionProposed) -> bool:
+    """Return whether the action only waits for a running command."""
+    return kind_of(proposed.tool) == "command" and not str(proposed.arguments.get("command", "")).strip()

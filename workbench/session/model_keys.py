@@ -1,0 +1,165 @@
+"""The models that a session may use, and where their keys come from: environment, file or the system's keyring."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import MutableMapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.config.settings import Profile, Settings
+from workbench.llm.discovery import other_host, takes_usual_key
+from workbench.llm.errors import key_variable
+from workbench.llm.factory import open_profile
+from workbench.llm.model import Model, ModelError
+from workbench.processes.spawn import find_program, run
+from workbench.secrets.masker import MASKER
+from workbench.secrets.secret_names import PASSED_ON
+
+_LONGEST_KEY = 10_000
+_PATIENCE = 60.0
+"""Seconds to wait for the keyring, which may ask the user for its password."""
+
+
+def key_in_file(path: str, name: str) -> str:
+    """Return the first line of a key file; raises ModelError."""
+    where = f"models.{name}.api_key_file in settings.toml"
+    try:
+        with Path(path).expanduser().open(encoding="utf-8") as file:
+            key = file.readline(_LONGEST_KEY).strip()
+    except (OSError, ValueError, RuntimeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or "not a text file"
+        raise ModelError(f"no key for {name}: cannot read {path} ({where}): {why}") from None
+    if not key:
+        raise ModelError(f"no key for {name}: the first line of {path} is empty ({where})")
+    return key
+
+
+def key_in_keyring(entry: str, name: str) -> str:
+    """Return the key that the keyring holds under SERVICE/NAME; raises ModelError, which never contains the key."""
+    service, _, user = entry.partition("/")
+    try:
+        key = _from_package(service, user)
+    except ImportError:
+        key = _from_secret_tool(service, user, name)
+    if not key or not key.strip():
+        raise ModelError(
+            f"no key for {name}: the keyring has none for {service}/{user} "
+            f"(models.{name}.api_key_keyring in settings.toml)"
+        )
+    return key.strip()
+
+
+def _from_package(service: str, user: str) -> str | None:
+    keyring = importlib.import_module("keyring")
+    try:
+        key = keyring.get_password(service, user)
+    except keyring.errors.KeyringError as error:
+        raise ModelError(
+            f"the keyring cannot be read ({type(error).__name__}): unlock it or name another key"
+        ) from None
+    return str(key) if key else None
+
+
+def _from_secret_tool(service: str, user: str, name: str) -> str:
+    program = find_program("secret-tool")
+    if program is None:
+        raise ModelError(
+            f"no key for {name}: there is no way to a keyring here; install the package `keyring` or secret-tool, or "
+            f"use api_key_env or api_key_file in models.{name} of settings.toml"
+        )
+    command = [program, "lookup", "service", service, "username", user]
+    try:
+        done = run(command, input=b"", capture_output=True, timeout=_PATIENCE)
+    except OSError:
+        raise ModelError(f"no key for {name}: secret-tool did not answer; unlock the keyring and try again") from None
+    return str(done.stdout, errors="replace")
+
+
+class SessionModels:
+    """The models that a session may use.
+
+    Environment variables that the settings name for keys are removed, so that no child process inherits them.
+    """
+
+    def __init__(self, settings: Settings, env: MutableMapping[str, str] = os.environ) -> None:
+        self.settings = settings
+        PASSED_ON.set(settings.pass_env)
+        self._api_bases: dict[str, str | None] = {}
+        env.pop("OHW_API_KEY", None)
+        variables = {settings.api_key_env, *(table.get("api_key_env") for table in settings.models.values())}
+        MASKER.add("OHW_API_KEY", settings.api_key)
+        MASKER.add_all(env)
+        self._keys = {name: key for name in variables if name and (key := env.pop(name, ""))}
+        for name, key in self._keys.items():
+            MASKER.add(name, key)
+        for name, table in settings.models.items():
+            if table.get("api_key_file"):
+                with suppress(ModelError):  # reported when the model is used
+                    MASKER.add(f"key of {name}", key_in_file(table["api_key_file"], name))
+
+    def open(self, name: str | None) -> Model:
+        """Open the model of that name; the caller closes it. Raises ModelError, whose message says what to set."""
+        profile = self.profile(name or "")
+        key = self._key(profile)
+        MASKER.add(f"key of {profile.name}", key)
+        return open_profile(profile, key)
+
+    def remember(self, name: str, api_base: str | None) -> None:
+        """Use this address for the model from now on: the session used it before, or a flag sets it."""
+        self._api_bases[name] = api_base
+
+    def host(self, name: str) -> str:
+        """Return the host at which the model is called if it is not its provider's own; otherwise empty."""
+        profile = self.profile(name)
+        return other_host(profile.model, profile.api_base)
+
+    def profile(self, name: str) -> Profile:
+        """Return everything about a model except its key.
+
+        The address in the settings applies only to models of the same provider.
+        """
+        profile = self.settings.profile(name)
+        if name in self._api_bases:
+            return replace(profile, api_base=self._api_bases[name])
+        return profile if self.is_named(name) or self._is_meant(name) else replace(profile, api_base=None)
+
+    def is_named(self, name: str) -> bool:
+        """Return whether the settings have a profile of that name."""
+        return name in self.settings.models
+
+    @property
+    def have_windows(self) -> bool:
+        """Whether a profile sets its own context window: responses then report it, and the setting does not override
+        it.
+        """
+        return any("context_window" in table for table in self.settings.models.values())
+
+    def _is_meant(self, name: str) -> bool:
+        """Return whether the address and key that the settings give for their model apply to this model too."""
+        chosen = self.settings.model
+        if not chosen or self.is_named(chosen) or name in self._api_bases:
+            return True
+        return chosen.partition("/")[0] == name.partition("/")[0]
+
+    def _key(self, profile: Profile) -> str | None:
+        if profile.api_key_file:
+            return key_in_file(profile.api_key_file, profile.name)
+        if profile.api_key_keyring:
+            return key_in_keyring(profile.api_key_keyring, profile.name)
+        if profile.api_key_env:
+            if profile.api_key_env not in self._keys:
+                raise ModelError(
+                    f"no key for {profile.name}: set the variable {profile.api_key_env} "
+                    f"(models.{profile.name}.api_key_env in settings.toml)"
+                )
+            return self._keys[profile.api_key_env]
+        if not self.is_named(profile.name) and self._is_meant(profile.name):
+            key = self.settings.api_key or self._keys.get(self.settings.api_key_env or "")
+        else:
+            key = None
+        if key or (profile.api_base and not takes_usual_key(profile.api_base, profile.model.partition("/")[0])):
+            return key
+        return self._keys.get(key_variable(profile.model))

@@ -1,0 +1,412 @@
+"""Opens sessions with everything they need: lock, file, model, tools and agent."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, Unpack, cast
+
+import msgspec.structs
+
+from workbench import __version__
+from workbench.agent.agent import ActiveModel, Agent
+from workbench.config.locations import Locations, private_directory
+from workbench.config.modes import NEVER
+from workbench.config.settings import NO_MODEL, Settings
+from workbench.errors import UsageError
+from workbench.llm.factory import is_scripted
+from workbench.llm.model import ToolChoice
+from workbench.protocol.events import Event, SessionStarted, SettingsChanged
+from workbench.protocol.live import LiveEvent
+from workbench.protocol.risk import Mode
+from workbench.rules.rule_set import RuleSet
+from workbench.session.actions.refusals import Refusals
+from workbench.session.budget import Budget
+from workbench.session.limits import TokenCount, limits_of
+from workbench.session.model_keys import SessionModels
+from workbench.session.session import Session, SessionOptions, SessionParts
+from workbench.session.session_names import new_id, session_path, state_directory
+from workbench.session.state import State
+from workbench.session.storage.cleanup import sweep, sweep_unfinished
+from workbench.session.storage.jsonl import reset_permissions
+from workbench.session.storage.lock import SessionLock
+from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
+from workbench.session.storage.store import Store, StoreError
+from workbench.session.sub_agents import Delegates, Starter
+from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.text import first_line
+from workbench.tools.trust import is_trusted
+
+if TYPE_CHECKING:
+    from workbench.mcp.toolsets import SessionServers
+    from workbench.session.actions.mcp_questions import ServerQuestions
+
+logger = logging.getLogger(__name__)
+_LOCK_TIMEOUT = 3.0
+"""Seconds to wait for the lock: an engine that is ending, or a start that cleans up, releases it soon."""
+OnEvent = Callable[[Event], None]
+OnLive = Callable[[LiveEvent], None]
+
+
+class Listeners(TypedDict):
+    """The listeners of a session; `has_user` says whether a user can answer, now or later."""
+
+    on_event: OnEvent
+    on_live: OnLive
+    has_user: NotRequired[bool]
+
+
+@dataclass(frozen=True)
+class ParentSession:
+    """What a sub-agent's session takes from its parent: models, budget and refusals."""
+
+    id: str
+    models: SessionModels
+    budget: Budget
+    refusals: Refusals
+
+
+@dataclass
+class OpenedSession:
+    """A session ready to be driven, with everything it holds; `close` releases it."""
+
+    id: str
+    session: Session
+    model_name: str
+    """The model's name as litellm writes it."""
+    notices: tuple[str, ...]
+    """Messages to show the user at the start, one line each."""
+    delegates: Delegates
+    """The session's sub-agents."""
+    servers: SessionServers | None
+    """The session's MCP servers, if any."""
+    server_questions: ServerQuestions | None
+    """The questions of its MCP servers, if any."""
+    _store: Store
+    _resources: ExitStack
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the last event on disk."""
+        return self._store.last_seq
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """Yield the events on disk with numbers above `after`."""
+        return self._store.events(after)
+
+    @property
+    def obstacle(self) -> str:
+        """Why the session cannot be resumed from its file; empty if it can."""
+        try:
+            self._store.check_not_replaced()
+        except StoreError as error:
+            return self.session.unsaved or f"not saved: {error}"
+        gone = self.session.workspace_gone
+        return self.session.unsaved or (f"{gone}; once it is back: ohw resume {self.id}" if gone else "")
+
+    def fail(self, reason: str) -> None:
+        """End the run with this line because a step failed; the session stays usable."""
+        try:
+            self.session.fail(first_line(reason, 300))
+        except StoreError:
+            logger.exception("the end of the run could not be written")
+
+    def close(self) -> None:
+        """Release everything: end child processes, close the file (deleting an empty session), unlock; may be called
+        twice.
+        """
+        try:
+            self._resources.close()
+        except OSError:  # the disk failed or is read-only; the caller must still be able to report earlier errors
+            logger.exception("not everything that the session held could be cleaned up")
+
+
+def start_session(
+    locations: Locations,
+    settings: Settings,
+    workspace: Path,
+    session_id: str,
+    *,
+    parent: ParentSession | None = None,
+    **listeners: Unpack[Listeners],
+) -> OpenedSession:
+    """Start a session in `workspace`. Raises UsageError, ModelError, StoreError or SessionInUse; the message is one
+    line.
+    """
+    directory = checked_workspace(workspace)
+    private_directory(locations.sessions)
+    path = session_path(locations, session_id)
+    models = parent.models if parent else SessionModels(settings)
+    models.open(settings.model).close()  # before the file is created
+    profile, notices = models.profile(settings.model or ""), _swept(locations, parent)
+    with ExitStack() as resources:
+        resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
+        store = resources.enter_context(Store.create(path))
+        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
+        started = SessionStarted(
+            id=session_id,
+            workspace=str(directory),
+            model=settings.model or "",
+            mode=cast(Mode, settings.mode),
+            app_version=__version__,
+            api_base=None if models.is_named(profile.name) else profile.api_base,
+            scripted=is_scripted(profile.model),
+            parent=parent.id if parent else "",
+        )
+        builder = _Builder(resources, _Request(locations, settings, models, parent, listeners), started)
+        first = msgspec.structs.replace(started, tools=tuple(builder.toolset.tools))
+        for event in store.append(first, *(SettingsChanged(rule=rule) for rule in settings.rules)):
+            listeners["on_event"](event)
+        return builder.build(store, notices)
+
+
+def open_session(
+    locations: Locations,
+    settings: Settings,
+    session_id: str,
+    *,
+    parent: ParentSession | None = None,
+    **listeners: Unpack[Listeners],
+) -> OpenedSession:
+    """Open a session from its file, and complete its log if it was stopped during a run; flags change its settings.
+
+    `parent` is given for the session of a sub-agent. Raises UsageError, ModelError, StoreError or SessionInUse.
+    """
+    path = session_path(locations, session_id)
+    if not path.is_file():
+        raise UsageError(f"there is no session {session_id}; `ohw sessions` lists them")
+    with ExitStack() as resources:
+        resources.callback(SessionLock.acquire(path, _LOCK_TIMEOUT).release)
+        is_foreign = _is_foreign(path, settings)
+        sweep_unfinished(locations, session_id)
+        store = resources.enter_context(Store.open(path))
+        resources.callback(remove_if_empty, store, state_directory(locations, session_id))
+        models = parent.models if parent else SessionModels(settings)
+        started = _stored_settings(store, settings, models, is_foreign=is_foreign)
+        if parent and started.parent != parent.id:
+            raise UsageError(f"session {session_id} works for another one")
+        flags = _session_flags(settings)
+        started = msgspec.structs.replace(started, model=flags.get("model", started.model))
+        if "api_base" in settings.from_flags:
+            models.remember(started.model, settings.api_base)
+        checked_workspace(Path(started.workspace))
+        request = _Request(locations, settings, models, parent, listeners, is_foreign=is_foreign)
+        builder = _Builder(resources, request, started, goes_on=True)
+        opened = builder.build(store, _swept(locations, parent))
+    with ExitStack() as undo:
+        undo.callback(opened.close)
+        opened.session.recover()
+        opened.session.set(**flags)
+        undo.pop_all()
+    return opened
+
+
+def _session_flags(settings: Settings) -> dict[str, Any]:
+    """Return the session's settings that were given as flags, by name."""
+    return {name: getattr(settings, name) for name in ("model", "mode", "max_steps") if name in settings.from_flags}
+
+
+def _swept(locations: Locations, parent: ParentSession | None) -> tuple[str, ...]:
+    """Remove what killed sessions left behind, unless this one is a sub-agent's; return a notice if sessions were
+    deleted.
+    """
+    removed = sweep(locations) if parent is None else []
+    if not removed:
+        return ()
+    were = "sessions that were" if len(removed) > 1 else "session that was"
+    return (f"{len(removed)} {were} killed before anything was in it is removed; nothing was lost",)
+
+
+def _is_foreign(path: Path, settings: Settings) -> bool:
+    """Return whether the file may be somebody else's. Raises UsageError if so, unless the user agreed to open it."""
+    reason = not_ours(path)
+    if reason and not settings.accepts_foreign:
+        raise UsageError(f"the session file {path.stem} {reason}; `ohw resume {path.stem}` asks whether to open it")
+    return bool(reason)
+
+
+def _stored_settings(store: Store, settings: Settings, models: SessionModels, *, is_foreign: bool) -> SessionStarted:
+    """Return the settings stored in a session; a foreign session gets its mode and model from `settings` instead."""
+    if is_foreign:
+        mode = Settings().mode if settings.mode == NEVER else settings.mode
+        reset_permissions(store, settings.model or NO_MODEL, cast(Mode, mode), settings.max_steps)
+    first, now = last_settings(store)
+    if first.api_base and not is_foreign and not models.is_named(first.model):
+        models.remember(first.model, first.api_base)
+    # The tools' directory is named after the session file, whatever id the log contains.
+    return msgspec.structs.replace(now, id=store.path.stem, parent="" if is_foreign else now.parent)
+
+
+def checked_workspace(directory: Path) -> Path:
+    """Return the resolved path of the directory. Raises UsageError if it does not exist or cannot be written."""
+    path = directory.expanduser().absolute()
+    if not path.exists():
+        raise UsageError(f"the folder {path} does not exist; give another one with --workspace")
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a folder; give one with --workspace")
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UsageError(f"the folder {path} cannot be written ({why}); give another one with --workspace") from error
+    return path.resolve()
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The arguments for opening one session."""
+
+    locations: Locations
+    settings: Settings
+    models: SessionModels
+    parent: ParentSession | None
+    listeners: Listeners
+    is_foreign: bool = False
+    """Whether the session file may be somebody else's."""
+
+
+class _Builder:
+    """Creates the parts of one session in order.
+
+    The parts that others read are created first, empty: the state, the token count and the refusals.
+    """
+
+    def __init__(
+        self, resources: ExitStack, request: _Request, started: SessionStarted, *, goes_on: bool = False
+    ) -> None:
+        """Open the model and the tools; `goes_on` says that the session existed before.
+
+        Raises UsageError or ModelError.
+        """
+        self._resources = resources
+        self._request = request
+        self._started = started
+        self._workspace = Path(started.workspace)
+        models, parent = request.models, request.parent
+        self._state, self._tokens = State(), TokenCount()
+        self._refusals = Refusals(self._state, parent.refusals if parent else None)
+        usual = limits_of(request.settings, knows_windows=models.have_windows)
+        self._limits = parent.budget.of(usual, goes_on=goes_on) if parent else usual
+        self._model = ActiveModel(models.open(started.model))
+        resources.callback(lambda: self._model.current.close())
+        self._delegates = Delegates(self._starter(), self._state)
+        services = ToolServices(
+            state=self._state,
+            model=lambda: self._model.current,
+            delegates=self._delegates,
+            on_live=request.listeners["on_live"],
+            has_user=request.listeners.get("has_user", False),
+            is_child=bool(started.parent),
+        )
+        location = SessionLocation(request.locations, request.settings, self._workspace.resolve(), started.id)
+        self.toolset = open_toolset(resources, location, services)
+
+    def _starter(self) -> Starter:
+        budget = Budget(self._limits, self._state, self._tokens)
+        parent = ParentSession(self._started.id, self._request.models, budget, self._refusals)
+        return partial(_start_child, self._request, self._workspace, parent, self._state)
+
+    def build(self, store: Store, notices: Sequence[str]) -> OpenedSession:
+        """Create the session on its store; `notices` come before those of the parts."""
+        request, started, toolset = self._request, self._started, self.toolset
+        trusted = is_trusted(self._workspace, request.settings.trusted)
+        rules = RuleSet(
+            request.locations.rules_file,
+            self._workspace,
+            trusted=trusted,
+            confirm_unknown=request.settings.confirm_unknown,
+        )
+        session = Session(self._parts(store, rules))
+        self._resources.callback(session.close)
+        host = request.models.host(started.model)
+        return OpenedSession(
+            id=started.id,
+            session=session,
+            model_name=request.models.profile(started.model).model,
+            notices=(*notices, *_unreadable(store), *_notices(host, toolset, rules)),
+            delegates=self._delegates,
+            servers=toolset.servers,
+            server_questions=toolset.server_questions,
+            _store=store,
+            _resources=self._resources.pop_all(),
+        )
+
+    def _parts(self, store: Store, rules: RuleSet) -> SessionParts:
+        started, listeners = self._started, self._request.listeners
+        # a sub-agent works in its parent's workspace: the parent takes the snapshots, both keep safety copies there
+        owner = started.parent or started.id
+        return SessionParts(
+            store,
+            self._agent(),
+            self.toolset.tools,
+            SessionOptions(
+                limits=self._limits,
+                rules=rules,
+                on_event=listeners["on_event"],
+                on_live=listeners["on_live"],
+                open_model=self._request.models.open,
+                state_dir=self.toolset.state_dir,
+                repository=SnapshotRepository(self._request.locations, self._workspace, owner),
+                takes_snapshots=not started.parent,
+                is_foreign=self._request.is_foreign,
+                resources=self.toolset.servers,
+                host_of=self._request.models.host,
+                state=self._state,
+                tokens=self._tokens,
+                refusals=self._refusals,
+            ),
+        )
+
+    def _agent(self) -> Agent:
+        return Agent(
+            self._model,
+            self.toolset.tools,
+            self._workspace,
+            tool_choice=cast(ToolChoice, self._request.settings.tool_choice),
+            skills=self.toolset.skills,
+            before_call=self.toolset.servers.before_call if self.toolset.servers else None,
+        )
+
+
+def _unreadable(store: Store) -> tuple[str, ...]:
+    """Return a notice about the part of the log that could not be read."""
+    if not store.gaps:
+        return ()
+    first, more = store.gaps[0], len(store.gaps) - 1
+    others = f", and {more} more" if more else ""
+    return (f"not all of this session can be read: event {first.first} ({first.reason}){others}",)
+
+
+def _notices(host: str, toolset: Toolset, rules: RuleSet) -> tuple[str, ...]:
+    """Return notices about the model's host, missing or unknown tools, and faults in rule files."""
+    where = (f"the model is asked at {host}, which is not its provider's own address",) if host else ()
+    return (*where, *toolset.notices, *rules.faults, *rules.unknown_tools(toolset.names))
+
+
+def _start_child(
+    request: _Request,
+    workspace: Path,
+    parent: ParentSession,
+    state: State,
+    /,
+    *,
+    agent: str,
+    max_steps: int,
+    session_id: str,
+    **listeners: Unpack[Listeners],
+) -> OpenedSession:
+    """Start a sub-agent's session, or open the one named by `session_id`, with the parent's current model and mode."""
+    model, mode = state.model, state.mode
+    if session_id:
+        same = replace(request.settings, model=model, mode=mode, max_steps=max_steps, from_flags=("model", "mode"))
+        return open_session(request.locations, same, session_id, parent=parent, **listeners)
+    steps = parent.budget.steps(max_steps)
+    chosen = replace(request.settings, model=model, mode=mode, max_steps=steps, rules=state.rules)
+    return start_session(request.locations, chosen, workspace, new_id(agent), parent=parent, **listeners)

@@ -1,0 +1,185 @@
+"""The context of a model call: its messages, and how much of the context window they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias
+
+from workbench.llm.model import Message
+from workbench.protocol.events import (
+    ActionObserved,
+    ActionProposed,
+    CondensingAsked,
+    CondensingUndone,
+    ContextParts,
+    Event,
+    HistoryCondensed,
+    ModelResponded,
+    ResourcesRead,
+    SettingsChanged,
+    UserMessage,
+)
+from workbench.session.limits import CHARACTERS_PER_TOKEN, Limits
+from workbench.session.mentions import PendingResources, attached_text, describe_resources
+from workbench.session.storage.event_rows import observed_text
+from workbench.session.turn.message_history import MessageHistory
+from workbench.tools.request_condensation.definition import NAME
+
+Reason: TypeAlias = Literal["asked", "person", "overflow", "tokens", "events"]
+
+
+class ContextWindow:
+    """How full the model's context window is, and whether the history has to be condensed.
+
+    The cost of an event does not grow with the session.
+    """
+
+    def __init__(self) -> None:
+        self.was_too_full = False
+        """Whether the history was condensed because of a full window since the user's last message."""
+        self._requests: set[str] = set()  # open calls of the tool that requests condensing
+        self._is_requested_by_agent = False
+        # no response of the model cancels what the user requested
+        self._is_requested_by_user = False
+        self._is_fresh = False
+        # the user undid a condensing: no limit of the settings may repeat it
+        self._was_undone = False
+        self._tokens = 0
+        self._characters = 0
+        self._reported_size: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """An estimate of the tokens in the next request; 0 before the first response."""
+        return self._tokens + self._characters // CHARACTERS_PER_TOKEN if self._tokens else 0
+
+    def size(self, limits: Limits) -> int | None:
+        """Return the size of the window in tokens, from the limits or else as last reported; None if unknown."""
+        return limits.context_window or self._reported_size
+
+    def reason(self, limits: Limits, length: int) -> Reason | None:
+        """Return why a history of `length` messages must be condensed before the next call; None if it need not be."""
+        if self._is_requested_by_user:
+            return "person"
+        if self._is_fresh:
+            return None
+        if self._is_requested_by_agent:
+            return "asked"
+        if self._was_undone:
+            return None
+        if limits.condense_events and length > limits.condense_events:
+            return "events"
+        full = (self.size(limits) or 0) * limits.condense_percent / 100
+        return "tokens" if full and self.tokens > full else None
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        match event:
+            case UserMessage():
+                self.was_too_full = False
+                self._characters += len(event.text)
+            case ModelResponded():
+                self._apply_answer(event)
+            case SettingsChanged() if event.model:
+                self._reported_size = None
+            case ActionProposed() if event.tool == NAME and not event.error:
+                self._requests.add(event.action_id)
+            case ActionObserved():
+                self._characters += len(observed_text(event.observation))
+                self._is_requested_by_agent |= event.action_id in self._requests and event.ran
+            case CondensingAsked():
+                self._is_requested_by_user = True
+            case HistoryCondensed() | CondensingUndone():
+                self._apply_condensing(event)
+
+    def _apply_condensing(self, event: HistoryCondensed | CondensingUndone) -> None:
+        if isinstance(event, CondensingUndone):
+            self._was_undone, self._is_fresh, self.was_too_full = True, False, False
+            return
+        self._is_requested_by_agent = self._is_requested_by_user = self._was_undone = False
+        # the size of what remains is reported with the next response
+        self._is_fresh, self._tokens = True, 0
+        self.was_too_full |= event.reason == "overflow"
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self._is_requested_by_agent = self._is_fresh = False
+        self._requests.clear()
+        self._reported_size = event.usage.window
+        self._tokens = (event.usage.input or 0) + (event.usage.output or 0)
+        self._characters = 0
+
+
+class PartCount:
+    """Counts the characters of messages and of tool results; each is measured once, when it is added."""
+
+    def __init__(self, max_observe: int) -> None:
+        self._max_observe = max_observe
+        self._messages = 0
+        self._results = 0
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        match event:
+            case UserMessage():
+                self._messages += len(event.text) + len(attached_text(event.attached))
+            case ResourcesRead():
+                self._messages += len(describe_resources(event.resources))
+            case ModelResponded():
+                self._messages += len(event.text) + sum(
+                    len(call.name) + len(call.arguments) for call in event.tool_calls
+                )
+            case ActionObserved():
+                self._results += min(self._max_observe, len(observed_text(event.observation)))
+
+    def recount(self, messages: Iterable[Message]) -> None:
+        """Measure all messages again after a summary has replaced some, or was undone."""
+        sizes = {"messages": 0, "results": 0}
+        for message in messages:
+            sizes["results" if message["role"] == "tool" else "messages"] += _size(message)
+        self._messages, self._results = sizes["messages"], sizes["results"]
+
+    def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
+        """Return the tokens of each part of a request.
+
+        `standing` holds the number of characters in the instructions and in the tool descriptions; `tokens` is the
+        provider's total, if known.
+        """
+        characters = (*standing, self._messages, self._results)
+        share = tokens / max(1, sum(characters)) if tokens is not None else 1 / CHARACTERS_PER_TOKEN
+        system, tools, messages, _ = (round(each * share) for each in characters)
+        rest = round(characters[3] * share) if tokens is None else max(0, tokens - system - tools - messages)
+        return ContextParts(system=system, tools=tools, messages=messages, tool_output=rest)
+
+
+def _size(message: Message) -> int:
+    content = message.get("content")
+    blocks: list[Any] = content if isinstance(content, list) else [{"text": content or ""}]
+    calls = (call["function"] for call in message.get("tool_calls", ()))
+    text = sum(len(str(block.get("text", ""))) for block in blocks)
+    return text + sum(len(call["name"]) + len(call["arguments"]) for call in calls)
+
+
+class ModelContext:
+    """The context of model calls: the messages, how full the window is, and the resources still to be read."""
+
+    def __init__(self, max_observe: int) -> None:
+        """`max_observe` is the most characters of one result that are sent."""
+        self.history = MessageHistory(max_observe)
+        self.window = ContextWindow()
+        self.pending = PendingResources()
+        self._sizes = PartCount(max_observe)
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        self.history.apply(event)
+        if event.kind == "action_decided":  # changes nothing in the others, and every action has one
+            return
+        self.window.apply(event)
+        self.pending.apply(event)
+        self._sizes.apply(event)
+        if event.kind in ("history_condensed", "condensing_undone"):
+            self._sizes.recount(self.history.sent)
+
+    def parts(self, standing: tuple[int, int], tokens: int | None) -> ContextParts:
+        """Return the tokens of each part of the next request; see PartCount."""
+        return self._sizes.parts(standing, tokens)

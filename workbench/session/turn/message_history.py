@@ -1,0 +1,393 @@
+"""The messages to the model, derived from the log event by event, and the part of them that a summary can replace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from workbench.llm.model import Message
+from workbench.llm.signatures import BLOCKS, FIELDS, SIGNATURE, unsigned
+from workbench.protocol.events import (
+    ActionAbandoned,
+    ActionAssessed,
+    ActionDecided,
+    ActionObserved,
+    ActionProposed,
+    ActionStarted,
+    AgentNudged,
+    CondensingUndone,
+    Event,
+    FilesChanged,
+    HistoryCondensed,
+    MessageWithdrawn,
+    ModelResponded,
+    RawToolCall,
+    ResourcesRead,
+    RunEnded,
+    SessionStarted,
+    SettingsChanged,
+    UserCommand,
+    UserMessage,
+)
+from workbench.session.limits import MAX_OBSERVE
+from workbench.session.mentions import attached_text, image_names_text, pictures_of, resources_message, with_pictures
+from workbench.session.storage.event_rows import observed_text
+from workbench.text import cut_middle, visible, well_formed
+
+_INTRODUCTION = (
+    "[The workbench has compacted the history: this summary replaces the part of the conversation that was here.]"
+)
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """Messages and, in parallel, the numbers of the events they come from."""
+
+    messages: list[Message]
+    seqs: list[int]
+
+
+@dataclass(frozen=True)
+class LastCondensing:
+    """A condensing that can be undone: its event, the events it replaced, and the messages before it."""
+
+    seq: int
+    first: int
+    last: int
+    before: Tagged
+    length: int
+    """The number of messages right after it."""
+
+    def undone(self, now: Tagged, model_since: int) -> Tagged:
+        """Return the messages as they would be without it, unsigned if the model has changed since."""
+        since = slice(self.length, None)
+        before = unsigned(self.before.messages) if model_since > self.seq else self.before.messages
+        return Tagged([*before, *now.messages[since]], [*self.before.seqs, *now.seqs[since]])
+
+
+def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
+    """Return the messages with the summary in place of the messages from these events.
+
+    A batch is replaced as a whole or not at all.
+    """
+    after = Tagged([], [])
+    index: int | None = None
+    for begin, end in _units(history.messages):
+        if all(first <= seq <= last for seq in history.seqs[begin:end]):
+            index = len(after.messages) if index is None else index
+        else:
+            after.messages.extend(history.messages[begin:end])
+            after.seqs.extend(history.seqs[begin:end])
+    if index is not None:
+        after.messages.insert(index, {"role": "user", "content": f"{_INTRODUCTION}\n\n{summary}"})
+        after.seqs.insert(index, first)  # the next summary finds it in the order of the log
+    return after
+
+
+def _units(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Return the start and end of each unit: a response with its results, or any other single message."""
+    begins = [index for index, message in enumerate(messages) if message["role"] != "tool"]
+    return list(pairwise([*begins, len(messages)]))
+
+
+_LONGEST = 2_000_000
+
+
+def arguments_text(text: str) -> str:
+    """Return the arguments as the JSON text of an object: the model's own text, or an object that quotes it if it is
+    not one.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        value = {} if not text.strip() else {"unreadable_arguments": cut_middle(text, 4_000)}
+        return well_formed(json.dumps(value, ensure_ascii=False))
+    return well_formed(json.dumps(value, ensure_ascii=False) if "\\u" in text else text)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+_NAMED = 10
+
+
+def decision_note(event: ActionDecided) -> str:
+    """Return the note before the result of an action that ran: the user's arguments for it, and the user's note."""
+    if event.by != "person":
+        return ""
+    note = []
+    if event.edited is not None:
+        arguments = cut_middle(well_formed(json.dumps(event.edited, ensure_ascii=False)), 4_000)
+        note.append(f"[The user changed the arguments before it ran: {arguments}]")
+    if event.note.strip() and event.written is None:  # the result of a partial approval has the note already
+        note.append(f"[The user's note: {well_formed(event.note.strip())}]")
+    return "\n".join(note)
+
+
+def taken_back_message(event: FilesChanged) -> Message:
+    """Return a message that the user reverted files; the agent reads their content when needed."""
+    names = [visible(file.path, lines=False) for file in event.files]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    note = f"[The user reverted changes in {', '.join(names[:_NAMED])}{more}. View a file before you edit it.]"
+    return {"role": "user", "content": note}
+
+
+ABANDONED = (
+    "The outcome of this action is unknown: the workbench stopped while it ran. It was not run again. "
+    "Check what it did before you continue."
+)
+_LOST = "There is no result of this call on record. Check the current state before you continue."
+_NO_BEGINNING = "[The beginning of this conversation is not on record.]"
+_USER_COMMAND = "[The user ran a command of their own in your shell. You need not respond to it.]"
+_GO_ON = "[Nothing was said since. Continue.]"
+_CUT_OFF = "[This answer was cut off here.]"
+_OfAction = ActionProposed | ActionAssessed | ActionDecided | ActionStarted | ActionObserved | ActionAbandoned
+_NO_NAME_SIGN = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def messages(events: Iterable[Event]) -> list[Message]:
+    """Build the model's messages from these events."""
+    history = MessageHistory()
+    for event in events:
+        history.apply(event)
+    return history.request()
+
+
+class MessageHistory:
+    """The messages of a session, updated event by event; the cost of an event does not grow with the session."""
+
+    def __init__(self, max_observe: int = MAX_OBSERVE) -> None:
+        self.last_seq = 0
+        self._max_observe = max_observe
+        self._settled = Tagged([], [])
+        self._calls: dict[str, str] = {}  # action id -> call id, of calls without a result
+        self._positions: dict[str, int] = {}  # call id -> its index among the calls of the last response
+        self._ids: set[str] = set()
+        self._response: ModelResponded | None = None
+        self._answer: Message | None = None  # may still get calls: only results come after it
+        self._answer_id = ""
+        self._own: dict[str, str] = {}  # commands of the user that have no result yet
+        self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
+        self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
+        self._nudge = 0
+        self._model, self._model_since = "", 0
+        self.last_condensing: LastCondensing | None = None
+
+    def request(self) -> list[Message]:
+        """Return all messages, ready to send. The list is the history's own and will grow: do not change it."""
+        self._close_calls()
+        self._flush_unsent(None)
+        if not self.length or self._settled.messages[-1]["role"] == "assistant":  # a part of the log is lost
+            self._answer = None
+            self._add({"role": "user", "content": _GO_ON}, self.last_seq)
+        return self._settled.messages
+
+    @property
+    def length(self) -> int:
+        """The number of messages."""
+        return len(self._settled.messages)
+
+    @property
+    def sent(self) -> Sequence[Message]:
+        """The current messages, including calls without a result."""
+        return self._settled.messages
+
+    @property
+    def tagged(self) -> Tagged:
+        """The current messages with the numbers of their events."""
+        return self._settled
+
+    def apply(self, event: Event) -> None:
+        """Consume the next event; never raises, whatever the order of events is."""
+        self.last_seq = max(self.last_seq, event.seq)
+        if isinstance(event, _OfAction):
+            self._apply_action(event)
+            return
+        match event:
+            case UserMessage():
+                self.unsent.append((event.seq, _user_message(event)))
+            case ModelResponded():
+                self._apply_answer(event)
+            case AgentNudged() | FilesChanged() | UserCommand() | ResourcesRead():
+                self._apply_word(event)
+            case HistoryCondensed() | CondensingUndone():
+                self._apply_summary(event)
+            case SessionStarted() | SettingsChanged():
+                self._apply_model(event)
+            case RunEnded() | MessageWithdrawn():  # a nudge needs no answer any more
+                gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
+                self.unsent = [entry for entry in self.unsent if entry[0] != gone]
+
+    def _apply_word(self, event: AgentNudged | FilesChanged | UserCommand | ResourcesRead) -> None:
+        """Add a notice to the model; changes by other programs are left out, as the agent sees them in the files."""
+        if isinstance(event, UserCommand):
+            self._own[event.action_id] = event.command
+        elif not isinstance(event, FilesChanged) or event.by == "person":
+            self.unsent.append((event.seq, _notice_message(event)))
+            self._nudge = event.seq if isinstance(event, AgentNudged) else self._nudge
+
+    def _apply_action(self, event: _OfAction) -> None:
+        """Apply an event of an action; the model is not told how an action was rated, or that it started."""
+        match event:
+            case ActionProposed():
+                self._apply_call(event)
+            case ActionDecided():
+                # a later decision replaces the note: asked again, the action may run as the model proposed it
+                self._decision_notes[event.action_id] = decision_note(event)
+            case ActionObserved():
+                self._apply_result(event)
+            case ActionAbandoned():
+                self._add_result(event.action_id, _unknown(event), event.seq)
+
+    def _apply_answer(self, event: ModelResponded) -> None:
+        self._close_calls()
+        self._flush_unsent(event.seen)
+        self._response, self._answer, self._answer_id = event, None, event.response_id
+        self._positions = {}
+        text = well_formed(event.text).strip()
+        if text and event.incomplete:
+            text = f"{text}\n{_CUT_OFF}"
+        if text:
+            self._answer = self._signed({"role": "assistant", "content": text})
+            self._add(self._answer, event.seq)
+
+    def _signed(self, answer: Message, response_id: str | None = None) -> Message:
+        """Return the message of the last response with the reasoning that its provider wants back."""
+        note = self._response
+        if note and note.thinking and response_id in (None, note.response_id) and self._is_own(note):
+            answer[BLOCKS] = [dict(block) for block in note.thinking]
+        return answer
+
+    def _is_own(self, answer: ModelResponded) -> bool:
+        """Return whether the response came from the current model, not from an earlier one."""
+        return answer.seen is None or answer.seen >= self._model_since
+
+    def _apply_model(self, event: SessionStarted | SettingsChanged) -> None:
+        """Switch models, and remove the reasoning that only the earlier model can read.
+
+        The messages go into a new list, because a running call keeps the old one.
+        """
+        if event.model and event.model != self._model:
+            self._model, self._model_since = event.model, event.seq
+            self._settled = Tagged(unsigned(self._settled.messages), self._settled.seqs)
+            self._answer = None
+
+    def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
+        """Insert or remove a summary in a new list, since a running call may still hold the old one."""
+        if isinstance(event, CondensingUndone):
+            if self.last_condensing and self.last_condensing.seq == event.condensed:
+                self._settled = self.last_condensing.undone(self._settled, self._model_since)
+                self.last_condensing = self._answer = None
+            return
+        self._close_calls()
+        before = self._settled
+        self._settled = condensed(before, event.first, event.last, well_formed(event.summary))
+        self.last_condensing = LastCondensing(event.seq, event.first, event.last, before, self.length)
+        self._answer = None
+
+    def _apply_call(self, event: ActionProposed) -> None:
+        if event.call_id in self._ids or event.action_id in self._calls:
+            return
+        answer = self._answer_for(event)
+        self._ids.add(event.call_id)
+        self._calls[event.action_id] = event.call_id
+        self._positions[event.call_id] = len(self._positions)
+        raw = _raw_call(self._response, event)
+        name = _NO_NAME_SIGN.sub("_", event.tool)[:64] or "unnamed"
+        function = {"name": name, "arguments": arguments_text(raw.arguments if raw else json.dumps(event.arguments))}
+        call: dict[str, Any] = {"id": event.call_id, "type": "function", "function": function}
+        if raw and raw.signature and self._response and self._is_own(self._response):
+            call[FIELDS] = {SIGNATURE: raw.signature}
+            answer.setdefault(BLOCKS, [])
+        answer["tool_calls"].append(call)
+
+    def _answer_for(self, event: ActionProposed) -> Message:
+        """Return the assistant message that holds the calls of this response.
+
+        The response's first call adds it and closes open calls; so does a call after anything but results.
+        """
+        answer = self._answer
+        if answer is None or self._answer_id != event.response_id:
+            answer = self._answer = self._signed({"role": "assistant", "content": None}, event.response_id)
+            self._answer_id = event.response_id
+            self._close_calls()
+            self._add(answer, event.seq)
+        answer.setdefault("tool_calls", [])
+        return answer
+
+    def _apply_result(self, event: ActionObserved) -> None:
+        text = well_formed(observed_text(event.observation))
+        if command := self._own.pop(event.action_id, ""):
+            ran = f"{_USER_COMMAND}\n$ {well_formed(command)}\n\n{cut_middle(text, self._max_observe)}"
+            self.unsent.append((event.seq, {"role": "user", "content": ran}))
+            return
+        before = self._decision_notes.pop(event.action_id, "")
+        if before and event.ran:
+            text = f"{before}\n{text}"
+        if self._add_result(event.action_id, text, event.seq):
+            pictures = pictures_of(event.observation)
+            if pictures:
+                note = {"type": "text", "text": "The image of the result above:"}
+                self.unsent.append((event.seq, {"role": "user", "content": [note, *pictures]}))
+
+    def _add_result(self, action_id: str, text: str, seq: int) -> bool:
+        call_id = self._calls.pop(action_id, None)
+        if call_id is None:
+            return False
+        content = cut_middle(text, self._max_observe) if text.strip() else "(no output)"
+        at = self.length
+        mine = self._positions.get(call_id, -1)
+        while at and self._positions.get(self._settled.messages[at - 1].get("tool_call_id", ""), -1) > mine:
+            at -= 1  # results arrive as they end and are sent in the order of their calls
+        self._add({"role": "tool", "tool_call_id": call_id, "content": content}, seq, at)
+        return True
+
+    def _add(self, message: Message, seq: int, at: int | None = None) -> None:
+        if not self.length and message["role"] != "user":
+            self._add({"role": "user", "content": _NO_BEGINNING}, seq)
+        at = at if at is not None else self.length
+        self._settled.messages.insert(at, message)
+        self._settled.seqs.insert(at, seq)
+
+    def _close_calls(self) -> None:
+        for action_id in list(self._calls):
+            self._add_result(action_id, _LOST, self.last_seq)
+
+    def _flush_unsent(self, last_seq_sent: int | None) -> None:
+        """Move queued messages behind the results; messages from events after `last_seq_sent` stay queued."""
+        now = [entry for entry in self.unsent if last_seq_sent is None or entry[0] <= last_seq_sent]
+        self.unsent = [entry for entry in self.unsent if last_seq_sent is not None and entry[0] > last_seq_sent]
+        self._answer = None if now else self._answer
+        for seq, message in now:
+            self._add(message, seq)
+
+
+def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawToolCall | None:
+    calls = response.tool_calls if response and response.response_id == event.response_id else ()
+    return calls[event.position] if 0 <= event.position < len(calls) else None
+
+
+def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
+    if isinstance(event, AgentNudged):
+        return {"role": "user", "content": _words(event.text)}
+    return taken_back_message(event) if isinstance(event, FilesChanged) else resources_message(event)
+
+
+def _user_message(event: UserMessage) -> Message:
+    text = _words(event.text) + well_formed(attached_text(event.attached) + image_names_text(event.image_names))
+    return with_pictures(text, event.images)
+
+
+def _words(text: str) -> str:
+    return well_formed(text) if text.strip() else "(empty message)"
+
+
+def _unknown(event: ActionAbandoned) -> str:
+    return f"{ABANDONED} Known is: {well_formed(event.known)}." if event.known else ABANDONED

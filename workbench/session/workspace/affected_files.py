@@ -1,0 +1,335 @@
+"""Finds the files that one part of a command deletes or overwrites, and describes them; used by `deletions`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import Final, NamedTuple
+
+from workbench.files.root_directory import real_path
+from workbench.risk import Part
+from workbench.risk.assessment import ANY, mentioned
+from workbench.session.workspace.repository import GENERATED, unspared_files
+from workbench.text import visible
+
+MOST_FILES, MOST_BYTES = 20_000, 100_000_000
+"""The most files, and the most bytes, that one copy holds."""
+NO_COPY: Final = "no copy could be made"
+_MOST_PATHS = 4
+"""The most places named in one line."""
+_NOT_HELD = "not in git"
+_COPIED = f"{_NOT_HELD}; a copy is kept"
+_LOST = f"{_NOT_HELD}; can NOT be restored: too large to back up"
+_HISTORY = "with git history, which can NOT be restored"
+_HELD = "`ohw restore` restores them"
+_OUTSIDE = "outside the workspace: no copy is kept"
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """Files at or below `path` that one part of a command deletes or overwrites.
+
+    With `is_any`, the part touches some of the files, and which ones is unknown until it runs.
+    """
+
+    part: Part
+    deletes: bool
+    path: str
+    count: int
+    files: tuple[str, ...]
+    """The files that no version holds; they are copied if `can_be_copied`."""
+    size: int
+    is_whole: bool
+    """Whether all files were counted."""
+    has_history: bool = False
+    """Whether a git repository is among them, whose history git cannot add to another repository."""
+    is_any: bool = False
+    too_large: tuple[str, ...] = ()
+    """With `is_any`: the files that are not copied."""
+    why_not: str = ""
+    """Why no copy could be made; empty if that did not fail."""
+    is_maybe: bool = False
+    """Whether the command only names the place; the program may leave it unchanged."""
+    held: tuple[str, ...] = ()
+    """The files that the last version holds."""
+    is_outside: bool = False
+    """Whether the place is outside the workspace, where no copies are kept."""
+
+    @property
+    def can_be_copied(self) -> bool:
+        """Whether a copy is small enough and did not fail."""
+        return self.is_whole and self.size <= MOST_BYTES and not self.why_not
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether the user is told: always about deletions and files outside the workspace, otherwise only if content
+        is lost.
+        """
+        return self.deletes or self.is_outside or not self.can_be_brought_back
+
+    @property
+    def can_be_brought_back(self) -> bool:
+        """Whether nothing would be lost permanently."""
+        is_lost = bool(self.why_not or (self.files and not self.can_be_copied) or self.too_large or self.has_history)
+        return not is_lost
+
+    @property
+    def is_final(self) -> bool:
+        """Whether files in the workspace are lost permanently, other than generated ones, which programs recreate."""
+        is_generated = PurePath(self.path).name in GENERATED and not self.has_history
+        return self.deletes and not (self.can_be_brought_back or is_generated or self.is_outside)
+
+
+def describe(deletions: Sequence[Deletion], root: Path) -> str:
+    """Describe in one line what a part of a command touches: how much, where, and whether it can be restored."""
+    any_of = [loss for loss in deletions if loss.is_any]
+    touching = [loss for loss in deletions if not (loss.is_any or loss.is_maybe or loss.is_outside)]
+    groups = (touching, [loss for loss in deletions if loss.is_outside], [loss for loss in deletions if loss.is_maybe])
+    return "; ".join([*(_of_certain(one, root) for one in groups if one), *(_of_any(loss, root) for loss in any_of)])
+
+
+def _of_certain(deletions: Sequence[Deletion], root: Path) -> str:
+    count = sum(loss.count for loss in deletions)
+    what = f"{count:,} files" if count > 1 else "1 file" if count else "what is"
+    what = what if all(loss.is_whole for loss in deletions) else f"more than {count - 1:,} files"
+    names = [_name(Path(loss.path), root) for loss in deletions]
+    more = f" and {len(names) - _MOST_PATHS} more places" if len(names) > _MOST_PATHS else ""
+    line = f"{_verb(deletions)} {what} in {', '.join(names[:_MOST_PATHS])}{more}"
+    if len(names) == 1 and not names[0].endswith("/"):
+        line = f"{_verb(deletions)} {what} ({names[0]})"
+    return _with(line, [_fate(deletions), _HISTORY if any(loss.has_history for loss in deletions) else ""])
+
+
+def _fate(deletions: Sequence[Deletion]) -> str:
+    """Say whether the files can be restored; empty if there are none."""
+    failed = next((loss.why_not for loss in deletions if loss.why_not), "")
+    if failed:
+        return _failed(failed)
+    if deletions[0].is_outside:
+        return _OUTSIDE
+    count, lost = sum(loss.count for loss in deletions), sum(len(loss.files) for loss in deletions)
+    if not lost:
+        return "" if not count else _HELD if count > 1 else _HELD.replace("them", "it")
+    fate = _COPIED if all(loss.can_be_copied for loss in deletions) else _LOST
+    return fate if lost == count else f"{lost:,} of them {fate}"
+
+
+def _of_any(loss: Deletion, root: Path) -> str:
+    line = f"{_verb([loss])} files in {_name(Path(loss.path), root)} that are not known before it runs"
+    if loss.why_not:
+        return _with(line, [_failed(loss.why_not)])
+    copied = f"a copy is kept of the {_files_of_part(len(loss.files))} that git does not hold" if loss.files else ""
+    lost = f"NOT of {_named_in_part(loss.too_large)}: too large" if loss.too_large else ""
+    return _with(line, [copied, lost, _HISTORY if loss.has_history else ""])
+
+
+def _failed(why: str) -> str:
+    return f"{NO_COPY}: {visible(why, lines=False)}"
+
+
+def _files_of_part(count: int) -> str:
+    return f"{count:,} files" if count > 1 else "1 file"
+
+
+def _named_in_part(paths: Sequence[str]) -> str:
+    names = ", ".join(visible(path, lines=False) for path in paths[:2])
+    return f"{names} and {len(paths) - 2:,} more" if len(paths) > 2 else names
+
+
+def _verb(deletions: Sequence[Deletion]) -> str:
+    if any(loss.deletes for loss in deletions):
+        return "deletes"
+    return "may change" if deletions[0].is_maybe else "changes"
+
+
+def _with(line: str, notes: Sequence[str]) -> str:
+    nonempty = [note for note in notes if note]
+    return f"{line} ({'; '.join(nonempty)})" if nonempty else line
+
+
+def _name(location: Path, root: Path) -> str:
+    is_directory = location.is_dir() and not location.is_symlink()
+    line = os.path.relpath(location, root) if location.is_relative_to(root) else str(location)
+    return visible(line + ("/" if is_directory else ""), lines=False)
+
+
+MOST_OUTSIDE = 1_000
+"""The most files outside the workspace that are counted; they are never copied anyway."""
+_MOST_DIRECTORIES, _MOST_LOOKED = 8, 40
+_OF_FILES = (("rm",), ("unlink",))
+_TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm", "/private/tmp")
+
+
+@dataclass
+class FileCount:
+    """The files at or below a path, with their sizes; `is_whole` says whether these are all, except git's own."""
+
+    sizes: dict[Path, int] = field(default_factory=dict)
+    is_whole: bool = True
+    has_history: bool = False
+
+    def count(self, path: Path) -> None:
+        """Count the file at the path if it is a link, or a regular file that can be read."""
+        try:
+            status = path.lstat()
+        except OSError:
+            return
+        if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)):
+            self.sizes[path] = status.st_size
+
+
+class Touched(NamedTuple):
+    """A place that one part of a command deletes or overwrites, and the files there."""
+
+    part: Part
+    deletes: bool
+    path: str
+    counted: FileCount
+    is_any: bool = False
+    """Whether only some of the files are touched, and which ones is unknown."""
+    is_maybe: bool = False
+    """Whether the command only names the place; the program may leave it unchanged."""
+    is_outside: bool = False
+    only: frozenset[Path] | None = None
+    """With `is_any`: the only files that may be touched; None if all may be."""
+
+
+def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
+    """Return all places that the parts touch; a place that one part deletes and another only names counts once."""
+    touching = [one for part in parts for one in (*_named(part, root), *_any_of(part, root))]
+    taken = {one.path for one in touching}
+    for part in parts:
+        touching += [one for one in _mentioned(part, root) if one.path not in taken]
+        taken |= {one.path for one in touching}
+    return touching
+
+
+def _named(part: Part, root: Path) -> Iterator[Touched]:
+    """Yield the places that a part deletes or overwrites."""
+    for paths, deletes in _lost_by(part):
+        deep = deletes and not _leaves_directories(part)
+        inside, outside = _existing((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
+        unkept = unspared_files(part, inside, root) if deletes and inside and part.spares else None
+        for location in inside[:MOST_FILES]:
+            files = _files(location, deep=deep, only=unkept)
+            files.is_whole &= len(inside) <= MOST_FILES
+            if files.sizes or files.has_history:
+                yield Touched(part, deletes, location, files)
+        for location in outside[:MOST_OUTSIDE]:
+            files = _files(location, deep=deep, most=MOST_OUTSIDE)
+            if files.sizes and (deletes or not any(is_within(location, directory) for directory in _TEMPORARY)):
+                yield Touched(part, deletes, location, files, is_outside=True)
+
+
+def _any_of(part: Part, root: Path) -> Iterator[Touched]:
+    """Yield the directories in which a part deletes or overwrites files that are unknown before it runs."""
+    top = str(root)
+    for paths, deletes in _lost_by(part):
+        directories = (real_path(path.removesuffix(ANY) or "/") for path in paths if path.endswith(ANY))
+        for location in dict.fromkeys(top if is_within(top, directory) else directory for directory in directories):
+            if is_within(location, top) and Path(location).is_dir():
+                unkept = unspared_files(part, [location], root) if part.spares else None
+                only = None if unkept is None else frozenset(unkept)
+                yield Touched(part, deletes, location, FileCount(), is_any=True, only=only)
+
+
+def _mentioned(part: Part, root: Path) -> Iterator[Touched]:
+    """Yield files that the words of a part name, also by a bare name inside a named directory."""
+    if part.risk == "LOW" or not part.mentions:
+        return
+    paths = mentioned(part)
+    directories = [*part.directories, *(path for path in paths[:_MOST_LOOKED] if Path(path).is_dir())][
+        :_MOST_DIRECTORIES
+    ]
+    names = dict.fromkeys(os.path.basename(path) for path in paths)  # noqa: PTH119
+    inside = (f"{directory}/{name}" for directory in directories for name in names if name)
+    for location in _existing([*paths, *inside], root, follows=True)[0][:MOST_FILES]:
+        files = FileCount()
+        if ".git" not in Path(location).parts:
+            files.count(Path(location))
+        if files.sizes:
+            yield Touched(part, False, location, files, is_maybe=True)
+
+
+def _lost_by(part: Part) -> Sequence[tuple[tuple[str, ...], bool]]:
+    """Return the paths that a part deletes (with True) and overwrites (with False); none if it is rated LOW."""
+    return () if part.risk == "LOW" else ((part.deletes, True), (part.changes, False))
+
+
+def _leaves_directories(part: Part) -> bool:
+    """Return whether the part is an `rm` or `unlink` that removes only files."""
+    flags = [word for word in part.words[1:] if word.startswith("-")]
+    is_deep = any(word.startswith("--rec") or (word[1:2] != "-" and not {*"rR"}.isdisjoint(word)) for word in flags)
+    return part.words[:1] in _OF_FILES and not is_deep
+
+
+def _existing(named: Iterable[str], root: Path, *, follows: bool) -> tuple[list[str], list[str]]:
+    """Return the existing paths that are named or match a named pattern: those inside the workspace, then those
+    outside.
+
+    With `follows`, the target of a link counts too, since writing through a link changes the target.
+    """
+    names: dict[str, None] = {}
+    for path in (path for one in named for path in [one, *_fitting(one)] if os.path.lexists(path)):
+        names[_real(path)] = None
+        if follows and Path(path).is_symlink():
+            names[real_path(path)] = None
+    top = str(root)
+    inside = [path for path in names if is_within(path, top)]
+    return inside, [path for path in names if not is_within(path, top)]
+
+
+def _real(path: str) -> str:
+    """Return the entry's own real path: links in its directory are resolved, the entry itself is not."""
+    directory, name = os.path.split(path.rstrip("/") or "/")
+    if name in {"", ".", ".."}:
+        return real_path(path)
+    return os.path.join(real_path(directory), name)  # noqa: PTH118
+
+
+def _fitting(pattern: str) -> list[str]:
+    """Return the paths that match a pattern, at most MOST_FILES + 1; `**` matches directories, also hidden ones."""
+    if not any(sign in pattern for sign in "*?["):
+        return []
+    is_deep = "**" in pattern
+    files = glob.iglob(pattern, recursive=is_deep, include_hidden=is_deep)  # noqa: PTH207
+    return sorted(islice(files, MOST_FILES + 1))
+
+
+def is_within(path: str, directory: str) -> bool:
+    """Return whether a path is the directory or below it."""
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _files(location: str, *, deep: bool, only: set[Path] | None = None, most: int = MOST_FILES) -> FileCount:
+    """Return the files at a place, including those below it if `deep`; with `only`, count only those files."""
+    files = FileCount()
+    if only is not None:
+        for path in only:
+            if deep and path.is_relative_to(location):
+                files.count(path)
+        return files
+    if ".git" in Path(location).parts:
+        files.has_history = True
+    elif Path(location).is_symlink() or not Path(location).is_dir():
+        files.count(Path(location))
+    elif deep:
+        _walk(files, location, most)
+    return files
+
+
+def _walk(files: FileCount, location: str, most: int) -> None:
+    for directory, directories, names in os.walk(location):
+        if ".git" in directories:
+            directories.remove(".git")
+            files.has_history = True
+        for name in names:
+            files.count(Path(directory, name))
+        if len(files.sizes) > most:
+            files.is_whole = False
+            return

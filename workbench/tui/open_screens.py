@@ -1,0 +1,227 @@
+"""Functions that open screens on top of the main screen; the module of each screen is imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+from textual.content import Content
+
+from workbench.client.client import Client
+from workbench.client.threads import in_daemon
+from workbench.config.locations import Locations
+from workbench.config.settings import Profile, Settings
+from workbench.errors import WorkbenchError
+from workbench.text import visible
+from workbench.tui.widgets.prompt import Prompt
+from workbench.view.state import SessionState
+
+if TYPE_CHECKING:
+    from workbench.tui.app import WorkbenchApp
+    from workbench.tui.palette.entries import PaletteEntry
+    from workbench.tui.settings.providers import Way
+    from workbench.tui.settings.settings_model import SettingsModel
+    from workbench.view.approval.never_ask import NeverAskQuestion
+    from workbench.view.approval.trust import TrustQuestion
+    from workbench.view.review.review import Review
+
+
+def open_action(app: App[Any], state: SessionState, action_id: str, link: Client, words: str = "") -> None:
+    """Show all details of an action in a pager, which searches for `words` unless they are empty."""
+    from workbench.tui.screens.pager import ActionPage
+    from workbench.view.formatting.detail import detail_text, detail_title, picture_lines
+
+    item = state.actions.get(action_id)
+    if item is not None:
+        title = Content(visible(detail_title(item), lines=False))
+        steps = [each for each in state.actions.values() if each.call_id == action_id]
+        text = detail_text(item, state.workspace, steps)
+        pictures = picture_lines(item, text)
+        app.push_screen(ActionPage(title, text, item.copy_id, link.send, words=words, pictures=pictures))
+
+
+def open_text(app: App[Any], title: str, text: str) -> None:
+    """Show a text in the pager."""
+    from workbench.tui.screens.pager import PagerScreen
+
+    app.push_screen(PagerScreen(Content(title), text))
+
+
+def open_diff(app: App[Any], review: Review, chosen: str | None = None) -> None:
+    """Show the changes in the diff viewer, beginning with the file `chosen`; notify if there are none."""
+    from workbench.tui.screens.diff_viewer import DiffViewerScreen
+
+    state = review.state
+    preferred = "this turn" if state.only_turn and chosen else "whole session"
+    names = [scope.name for scope in review.scopes() if scope.is_slow or state.changes]
+    if names:
+        scope = preferred if preferred in names else names[-1]
+        app.push_screen(DiffViewerScreen((), str(review.directory), chosen, review=review, scope=scope))
+    else:
+        app.notify("nothing has changed yet", severity="warning", markup=False)
+
+
+def open_spending(app: App[Any], state: SessionState) -> None:
+    """Show the cost of the session and what fills the context window."""
+    from workbench.view.formatting.costs import spending_page
+
+    open_text(app, "Cost and context", spending_page(state))
+
+
+def open_action_diff(app: App[Any], review: Review, action_id: str) -> None:
+    """Show what one action changed, or would change, in the diff viewer."""
+    from workbench.tui.screens.diff_viewer import DiffViewerScreen
+
+    item = review.state.actions.get(action_id)
+    if item is not None and (item.files or item.preview):
+        app.push_screen(DiffViewerScreen((), str(review.directory), review=review, action_id=action_id))
+    else:
+        app.notify("this action changed no file", severity="warning", markup=False)
+
+
+def open_help(app: App[Any]) -> None:
+    """Show the keys of the focused panel and the guides, unless they are shown already."""
+    from workbench.tui.screens.help import HelpScreen
+
+    if not isinstance(app.screen, HelpScreen):
+        app.push_screen(HelpScreen(app.screen))
+
+
+def open_rules(
+    app: App[Any], state: SessionState, workspace: Path, trusted: Sequence[str], link: Client | None
+) -> None:
+    """Show the rules and what they match, unless they are shown already."""
+    from workbench.rules.rule_set import RuleSet
+    from workbench.tools.trust import is_trusted
+    from workbench.tui.screens.rules import RulesScreen
+
+    if not isinstance(app.screen, RulesScreen):
+        file = Locations.from_environment().rules_file
+        book = RuleSet(file, workspace, trusted=is_trusted(workspace, trusted))
+        app.push_screen(RulesScreen(state, book, link.send if link else lambda _: None))
+
+
+def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
+    """Show the MCP servers of the user and of the workspace, unless they are shown already."""
+    from workbench.mcp.config import find_servers
+    from workbench.mcp.pins import PinStore
+    from workbench.tools.trust import agreed
+    from workbench.tui.screens.mcp_servers import ServersScreen
+
+    if not isinstance(app.screen, ServersScreen):
+        where = Locations.from_environment()
+        trusted = (*settings.trusted, *agreed(where))  # including approvals since the settings were read
+        configs = find_servers(settings.mcpServers, where.settings_file, workspace, trusted)
+        app.push_screen(ServersScreen(configs, PinStore(where)))
+
+
+def open_tools(app: App[Any], state: SessionState, workspace: Path) -> None:
+    """Show the agent's tools, unless they are shown already."""
+    from workbench.tui.screens.tools import ToolsScreen
+    from workbench.view.tools import tools_here
+
+    if not isinstance(app.screen, ToolsScreen):
+        app.push_screen(ToolsScreen(lambda: tools_here(workspace, state)))
+
+
+def open_models(app: App[Any], settings: Settings, current: str, use: Callable[[str], Awaitable[None]]) -> None:
+    """Offer the models of the settings or, without any, those for which a key was found, unless they are shown already.
+
+    `use` is awaited with the chosen name unless it is `current`.
+    """
+    from workbench.llm.discovery import sources_of_keys
+    from workbench.tui.screens.model_choice import ModelChoice
+
+    async def chosen(name: str | None) -> None:
+        if name and name != current:
+            await use(name)
+
+    if not isinstance(app.screen, ModelChoice):
+        profiles = [settings.profile(name) for name in settings.models]
+        if not profiles:
+            profiles = [Profile(each.models[0], each.models[0]) for each in sources_of_keys() if each.is_named]
+        app.push_screen(ModelChoice(profiles, current), chosen)
+
+
+def open_sessions(
+    app: App[Any],
+    current: str,
+    search: str,
+    set_title: Callable[[str], None],
+    chosen: Callable[[str | None], Awaitable[None]],
+) -> None:
+    """Show all sessions, or those that contain the words of `search`, unless they are shown already."""
+    from workbench.tui.screens.sessions import SessionsScreen
+    from workbench.view.sessions import SessionShelf
+
+    if not isinstance(app.screen, SessionsScreen):
+        app.push_screen(SessionsScreen(SessionShelf(Locations.from_environment(), current), set_title, search), chosen)
+
+
+def open_first_run(
+    app: App[Any], find_ways: Callable[[], Sequence[Way]], chosen: Callable[[Way | None], Awaitable[None]]
+) -> None:
+    """Offer the models to start with, unless they are shown already."""
+    from workbench.tui.screens.first_run import FirstRunScreen
+
+    screen = app.screen
+    if not isinstance(screen, FirstRunScreen):
+        app.push_screen(FirstRunScreen(find_ways, lambda text: screen.query_one(Prompt).type_in(text)), chosen)
+
+
+def open_settings(app: App[Any], book: SettingsModel) -> None:
+    """Show all settings, unless they are shown already."""
+    from workbench.tui.screens.settings import SettingsScreen
+
+    if not isinstance(app.screen, SettingsScreen):
+        app.push_screen(SettingsScreen(book))
+
+
+async def export_session(app: App[Any], session_id: str, file: str) -> None:
+    """Write a session to a file, `ID.md` in the current directory by default; notify the user of the path or error."""
+    from workbench.view.sessions import SessionShelf
+
+    path = Path(file.strip() or f"{session_id}.md").expanduser().absolute()
+    message = f"written: {path}" if session_id else "there is no session yet"
+    try:
+        if session_id:
+            await in_daemon(lambda: SessionShelf(Locations.from_environment()).export(session_id, path))
+    except WorkbenchError as error:
+        message = str(error)
+    app.notify(visible(message), markup=False)
+
+
+def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]]) -> None:
+    """Open the palette with the entries of the current screen; on the main screen, also sessions and files."""
+    from workbench.tui.palette.entries import entries_of
+    from workbench.tui.screens.palette import PaletteScreen
+
+    screen, main = app.screen, app.switcher.main
+    if screen is main:
+        entries = entries_of(app, main, app.settings, main.submitter.server_prompts.available)
+        app.push_screen(PaletteScreen(entries, app.opened.workspace, app.switcher.sources.sessions), run)
+    elif not isinstance(screen, PaletteScreen):
+        app.push_screen(PaletteScreen(entries_of(app, screen, app.settings), None, None), run)
+
+
+def open_trust(app: App[Any], question: TrustQuestion, typed: Callable[[str], None], done: Callable[[], None]) -> None:
+    """Ask whether to trust the directory; pass the answer to `question`, then call `done`."""
+    from workbench.tui.screens.trust import TrustScreen
+
+    def answered(trusts: bool | None) -> None:
+        try:
+            question.answer(bool(trusts))
+        except WorkbenchError as error:
+            app.notify(visible(f"{error}; you will be asked again"), severity="warning", markup=False)
+        done()
+
+    app.push_screen(TrustScreen(question, typed), answered)
+
+
+def open_never_ask(app: App[Any], question: NeverAskQuestion, typed: Callable[[str], None]) -> None:
+    """Have the user confirm the mode that never asks, and pass the answer to `question`."""
+    from workbench.tui.screens.confirmations import NeverAskScreen
+
+    app.push_screen(NeverAskScreen(typed), lambda confirmed: question.answer(bool(confirmed)))

@@ -1,0 +1,152 @@
+"""The prompt with the list above it, connected to history, commands and files. Part of the main screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+
+from workbench.client.threads import in_daemon
+from workbench.session.mentions import mentioned
+from workbench.tui.focus import focus_now
+from workbench.tui.widgets.attachments import Attachments
+from workbench.tui.widgets.message_queue import QueueList
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.strips import css_beside
+from workbench.tui.widgets.suggestions import Suggestions
+from workbench.view.prompt.attachments import describe_files, images_named
+from workbench.view.prompt.completion import Completer, Names, ServerOffers
+from workbench.view.prompt.file_search import FileIndex
+from workbench.view.prompt.prompt_history import PromptHistory
+from workbench.view.state import UserItem
+
+
+class Composer(Vertical):
+    """The prompt, its list, the queue and the attachments; posts submitted text to the main screen."""
+
+    DEFAULT_CSS = css_beside(__file__)
+
+    class ListChanged(Message):
+        """Posted when the list has been opened or closed, or shows other rows."""
+
+    class FileMatches(Message):
+        """Posted when a thread has found files for a query."""
+
+        def __init__(self, query: str, paths: list[str]) -> None:
+            super().__init__()
+            self.query, self.paths = query, paths
+
+    def __init__(
+        self,
+        directory: Path,
+        history: Path | None,
+        arguments: Mapping[str, Names],
+        offers: ServerOffers,
+        *,
+        vim: bool = False,
+    ) -> None:
+        """`history` is the file of sent messages; `arguments` holds possible arguments by the name of their command.
+
+        `offers` holds the resources of MCP servers that can be mentioned, and the servers' prompts.
+        """
+        super().__init__(id="composer")
+        self._directory = directory
+        self._has_vim_keys = vim
+        self._images: list[str] = []
+        self.past = PromptHistory(history)
+        self.offers = offers
+        self.queue = QueueList()
+        """Kept as an attribute because it may be updated while the screen is being removed, one widget at a time."""
+        self._files = FileIndex(directory, lambda query, paths: self._post_files(query, paths), beside=offers.refresh)
+        self._completer = Completer(
+            arguments, lambda: list(self.past.newest_first), self._files.ask, self._changed, offers
+        )
+
+    def _kind_of_prompt(self) -> type[Prompt]:
+        if not self._has_vim_keys:
+            return Prompt
+        from workbench.tui.widgets.vim_prompt import VimPrompt
+
+        return VimPrompt
+
+    def compose(self) -> ComposeResult:
+        """Yield the list, the queue, the images and the prompt."""
+        yield Suggestions(self._completer)
+        yield self.queue
+        yield Attachments()
+        yield self._kind_of_prompt()(self.past, self._completer, self._directory)
+
+    def on_mount(self) -> None:
+        """Read the history after the first frame."""
+        self.query_one(Prompt).leave_upwards = self.queue.enter
+        self.call_after_refresh(self.run_worker, self._read)
+
+    def on_unmount(self) -> None:
+        """Stop searching for files."""
+        self._files.close()
+
+    def mentioned(self, text: str) -> tuple[str, ...]:
+        """Return the files and resources that a text mentions."""
+        return mentioned(text, self._directory, self.offers.is_resource(text))
+
+    def recall(self, messages: Iterable[str]) -> None:
+        """Add messages of this session to the history, but not to its file, which has those written here already."""
+        for text in messages:
+            self.past.remember(text, keep=False)
+
+    def show_queue(self, items: Sequence[UserItem]) -> None:
+        """Show the queued messages."""
+        self.queue.show(items)
+
+    @on(Prompt.Changed)
+    def on_prompt_changed(self, event: Prompt.Changed) -> None:
+        """Show the images that the text mentions."""
+        text = event.text_area.text
+        paths = images_named(text) if "@" in text and not self.query_one(Prompt).is_foreign else []
+        if paths != self._images:
+            self._images = paths
+            self.run_worker(self._load_images(paths), group="images", exclusive=True)
+
+    async def _load_images(self, paths: list[str]) -> None:
+        images = await in_daemon(lambda: describe_files(paths, self._directory)) if paths else []
+        self.query_one(Attachments).show(images)
+
+    async def _read(self) -> None:
+        self.past.add_older(await in_daemon(self.past.read))
+        await in_daemon(self.offers.refresh)
+
+    def _changed(self) -> None:
+        self.post_message(self.ListChanged())
+
+    def _post_files(self, query: str, paths: list[str]) -> None:
+        if self.is_running:
+            self.post_message(self.FileMatches(query, paths))
+
+    @on(ListChanged)
+    def on_list_changed(self) -> None:
+        """Show the list; the main screen updates its key hints."""
+        self.query_one(Suggestions).show()
+
+    @on(FileMatches)
+    def on_file_matches(self, matches: FileMatches) -> None:
+        """Pass the thread's result on to the list."""
+        self._completer.show_files(matches.query, matches.paths)
+
+    @on(Suggestions.Picked)
+    def on_picked(self, picked: Suggestions.Picked) -> None:
+        """Insert the row that was clicked."""
+        self._completer.at = picked.at
+        self.query_one(Prompt).action_complete()
+        self.query_one(Prompt).focus()
+
+    @on(QueueList.Exited)
+    def on_queue_list_exited(self, exited: QueueList.Exited) -> None:
+        """Go back to the prompt, and insert the letter that was typed."""
+        prompt = self.query_one(Prompt)
+        focus_now(prompt)
+        if exited.typed:
+            prompt.type_in(exited.typed)

@@ -1,0 +1,72 @@
+"""Which actions of a session a rule would have decided; shown before a rule is saved."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.risk import Assessment
+from workbench.rules.rule import Rule, RuleError, parse_rule
+from workbench.rules.rule_files import command_subject, subject_again
+from workbench.rules.rule_matching import fits
+from workbench.rules.subject import subject_of
+from workbench.tools.execute_bash import NAME as SHELL
+from workbench.view.state import ActionItem, SessionState
+
+TRIED_ACTIONS = 300
+"""How many actions are tried, counted from the last one back."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The actions a rule would have matched, and how many were looked at."""
+
+    matched: tuple[ActionItem, ...] = ()
+    looked_at: int = 0
+
+
+def try_rule(text: str, state: SessionState) -> Trial:
+    """Try the rule (one line) on the last actions of the session; an invalid rule matches none."""
+    try:
+        rule = parse_rule(text)
+    except RuleError:
+        return Trial()
+    past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
+    matched = tuple(item for item in past if fits(rule, _subject(rule, item.tool, item.arguments, state.workspace)))
+    return Trial(matched, len(past))
+
+
+def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:
+    home = os.path.expanduser("~")  # noqa: PTH111 - text in, text out
+    if tool == SHELL:
+        return command_subject(str(arguments.get("command", "")), workspace, home)
+    # the log does not hold the server of a tool; assume the one that the rule names
+    server_tool = rule.tool if rule.tool.endswith(f"/{tool}") else ""
+    return subject_of(tool, arguments, Assessment("UNKNOWN", server_tool=server_tool), workspace, home)
+
+
+CHECKED_ACTIONS = 500
+"""How many actions are checked, counted from the last one back."""
+
+
+def fitting(rule: Rule, state: SessionState) -> list[ActionItem]:
+    """Return the actions that the rule would have decided, in order; no rule allows a HIGH one unasked."""
+    actions = list(state.actions.values())[-CHECKED_ACTIONS:]
+    return [action for action in actions if _may_fit(rule, action) and _fits(rule, action, state)]
+
+
+def _may_fit(rule: Rule, action: ActionItem) -> bool:
+    """Return whether the action is worth a closer look."""
+    if action.error or (rule.verdict == "allow" and action.risk == "HIGH"):
+        return False
+    if not rule.command:
+        return True
+    word = re.split(r"[\\*'\" ]", rule.command, maxsplit=1)[0]
+    return action.tool == SHELL and word in str(action.arguments.get("command", ""))
+
+
+def _fits(rule: Rule, action: ActionItem, state: SessionState) -> bool:
+    return fits(rule, subject_again(action.tool, action.arguments, state.workspace, action.working_dir))
