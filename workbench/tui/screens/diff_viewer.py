@@ -218,7 +218,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._status.show("")
 
     def on_key(self, event: events.Key) -> None:
-        """Note a key, so that one pressed before the question was shown does not confirm it."""
+        """Record a key, so that one pressed before the question was shown does not confirm it."""
         self._reverter.confirmation.hears(event.key, time.monotonic() - event.time)
 
     def action_file(self, by: int) -> None:
@@ -258,7 +258,7 @@ class DiffViewerScreen(ModalScreen[None]):
         self._reverter.revert(whole_file=whole_file, fixed=self._scopes[self._scope].fixed)
 
     def action_revert_all(self) -> None:
-        """Revert every file of the list, after a second press."""
+        """Revert every file of the list on the second press; the first one asks."""
         self._reverter.revert_all(self._scopes[self._scope].fixed)
 
     def action_undo(self) -> None:

@@ -27,7 +27,7 @@ from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 
 _SECONDS: Final = 1.0
-"""Seconds between two readings of the files of pins."""
+"""Seconds between two readings of the pin files."""
 _LOG_BYTES: Final = 64_000
 _NONE: Final = "There are no MCP servers. `ohw mcp add NAME COMMAND` adds one."
 

@@ -30,9 +30,9 @@ from workbench.view.state import Changed, FileState
 _COMPARED_AT_ONCE: Final = 300_000
 """Maximum number of characters, old and new text together, that are compared without a thread."""
 _MANY: Final = 10
-"""From how many files on the key that reverts all of them is among the hints."""
+"""Minimum number of files for which the hints include the key that reverts all of them."""
 _MOST_READ: Final = 16
-"""Most files whose texts were read from the file versions and are kept."""
+"""Maximum number of files whose texts, read from the file versions, are kept."""
 _HINTS: Final = (
     *(("diff.next", "hunk"), ("viewer.next-file", "file"), ("viewer.scope", "scope"), ("viewer.search", "search")),
     *(("viewer.comment", "comment"), ("viewer.take-back", "revert hunk"), ("viewer.close", "close")),
@@ -57,7 +57,7 @@ _LINE_HINTS: Final[Sequence[tuple[str, str]]] = (
 class ChangedFiles:
     """The files of a scope, the selected file, and their diffs, each computed only once for the same content.
 
-    Texts that are not in the log are read when a file is shown, and those of the last few files are kept.
+    Texts that are not in the log are read when a file is shown; the diffs of the last few such files are kept.
     """
 
     def __init__(self, workspace: str, review: Review | None = None) -> None:
@@ -67,7 +67,7 @@ class ChangedFiles:
         self.chosen = 0
         self._diffs: dict[str, tuple[FileState, FileDiff]] = {}
         self._read: dict[str, None] = {}
-        """Paths of the files whose diffs are of texts that were read, in the order in which they were."""
+        """Paths of the files whose texts were read for their diffs, the oldest first."""
 
     @property
     def current(self) -> FileState | None:
@@ -80,12 +80,12 @@ class ChangedFiles:
         self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
 
     def quick_diff(self, file: FileState) -> FileDiff | None:
-        """Return the diff if it is cached or quick to compute, otherwise None."""
+        """Return the diff if it is cached, or quick to compute from texts that need not be read; otherwise None."""
         is_short = len(file.before or "") + len(file.after or "") < _COMPARED_AT_ONCE
         return self.diff(file) if is_short and not self.is_unread(file) else self._cached(file)
 
     def is_unread(self, file: FileState) -> bool:
-        """Return whether the texts of the file have to be read before its lines can be shown."""
+        """Return whether the file's texts must be read before its lines can be shown."""
         return self._review is not None and is_stored(file) and self._cached(file) is None
 
     def diff(self, file: FileState) -> FileDiff:
@@ -117,7 +117,7 @@ class ChangedFiles:
             self._diffs.pop(oldest, None)
 
     def name(self, file: FileState) -> str:
-        """Return the path of a file as it is shown."""
+        """Return the path of a file as shown."""
         return short_path(file.path, self.workspace)
 
     def row(self, index: int) -> FileRow:
@@ -185,7 +185,7 @@ class ViewerSearch:
         self.matches: list[Match] = []
         self._current = -1
         self._unread = 0
-        """How many files were left out of the search, as their texts are not read yet."""
+        """Number of files left out of the search because their texts have not been read yet."""
 
     def ask(self) -> None:
         """Ask what to search for."""
@@ -321,7 +321,7 @@ class Reverter:
         self._requested: tuple[FileRevert, ...] = ()
         self._undo: tuple[FileRevert, ...] = ()
         self.confirmation = Confirmation(view.call_after_refresh, time.monotonic)
-        """Of reverting every file."""
+        """Confirms the revert of every file."""
 
     def revert(self, *, whole_file: bool, fixed: str) -> None:
         """Revert the hunk under the cursor or the whole file; `fixed` is why the scope cannot be reverted, or empty."""
@@ -339,7 +339,7 @@ class Reverter:
         self._send((of_file(file, diff.path, version) if whole_file else of_hunk(file, diff, hunk, version),))
 
     def revert_all(self, fixed: str) -> None:
-        """Revert every file of the list once that is confirmed by a second press, or say which one prevents it."""
+        """Revert every file of the list, once a second press confirms it, or say which file prevents it."""
         review, files = self._review, self._files.files
         if review is None or not files:
             return

@@ -40,14 +40,14 @@ class FileList(ScrollView, can_focus=False):
             self.index = index
 
     def __init__(self, row: Callable[[int], FileRow]) -> None:
-        """`row` returns the row of a file by its index; it is called for the rows that are painted."""
+        """`row` returns the row of a file by its index; it is called only for the rows being painted."""
         super().__init__()
         self._row = row
         self._count = 0
         self._chosen = 0
 
     def show(self, count: int) -> None:
-        """Show this many files, read again."""
+        """Show this many files, and read their rows again."""
         self._count = count
         self.virtual_size = Size(1, count)
         self.refresh(layout=True)
