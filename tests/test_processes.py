@@ -18,7 +18,7 @@ from workbench.engine.launch import Launch, start_engine
 from workbench.engine.model_test import ModelTrial
 from workbench.errors import WorkbenchError
 from workbench.processes import spawn
-from workbench.processes.sweep import shell_environment
+from workbench.processes.shell_environment import shell_environment
 from workbench.session.session_names import new_id
 from workbench.session.storage.session_list import newest_first
 from workbench.tools.web_read.impl import converted

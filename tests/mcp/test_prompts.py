@@ -16,7 +16,7 @@ from workbench.engine.launch import Launch
 from workbench.mcp.mentions import PromptArgument, ServerPrompt
 from workbench.protocol.commands import AnswerQuestion, GetPrompt, SendMessage
 from workbench.protocol.live import PromptReady
-from workbench.tui.palette.entries import entries_of
+from workbench.tui.palette_entries import entries_of
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.prompt import Prompt as PromptBox
 from workbench.view.prompt.mcp_prompt_line import arguments_of, written

@@ -12,7 +12,7 @@ import pytest
 import workbench
 from workbench.mcp.config import ServerConfig, server_environment
 from workbench.processes import spawn
-from workbench.processes.sweep import shell_environment
+from workbench.processes.shell_environment import shell_environment
 from workbench.secrets.secret_names import PASSED_ON, child_environment, holds_secret
 
 SECRET = (

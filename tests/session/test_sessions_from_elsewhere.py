@@ -19,9 +19,8 @@ from workbench.protocol.events import ActionObserved, DelegateStep, FileDelta, S
 from workbench.session.session_factory import OpenedSession, open_session
 from workbench.session.storage.jsonl import export_lines, import_lines
 from workbench.session.storage.lock import SessionLock, lock_path
-from workbench.session.storage.past import not_ours
 from workbench.session.storage.session_list import find_session, list_sessions
-from workbench.session.storage.store import Store
+from workbench.session.storage.store import Store, not_ours
 from workbench.session.workspace.repository import SnapshotError, SnapshotRepository
 from workbench.session.workspace.revert import RevertError
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.shells import Bash
-from workbench.processes.sweep import shell_environment
+from workbench.processes.shell_environment import shell_environment
 from workbench.tools.execute_bash import messages as keys
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.output import Cleaner, clean

@@ -9,8 +9,7 @@ from textual.widgets import Input
 
 from tests.tui.waiting import until
 from workbench.config.locations import Locations
-from workbench.tui.screens.settings import SettingEdit
-from workbench.tui.widgets.setting_list import SettingList
+from workbench.tui.screens.settings import SettingEdit, SettingList
 
 
 def settings_in(home: Path, text: str) -> Locations:

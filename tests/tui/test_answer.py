@@ -13,11 +13,10 @@ from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused
 from workbench.protocol import events as ev
-from workbench.tui.screens.agent_question import AnswerScreen, OptionLine
+from workbench.tui.screens.agent_question import AnswerLine, AnswerScreen, OptionLine
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.screens.pager import PagerScreen
 from workbench.tui.widgets.activity import Activity
-from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.card import ActionCard
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.approval import quiet_time

@@ -17,9 +17,9 @@ from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import Disconnected
 from workbench.client.deferred_client import DeferredClient
 from workbench.errors import WorkbenchError
-from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.help import topics
 from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.terminal.filters import ControlFilter
 from workbench.view.git_branch import current_branch
 from workbench.view.opened_session import Opened
 

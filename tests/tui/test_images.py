@@ -10,7 +10,7 @@ from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import CommandRefused
 from workbench.session.mentions import message
-from workbench.tui.widgets.attachments import Attachments
+from workbench.tui.widgets.composer import Attachments
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.attachments import images_named, pasted_images
 from workbench.view.reducer import apply

@@ -8,7 +8,7 @@ from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
-from workbench.tui.palette.entries import PaletteEntry, PastSession, entries_of, fitting
+from workbench.tui.palette_entries import PaletteEntry, PastSession, entries_of, fitting
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.widgets.prompt import Prompt

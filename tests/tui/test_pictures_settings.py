@@ -8,8 +8,8 @@ from tests.tui.picture_sessions import finished
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
-from workbench.tui.palette import entries
-from workbench.tui.palette.entries import PastSession
+from workbench.tui import palette_entries as entries
+from workbench.tui.palette_entries import PastSession
 from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.palette import PaletteScreen
 from workbench.tui.screens.trust import TrustScreen

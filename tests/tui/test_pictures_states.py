@@ -12,7 +12,7 @@ from tests.tui.trial import wait_until
 from workbench.client.client import Disconnected
 from workbench.protocol import live
 from workbench.session.mentions import message
-from workbench.tui.widgets.attachments import Attachments
+from workbench.tui.widgets.composer import Attachments
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 

@@ -10,10 +10,9 @@ from tests.tui.settings_form import edited, find, settings_in
 from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.screens.settings import SettingEdit, SettingsScreen
+from workbench.tui.screens.settings import SettingEdit, SettingList, SettingsScreen
 from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.settings_model import SettingsModel
-from workbench.tui.widgets.setting_list import SettingList
 
 FILE = '# mine\nmodel = "scripted/demo"\nmax_steps = 40  # enough\n'
 

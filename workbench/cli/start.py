@@ -50,7 +50,7 @@ def _agreed(where: Locations, settings: Settings, session_id: str) -> Settings:
     Raises UsageError if the user does not answer yes.
     """
     from workbench.session.session_names import session_path
-    from workbench.session.storage.past import not_ours
+    from workbench.session.storage.store import not_ours
 
     why = not_ours(session_path(where, session_id))
     if not why:

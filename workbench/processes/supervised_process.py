@@ -13,8 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import small_python, start
-from workbench.processes.sweep import shell_environment, sweep
+from workbench.processes.sweep import sweep
 
 _PATIENCE = 15.0
 

@@ -1,4 +1,4 @@
-"""The environment of a shell (no secrets, no pagers, nothing that changes bash) and the search for its processes."""
+"""Finds the processes of a shell by the mark in their environment, and kills them."""
 
 from __future__ import annotations
 
@@ -6,48 +6,12 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-from workbench.processes.spawn import absolute_path
-from workbench.secrets.secret_names import child_environment
-
-NONCE_NAME = "OHW_SHELL"
-"""The variable that marks every process of one shell, so it can be found even after it has left the shell."""
-
-_DROPPED = frozenset({
-    *("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"),
-    *("IFS", "CDPATH", "GLOBIGNORE", "HISTFILE", "HISTCONTROL", "TMOUT", "MAILCHECK", "LINES", "COLUMNS", "OLDPWD"),
-})  # fmt: skip
-_SET = {
-    "TERM": "dumb",
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "MANPAGER": "cat",
-    "SYSTEMD_PAGER": "cat",
-    "VIRTUAL_ENV_DISABLE_PROMPT": "1",
-}
-
-
-def shell_environment(env: Mapping[str, str], nonce: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """Return `env` for a shell without a user, without secrets (recognized by name, or listed in `hidden`).
-
-    Relative entries of PATH are removed: with them, `ls` might be a program in the current directory.
-    """
-    variables = {
-        name: value
-        for name, value in child_environment(env).items()
-        if not (name in hidden or name in _DROPPED or name.startswith(("BASH_FUNC_", "OHW_")))
-    }
-    if "PATH" in variables:
-        variables["PATH"] = absolute_path(variables["PATH"])
-    # so that `rm -r "$TMPDIR/x"` can never mean /x
-    temporary = variables.get("TMPDIR") or tempfile.gettempdir()
-    return {**variables, **_SET, "TMPDIR": temporary, NONCE_NAME: nonce}
-
+from workbench.processes.shell_environment import NONCE_NAME
 
 _LATER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 """Pauses between the sweeps of the background thread, in seconds."""

@@ -35,8 +35,7 @@ from workbench.session.state import State
 from workbench.session.storage.cleanup import sweep, sweep_unfinished
 from workbench.session.storage.jsonl import reset_permissions
 from workbench.session.storage.lock import SessionLock
-from workbench.session.storage.past import last_settings, not_ours, remove_if_empty
-from workbench.session.storage.store import Store, StoreError
+from workbench.session.storage.store import Store, StoreError, last_settings, not_ours, remove_if_empty
 from workbench.session.sub_agents import Delegates, Starter
 from workbench.session.toolset import SessionLocation, ToolServices, Toolset, open_toolset
 from workbench.session.workspace.repository import SnapshotRepository

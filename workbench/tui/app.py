@@ -33,10 +33,10 @@ from workbench.tui.open_screens import (
     open_tools,
 )
 from workbench.tui.problems import Mistakes
-from workbench.tui.safe import ControlFilter
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.session_switcher import SessionSources, SessionSwitcher
 from workbench.tui.signals import Signals
+from workbench.tui.terminal.filters import ControlFilter
 from workbench.tui.terminal.integration import TerminalApp
 from workbench.tui.textual_seam.driver import TerminalDriver
 from workbench.tui.textual_seam.layout import allow_any_width
@@ -48,7 +48,7 @@ from workbench.view.opened_session import Opened
 from workbench.view.state import Changed, SessionState
 
 if TYPE_CHECKING:
-    from workbench.tui.palette.entries import PaletteEntry
+    from workbench.tui.palette_entries import PaletteEntry
     from workbench.tui.settings.settings_model import SettingsModel
 
 _QUIT_SECONDS: Final = 2.0

@@ -20,7 +20,7 @@ from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
-    from workbench.tui.palette.entries import PaletteEntry
+    from workbench.tui.palette_entries import PaletteEntry
     from workbench.tui.settings.providers import Way
     from workbench.tui.settings.settings_model import SettingsModel
     from workbench.view.approval.never_ask import NeverAskQuestion
@@ -195,7 +195,7 @@ async def export_session(app: App[Any], session_id: str, file: str) -> None:
 
 def open_palette(app: WorkbenchApp, run: Callable[[PaletteEntry | None], Awaitable[None]]) -> None:
     """Open the palette with the entries of the current screen; on the main screen, also sessions and files."""
-    from workbench.tui.palette.entries import entries_of
+    from workbench.tui.palette_entries import entries_of
     from workbench.tui.screens.palette import PaletteScreen
 
     screen, main = app.screen, app.switcher.main

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from textual.app import App
 from textual.content import Content
 
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.view.formatting.problems import in_short, mistakes_page
+from workbench.view.formatting.timeline_rows import from_home
+
+_PLACED: Final = re.compile(r"(?P<file>/.*?):(?P<line>\d+): (?P<text>.*)", re.DOTALL)
+_LEAVES: Final = "Everything else in these files takes effect; defaults replace what does not."
+
+
+def in_short(problems: Sequence[str], key: str) -> str:
+    """Return one line for a notice: the only problem, or how many there are; `key` shows all of them."""
+    if len(problems) > 1:
+        return f"{len(problems)} problems in settings and themes · {key} for details"
+    placed = _PLACED.fullmatch(problems[0])
+    text = f"{Path(placed['file']).name}:{placed['line']}: {placed['text']}" if placed else problems[0]
+    return f"{text} · {key}"
+
+
+def mistakes_page(problems: Iterable[str]) -> str:
+    """Return all problems below the names of their files, each with its line number."""
+    by_file: dict[str, list[str]] = {}
+    for problem in problems:
+        placed = _PLACED.fullmatch(problem)
+        file = from_home(Path(placed["file"])) if placed else "elsewhere"
+        text = f"line {placed['line']:>4}  {placed['text']}" if placed else problem
+        by_file.setdefault(file, []).append(f"  {text}")
+    parts = [f"{file}\n\n" + "\n".join(lines) for file, lines in by_file.items()]
+    return "\n\n".join([*parts, _LEAVES]) + "\n"
+
 
 _SECONDS = 10
 

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.client.threads import in_daemon
+from workbench.config.modes import MODE_NAMES, MODES
+from workbench.config.settings import Settings
 from workbench.errors import WorkbenchError
 from workbench.protocol.commands import ChangeSettings, RunUserCommand
 from workbench.text import visible
 from workbench.tui.garbage_collection import collect_all
 from workbench.tui.open_screens import open_first_run, open_never_ask, open_sessions, open_trust
 from workbench.tui.screens.main import MainScreen
-from workbench.tui.widgets.arguments import arguments_now
+from workbench.tui.themes import theme_order
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.opened_session import Opened
-from workbench.view.prompt.completion import ServerOffers
+from workbench.view.prompt.completion import Names, ServerOffers
 from workbench.view.state import SessionState
 
 if TYPE_CHECKING:
     from workbench.tui.app import WorkbenchApp
-    from workbench.tui.palette.entries import PastSession
+    from workbench.tui.palette_entries import PastSession
     from workbench.tui.settings.providers import Way
+
+
+def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterable[str]]) -> dict[str, Names]:
+    """Return, for each command, a function that lists names with descriptions."""
+    return {
+        "mode": lambda: [(name, MODE_NAMES[name]) for name in MODES],
+        "model": lambda: [(name, settings().profile(name).model) for name in settings().models],
+        "theme": lambda: [(name, "") for name in theme_order(themes())],
+    }
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from workbench.processes.spawn import keep_out_of
 from workbench.secrets.secret_names import PASSED_ON
 from workbench.session.session_names import state_directory, unsent_directory
 from workbench.tui.app import WorkbenchApp
-from workbench.tui.palette.entries import PastSession
+from workbench.tui.palette_entries import PastSession
 from workbench.tui.session_switcher import SessionSources
 from workbench.tui.settings.apply import apply_settings
 from workbench.tui.settings.providers import Way, ways

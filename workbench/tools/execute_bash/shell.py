@@ -15,8 +15,9 @@ from pathlib import Path
 
 from workbench.errors import WorkbenchError
 from workbench.processes.leftovers import SHELL_FILE
+from workbench.processes.shell_environment import shell_environment
 from workbench.processes.spawn import find_program
-from workbench.processes.sweep import shell_environment, sweep
+from workbench.processes.sweep import sweep
 from workbench.tools.execute_bash import rc
 from workbench.tools.execute_bash.prompt import Hint, Mark, PromptDetector
 from workbench.tools.execute_bash.stream import OutputText, Stream

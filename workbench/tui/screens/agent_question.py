@@ -14,17 +14,44 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from workbench.text import visible
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings
-from workbench.tui.widgets.answer_line import AnswerLine
 from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import Later, TextAnswer
 from workbench.view.formatting.approval import Hint
 from workbench.view.state import ActionItem
+
+
+class AnswerLine(Input):
+    """Accepts the keys that the card lets through; a paste never submits."""
+
+    def __init__(self, takes: Callable[[events.Key | events.Paste], bool], placeholder: str) -> None:
+        super().__init__(id="answer", placeholder=placeholder, select_on_focus=False)
+        self._takes = takes
+
+    async def on_key(self, event: events.Key) -> None:
+        """Drop a key that the card has handled; run the line's own keys at once, so that no later letter gets ahead."""
+        if not self._takes(event):
+            event.prevent_default()
+            event.stop()
+            return
+        active = None if event.is_printable else self.screen.active_bindings.get(event.key)
+        if active is not None and active.node is self and active.enabled:
+            event.prevent_default()
+            event.stop()
+            await self.app.run_action(active.binding.action, self)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Insert the paste as one line, with hidden characters made visible."""
+        event.prevent_default()
+        event.stop()
+        if self._takes(event):
+            self.insert_text_at_cursor(visible(" ".join(event.text.split()), lines=False))
+
 
 _WIDEST = 100
 _AROUND = 5  # rows of the card beside the question: border, gap, answer and key hints

@@ -13,14 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from workbench.text import visible
-from workbench.tui.screens.approval_parts import (
-    Batch,
-    DecisionKeys,
-    ProposalEditor,
-    ScreensAbove,
-    decision_of,
-    proposal_of,
-)
+from workbench.tui.screens.approval_editor import ProposalEditor, decision_of, proposal_of
+from workbench.tui.screens.approval_keys import Batch, DecisionKeys, ScreensAbove
 from workbench.tui.screens.question_base import QuestionScreen, behind_bindings, scroll_bindings
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.inline_editor import InlineEditor

@@ -18,13 +18,15 @@ from workbench.client.threads import in_daemon
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
-from workbench.tui.screens.viewer_parts import ChangedFiles, Reverter, ViewerComments, ViewerSearch, ViewerStatus
+from workbench.tui.screens.diff_viewer_comments import ViewerComments
+from workbench.tui.screens.diff_viewer_files import ChangedFiles, ViewerStatus, viewer_title
+from workbench.tui.screens.diff_viewer_revert import Reverter
+from workbench.tui.screens.diff_viewer_search import ViewerSearch
 from workbench.tui.widgets.diff_view import DiffView
 from workbench.tui.widgets.file_list import FileList
 from workbench.tui.widgets.review_line import ReviewLine
 from workbench.tui.widgets.review_view import ReviewView
 from workbench.tui.widgets.strips import css_beside
-from workbench.tui.widgets.viewer_lines import viewer_title
 from workbench.view.formatting.timeline_rows import authorship
 from workbench.view.review.review import Review, Scope
 from workbench.view.state import Changed, FileState

@@ -16,13 +16,38 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
+from workbench.engine.model_test import ModelTrial, TrialOutcome
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.settings.model_tests import Trials
 from workbench.tui.settings.providers import Way, read_way, wrong_way
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
+
+
+class Trials:
+    """Makes test calls; `outcomes` holds the result for each tested model."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[Way, TrialOutcome] = {}
+        self._trial: ModelTrial | None = None
+
+    async def ask(self, way: Way) -> TrialOutcome | None:
+        """Make a test call to a model and return the result, or None if the call was stopped or followed by another."""
+        self.stop()
+        trial = self._trial = ModelTrial(way.profile or way.model, way.api_base)
+        outcome = await in_daemon(trial.result)
+        if self._trial is not trial:
+            return None
+        self.outcomes[way] = outcome
+        return outcome
+
+    def stop(self) -> None:
+        """Stop the running call, if any."""
+        trial, self._trial = self._trial, None
+        if trial is not None:
+            trial.stop()
+
 
 DEMO: Final = Way("scripted/demo")
 """The result with which the screen is dismissed for the demo."""

@@ -20,7 +20,7 @@ from textual.widgets.option_list import Option
 from workbench.client.threads import in_daemon
 from workbench.text import visible
 from workbench.tui.key_names import key_of
-from workbench.tui.palette.entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
+from workbench.tui.palette_entries import PaletteEntry, PastSession, file_entries, fitting, session_entries
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.prompt.completion import match_offsets
 from workbench.view.prompt.file_search import FileIndex

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -20,17 +21,69 @@ from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
 from workbench.tui.problems import Mistakes
-from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile
+from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, setting_row
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
-from workbench.tui.widgets.setting_list import SettingList
+from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.formatting.timeline_rows import from_home
-from workbench.view.wrapping import Piece
+from workbench.view.wrapping import Line, Piece
 
 if TYPE_CHECKING:
     from workbench.files.toml_edit import KeyPath
+
+
+class SettingList(LineList):
+    """Shows rows; enter or a click chooses one."""
+
+    class Chosen(Message):
+        """Posted to change the setting of a row."""
+
+        def __init__(self, row: SettingRow) -> None:
+            super().__init__()
+            self.row = row
+
+    class Moved(Message):
+        """Posted when the cursor has moved to another row."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows: Sequence[SettingRow] = ()
+        self._empty = "…"
+
+    @property
+    def current(self) -> SettingRow | None:
+        """The row under the cursor."""
+        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+
+    def show(self, rows: Sequence[SettingRow]) -> None:
+        """Replace the rows, keeping the cursor on its setting if it is among them."""
+        before = self.current
+        self._rows, self._empty = rows, "No match"
+        self.set_count(len(rows) or 1)
+        paths = [row.entry.path for row in rows]
+        self.move_to(paths.index(before.entry.path) if before and before.entry.path in paths else 0)
+        self.forget()
+        self.post_message(self.Moved())
+
+    def line(self, index: int, width: int) -> Line:
+        """Return one row; the first row of a group names the group."""
+        if not self._rows:
+            return [Piece(self._empty, "dim")]
+        is_first = index == 0 or self._rows[index - 1].entry.group != self._rows[index].entry.group
+        return setting_row(self._rows[index], width, with_group=is_first)
+
+    def choose(self, index: int) -> None:
+        """Change the setting under the cursor."""
+        if index < len(self._rows):
+            self.post_message(self.Chosen(self._rows[index]))
+
+    def watch_cursor(self, before: int, after: int) -> None:
+        """Report the move, so that the screen describes the row."""
+        super().watch_cursor(before, after)
+        self.post_message(self.Moved())
+
 
 _KEYS = "enter change · / filter · u reset to default · esc close"
 

@@ -1,7 +1,8 @@
-"""Line filters for terminals without colors (NO_COLOR) or without Unicode."""
+"""Line filters: no control characters reach the terminal; for terminals without colors (NO_COLOR) or Unicode."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -12,6 +13,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 from workbench.ascii import TABLE
+from workbench.text import HIDDEN
 
 _STANDS_OUT: Final = 0.1
 """Minimum difference in brightness (0 to 1) from the surroundings at which a background is shown as reversed."""
@@ -60,3 +62,30 @@ def _plain(segment: Segment) -> Segment:
     if not text.isascii():
         text = "".join(sign if sign.isascii() else "?" * cell_len(sign) for sign in text)
     return Segment(text, segment.style)
+
+
+# The characters that `visible` escapes, and tabs and line breaks: none may be left. The joiners, which emoji use, have
+# a rule of their own below.
+_UNWANTED = re.compile(f"[{HIDDEN}\n\t]".replace("\u200b-\u200f", "\u200b\u200e\u200f"))
+# These two join the parts of an emoji; anywhere else they are just invisible.
+_JOINERS = re.compile("(?<![\u2190-\u2bff\u3030-\u303d\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]")
+
+
+class ControlFilter(LineFilter):
+    """Drops control and invisible characters from the lines about to be written."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without such characters, or the same list if there are none."""
+        if not any(_is_unsafe(segment.text) for segment in segments if not segment.control):
+            return segments
+        return [_cleaned(segment) for segment in segments]
+
+
+def _is_unsafe(text: str) -> bool:
+    return not (text.isascii() and text.isprintable()) and bool(_UNWANTED.search(text) or _JOINERS.search(text))
+
+
+def _cleaned(segment: Segment) -> Segment:
+    if segment.control:
+        return segment
+    return Segment(_JOINERS.sub("", _UNWANTED.sub("", segment.text)), segment.style)

@@ -8,21 +8,43 @@ from pathlib import Path
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
+from textual.widgets import Static
 
 from workbench.client.threads import in_daemon
 from workbench.session.mentions import mentioned
 from workbench.tui.focus import focus_now
-from workbench.tui.widgets.attachments import Attachments
 from workbench.tui.widgets.message_queue import QueueList
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.suggestions import Suggestions
-from workbench.view.prompt.attachments import describe_files, images_named
+from workbench.view.prompt.attachments import Attached, describe_files, images_named
 from workbench.view.prompt.completion import Completer, Names, ServerOffers
 from workbench.view.prompt.file_search import FileIndex
 from workbench.view.prompt.prompt_history import PromptHistory
 from workbench.view.state import UserItem
+
+
+class Attachments(Static):
+    """One chip for each image; hidden while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__(id="attachments")
+        self.images: Sequence[Attached] = ()
+        self.display = False
+
+    def show(self, images: Sequence[Attached]) -> None:
+        """Show these images."""
+        self.images = images
+        self.display = bool(images)
+        self.update(Content("   ").join(_chip(image) for image in images))
+
+
+def _chip(image: Attached) -> Content:
+    if image.is_refused:
+        return Content.styled(f"✗ {image.words}", "bold $sign-failed")
+    return Content.styled(f"▣ {image.words}", "bold $secondary")
 
 
 class Composer(Vertical):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import ClassVar, Final
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.filter import LineFilter
@@ -16,13 +19,55 @@ from textual.widgets import Input, Static
 
 from workbench.client.threads import in_daemon
 from workbench.text import first_line
-from workbench.tui.marking import HighlightFilter
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.side_panels import SidePanels
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.session_search import ItemMatch, find_in
 from workbench.view.state import Item, SessionState
+
+_MARK: Final = Style(reverse=True, bold=True)
+
+
+class HighlightFilter(LineFilter):
+    """Shows each occurrence of a phrase, in any case, reversed and bold, so that it stands out even without colors."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._needle = words.lower()
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments with the phrase highlighted, split where an occurrence begins or ends."""
+        text = "".join(segment.text for segment in segments if not segment.control).lower()
+        if self._needle not in text:
+            return segments
+        inside = set(self._offsets(text))
+        cut: list[Segment] = []
+        at = 0
+        for segment in segments:
+            if segment.control:
+                cut.append(segment)
+                continue
+            cut += _pieces(segment, [at + offset in inside for offset in range(len(segment.text))])
+            at += len(segment.text)
+        return cut
+
+    def _offsets(self, text: str) -> Iterator[int]:
+        start = text.find(self._needle)
+        while start >= 0:
+            end = start + len(self._needle)
+            yield from range(start, end)
+            start = text.find(self._needle, end)
+
+
+def _pieces(segment: Segment, marked: list[bool]) -> Iterator[Segment]:
+    start = 0
+    for end in range(1, len(marked) + 1):
+        if end == len(marked) or marked[end] is not marked[start]:
+            style = (segment.style or Style()) + _MARK if marked[start] else segment.style
+            yield Segment(segment.text[start:end], style)
+            start = end
+
 
 SEARCH_KEYS: Final[tuple[BindingType, ...]] = (
     Binding("ctrl+f", "find", "Search the session", id="find", priority=True, show=False),

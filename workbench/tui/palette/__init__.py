@@ -1,1 +1,0 @@
-"""The entries of the palette (ctrl+p), and their search."""
