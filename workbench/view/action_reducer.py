@@ -1,4 +1,4 @@
-"""Folds the events of actions into the session state, and words the notices of the workbench. Used by the reducer."""
+"""Applies the events of actions to the session state, and builds the workbench's notices; used by the reducer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _WHY_CONDENSED: Final = {
 
 
 def run_end_notice(event: RunEnded) -> NoticeItem | None:
-    """Return the notice that says how a run ended; None when the agent only waits for an answer."""
+    """Return the notice that says how a run ended, or None if the agent only waits for an answer."""
     if event.reason not in _ENDS:
         return None
     text, kind = _ENDS[event.reason]
@@ -81,7 +81,7 @@ def run_end_notice(event: RunEnded) -> NoticeItem | None:
 
 
 def nudge_notice(event: AgentNudged) -> NoticeItem:
-    """Return the notice of what the workbench told the agent by itself, and why."""
+    """Return the notice of what the workbench told the agent on its own, and why."""
     if event.reason == "stuck":
         return NoticeItem(event.seq, f"The agent was warned about a loop: {event.evidence}", "warning")
     if event.reason == "lost":
@@ -97,13 +97,13 @@ def condensed_notice(event: HistoryCondensed) -> NoticeItem:
 
 
 def undone_notice(event: CondensingUndone) -> NoticeItem:
-    """Return the notice of which events the model gets word for word again."""
+    """Return the notice that a compaction was undone."""
     text = f"Compaction of events {event.first} to {event.last} undone"
     return NoticeItem(event.seq, text)
 
 
 def settings_notice(event: SettingsChanged) -> NoticeItem:
-    """Return the notice of the settings that apply from now on."""
+    """Return the notice of the changed settings."""
     parts = [
         f"mode changed to: {MODE_NAMES[event.mode]}" if event.mode else "",
         f"model changed to: {event.model}" if event.model else "",
@@ -117,7 +117,7 @@ def settings_notice(event: SettingsChanged) -> NoticeItem:
 
 
 def apply_files(state: SessionState, files: Sequence[FileDelta], by: Hand = "agent") -> bool:
-    """Fold file changes into the state; a file back to its first text leaves the list. Return whether any came."""
+    """Apply file changes to the state; a file with its first text again leaves the list. Return whether any came."""
     for delta in files:
         for changes in (state.changes, state.turn_changes):
             _apply_file(changes, delta, by, state.version)
@@ -173,7 +173,7 @@ def apply_plan(state: SessionState, action: ActionItem) -> bool:
 
 
 def apply_step(state: SessionState, number: int, tool: str) -> bool:
-    """Add an action that started to every task in progress; return whether there was such a task."""
+    """Add a started action to every task in progress; return whether there was such a task."""
     if kind_of(tool) in _NO_STEP:
         return False
     current = [task for task in state.tasks if task.status == "in_progress"]
@@ -207,7 +207,7 @@ def _status(value: object) -> Status:
 
 
 def apply_accepted_part(item: ActionItem, event: ActionDecided) -> None:
-    """Replace the previewed texts by those the user decided on, and say in words how much of the change they took."""
+    """Replace the previewed texts with those that the user decided on, and describe how much was accepted."""
     contents = {file.path: file.text for file in event.written or ()}
     item.part = _in_words(item, event, contents)
     item.preview = tuple(replace(delta, after=contents.get(delta.path, delta.after)) for delta in item.preview)
@@ -230,7 +230,7 @@ _LONGEST_NAME, _LONGEST_SERVER = 24, 60
 
 
 def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reducers) -> Changed:
-    """Fold a step of a sub-agent as if it were the agent's own, with the sub-agent's name on its actions."""
+    """Apply a step of a sub-agent as if it were the agent's own, with the sub-agent's name on its actions."""
     inner = replace(step.event, seq=step.seq)
     changed = reducers[inner.kind](state, inner)
     if isinstance(inner, ModelResponded):
@@ -245,7 +245,7 @@ def apply_delegate_step(state: SessionState, step: DelegateStep, reducers: Reduc
 
 
 def close_delegate(state: SessionState, call_id: str) -> Changed:
-    """Close all actions of a sub-agent whose call is over: those that run are lost, those that wait are skipped."""
+    """Close all open actions of a sub-agent whose call is over: running ones are lost, waiting ones skipped."""
     changed = Changed()
     state.delegate_responses.pop(call_id, None)
     for item in _open_of(state, call_id):
@@ -265,7 +265,7 @@ def _open_of(state: SessionState, call_id: str) -> list[ActionItem]:
 
 
 LIVE_LIMIT = 20_000
-"""How many characters of live output are kept."""
+"""The most characters of live output that are kept."""
 
 
 def proposed(state: SessionState, event: ActionProposed) -> Changed:
@@ -294,7 +294,7 @@ def proposed(state: SessionState, event: ActionProposed) -> Changed:
 
 
 def user_command(state: SessionState, event: UserCommand) -> Changed:
-    """Add a command of the user's own, which needs no approval."""
+    """Add a command of the user's, which needs no approval."""
     state.action_count += 1
     item = ActionItem(
         seq=event.seq,
@@ -312,7 +312,7 @@ def user_command(state: SessionState, event: UserCommand) -> Changed:
 
 
 def files_changed(state: SessionState, event: FilesChanged) -> Changed:
-    """Fold files changed by others; files that the user changed back become a finished action of the user's."""
+    """Apply files changed outside of actions; files that the user reverted become a finished action of the user's."""
     if event.by != "person":
         return Changed(changes=apply_files(state, event.files, "others"))
     state.action_count += 1
@@ -333,7 +333,7 @@ def files_changed(state: SessionState, event: FilesChanged) -> Changed:
 
 
 def assessed(state: SessionState, event: ActionAssessed) -> Changed:
-    """Take in what is known of an action; it waits for the user if it needs a decision or an answer."""
+    """Apply the assessment of an action; the action waits for the user if it needs a decision or an answer."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -361,7 +361,7 @@ def assessed(state: SessionState, event: ActionAssessed) -> Changed:
 
 
 def decided(state: SessionState, event: ActionDecided) -> Changed:
-    """Take in that an action was approved, edited or rejected; it no longer waits."""
+    """Apply the decision on an action, which then no longer waits."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -377,7 +377,7 @@ def decided(state: SessionState, event: ActionDecided) -> Changed:
 
 
 def started(state: SessionState, event: ActionStarted) -> Changed:
-    """Mark an action as running; one of the agent's becomes a step of the tasks in progress."""
+    """Mark an action as running; the agent's actions become steps of the tasks in progress."""
     item = state.actions.get(event.action_id)
     if item is None:
         return Changed()
@@ -399,7 +399,7 @@ def tool_output(state: SessionState, event: ToolOutput) -> Changed:
 
 
 def observed(state: SessionState, event: ActionObserved) -> Changed:
-    """Take in the result of an action, including one that never ran."""
+    """Apply the result of an action, including one that never ran."""
     item = state.actions.get(event.action_id)
     if item is None:  # it belongs to a part of the session that is not read
         return Changed(changes=apply_files(state, event.files_changed))
@@ -425,7 +425,7 @@ def observed(state: SessionState, event: ActionObserved) -> Changed:
 
 
 def _hand(item: ActionItem | None) -> Hand:
-    """Return whose files an action changes; for an action in a part that is not read, the agent is assumed."""
+    """Return who changes files with an action; the agent is assumed if the action is in a part that was not read."""
     return "person" if item is not None and item.by_user else "agent"
 
 
@@ -438,7 +438,7 @@ def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
 
 
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
-    """Fold what an action changed on disk beyond what its result says; a file that both name is counted once."""
+    """Apply an action's file changes beyond those that its result names; a file in both is counted once."""
     item = state.actions.get(event.action_id)
     changed = Changed(changes=apply_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):
@@ -464,7 +464,7 @@ def abandoned(state: SessionState, event: ActionAbandoned) -> Changed:
 
 
 def observation_text(observation: dict[str, Any]) -> str:
-    """Return all text of a dumped observation, with the type of an image in its place."""
+    """Return all text of a dumped observation; each image is replaced with its type in brackets."""
     content = observation.get("content")
     if isinstance(content, str):
         return content

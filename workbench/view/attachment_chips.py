@@ -1,4 +1,4 @@
-"""A few words on each attachment of a message, for its chip; used by the conversation and the prompt. Pure."""
+"""Describes each attachment of a message in a few words, for its chip; used by the conversation and the prompt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chips_of(event: UserMessage) -> tuple[str, ...]:
 
 
 def with_resources(items: Sequence[Item], event: ResourcesRead) -> UserItem | None:
-    """Add a chip for each read resource to its message and return the message; None if it is not among the items."""
+    """Add a chip for each read resource to its message; return the message, or None if it is not among the items."""
     for item in reversed(items):
         if isinstance(item, UserItem) and item.seq == event.message:
             item.resources += tuple(resource_chip(each) for each in event.resources)
@@ -41,7 +41,7 @@ def resource_chip(resource: ResourceText) -> str:
 
 
 def chip(name: str, size: int, head: bytes) -> str:
-    """Return name, pixels and bytes of an image."""
+    """Return the chip of an image: its name, its size in pixels and its size in bytes."""
     pixels = pixels_of(head)
     wide = f" {pixels[0]}×{pixels[1]}" if pixels else ""
     short = PurePath(name).name if name.startswith("/") else name
@@ -49,7 +49,7 @@ def chip(name: str, size: int, head: bytes) -> str:
 
 
 def size_of(count: int) -> str:
-    """Return a count of bytes in short form."""
+    """Format a number of bytes in kB or MB."""
     return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{max(1, round(count / 1e3))} kB"
 
 

@@ -1,4 +1,4 @@
-"""The time of day for running actions; it stands still for tests, and at the events of a session that is replayed."""
+"""The current time for running actions; it can be fixed for tests, and at the events of a replayed session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the prompt, which are lines that start with a slash. Only commands that work are listed."""
+"""The prompt's commands: lines that start with a slash. Only commands that work are listed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from workbench.text import first_line
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """One command: its name, what it does, and the action of the main screen it runs."""
+    """One command: its name, its description, and the action of the main screen that it runs."""
 
     name: str
     words: str
     action: str
     argument: str = ""
-    """What may follow the command; if empty, nothing may."""
+    """The argument that may follow the command; empty if it takes none."""
 
     only_listed: bool = False
-    """Whether the argument must be one of those the list shows."""
+    """Whether the argument must be one of the listed values."""
 
 
 COMMANDS = (
@@ -53,7 +53,7 @@ _BY_NAME = {command.name: command for command in COMMANDS}
 
 
 class UnknownCommand(ValueError):
-    """Raised for an unknown command; the message names the nearest one."""
+    """The line is not a valid command; the message names the nearest one, or says that it takes no argument."""
 
 
 def command_named(name: str) -> SlashCommand | None:
@@ -62,13 +62,13 @@ def command_named(name: str) -> SlashCommand | None:
 
 
 def words_after(name: str) -> dict[str, str]:
-    """Return the second words that make other commands of this one, each with what that command does."""
+    """Return the second words that turn this command into another one, each with the other command's description."""
     both = (command.name.split(" ", 1) for command in COMMANDS if " " in command.name)
     return {rest: _BY_NAME[f"{first} {rest}"].words for first, rest in both if first == name}
 
 
 def parse_command(text: str) -> tuple[SlashCommand, str] | None:
-    """Return the command of a line and its argument; None if the text is a message. Raises UnknownCommand."""
+    """Return the command in a line and its argument, or None if the text is a message. Raises UnknownCommand."""
     line = text.strip()
     if not line.startswith("/") or "\n" in line or "/" in line[1:].split(" ")[0]:
         return None

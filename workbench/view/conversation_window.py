@@ -1,7 +1,7 @@
-"""Which items of a long conversation are mounted: a run of neighbours whose widgets stay below a budget of nodes.
+"""Decides which items of a long conversation are mounted: a contiguous run within a budget of nodes.
 
-Pure; the conversation asks it what to mount and what to unmount. New items enter at the end while the user follows,
-older ones when the user scrolls to the top, later ones on the way back down.
+The conversation asks it what to mount and what to unmount. New items enter at the end while the user follows it, older
+ones when the user scrolls to the top, later ones on the way back down.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from workbench.view.state import ActionItem, AgentItem, Item, UserItem
 MAX_NODES: Final = 320
 MAX_ITEMS: Final = 40
 CHUNK: Final = 12
-"""How many items are loaded at once when the user scrolls to an end of what is mounted."""
+"""How many items are mounted at once when the user scrolls to an end of the run."""
 MARKDOWN_NODES: Final = 8
 """The least weight of a message, so that at most 40 Markdown widgets are mounted."""
 LONGEST: Final = 200
-"""How many nodes one message may show; the pager has the rest."""
+"""The most nodes that one message may show; the pager has the rest."""
 LEAST_ROWS: Final = 64
-"""How many rows stay mounted while the end is followed, and at least two screens, so that a page up finds something."""
+"""The fewest rows mounted while the end is followed (at least two screens), so that a page up shows something."""
 
 _FENCES: Final = ("```", "~~~")
 _LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
@@ -40,17 +40,17 @@ class WindowStep:
 
 
 class Window:
-    """The mounted run `first`..`last` (half open) of a list that grows at its end."""
+    """The mounted run `first` to `last` (half open) of a list that grows at its end."""
 
     def __init__(
         self, weight: Callable[[int], int], max_items: int = MAX_ITEMS, rows: Callable[[int], int] = lambda _: 1
     ) -> None:
-        """`weight` returns the nodes of an item, `rows` the fewest rows it is shown in."""
+        """`weight` returns the nodes of an item, `rows` the fewest rows in which it is shown."""
         self._weight = weight
         self._rows = rows
         self.max_items = max_items
         self.height = 0
-        """Rows of the panel; while it is 0, no item is left out for being screens away from the followed end."""
+        """Rows of the panel; while it is 0, the run is not limited by rows."""
         self.first = 0
         self.last = 0
 
@@ -61,12 +61,12 @@ class Window:
         return range(self.first, self.last)
 
     def shift(self, count: int) -> None:
-        """Move the run after `count` items were put before the first one or, below 0, removed there."""
+        """Shift the run after `count` items were inserted before the first one or, if negative, removed there."""
         self.first += count
         self.last += count
 
     def around(self, index: int, total: int) -> range:
-        """Start over; return a run that begins shortly before one item."""
+        """Start over; return a run that begins shortly before item `index`."""
         self.first = self.last = max(0, index - 2)
         weight = 0
         while self.last < total and self.last - self.first < self.max_items:
@@ -79,7 +79,7 @@ class Window:
         return range(self.first, self.last)
 
     def append(self, total: int, *, follows: bool) -> WindowStep:
-        """Take in added items. If the end is followed they replace the oldest, else they only fill the free room."""
+        """Mount added items. If the end is followed, they replace the oldest; otherwise they only fill free room."""
         if follows:
             return self._down(total, self._most_rows)
         start = self.last
@@ -147,7 +147,7 @@ def mounted_rows(height: int) -> int:
 
 
 def nodes_of(item: Item) -> int:
-    """Return about how many widgets an item needs; Markdown makes one or more for each block."""
+    """Estimate how many widgets an item needs; Markdown makes one or more for each block."""
     if isinstance(item, AgentItem):
         return max(MARKDOWN_NODES, 4 + min(LONGEST, markdown_nodes(item.text)))
     if isinstance(item, ActionItem) and _is_markdown(item):
@@ -160,7 +160,7 @@ def _is_markdown(item: ActionItem) -> bool:
 
 
 def least_rows(item: Item) -> int:
-    """Return how many rows an item has in the widest panel, or fewer; a card has the same at every width."""
+    """Return a lower bound of the rows of an item in the widest panel; a card has the same number at every width."""
     if isinstance(item, AgentItem):
         return 1 + _markdown_rows(item.text)
     if isinstance(item, UserItem):
@@ -173,7 +173,7 @@ def least_rows(item: Item) -> int:
 
 
 def _markdown_rows(text: str) -> int:
-    """Return a lower estimate of the rows: the lines of lists and code, and one for each (joined) paragraph."""
+    """Return a lower bound of the rows: one for each line of a list or of code, and one for each (joined) paragraph."""
     rows, is_fenced, is_joined = 0, False, False
     for line in head_of(text).splitlines():
         if line.lstrip().startswith(_FENCES):
@@ -185,7 +185,7 @@ def _markdown_rows(text: str) -> int:
 
 
 def markdown_nodes(text: str) -> int:
-    """Return an upper estimate of the blocks of a Markdown text, without parsing it."""
+    """Return an upper bound of the blocks in a Markdown text, without parsing it."""
     return sum(_line_nodes(text))
 
 

@@ -1,4 +1,4 @@
-"""Follows one session: folds what the link brings into the state and tells the screen, once a frame, what changed."""
+"""Follows one session: applies the client's messages to the state and tells the screen, once a frame, what changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CARRIED_FIELDS: Final = (
 
 
 def settled(digest: Digest) -> SessionState:
-    """Return the state before the event that the digest ends with, without the items of the conversation."""
+    """Return the state before the event at which the digest ends, without the items of the conversation."""
     state = SessionState()
     for entry in digest.relevant_events:
         if isinstance(entry, DigestStep):
@@ -44,13 +44,13 @@ def settled(digest: Digest) -> SessionState:
 
 
 def begin_after(state: SessionState, earlier: SessionState) -> None:
-    """Let a state that has applied nothing continue from an earlier one."""
+    """Let an empty state continue from an earlier one."""
     for name in _CARRIED_FIELDS:
         setattr(state, name, getattr(earlier, name))
 
 
 def folded(events: Sequence[Event], actions_before: int) -> SessionState:
-    """Return the state of a part of the session by itself; `actions_before` counts the actions up to its end."""
+    """Return the state of a part of the session alone; `actions_before` counts the actions up to its end."""
     state = SessionState(action_count=actions_before - sum(map(_is_action, events)))
     state.actions_before = state.action_count
     for event in events:
@@ -62,7 +62,7 @@ def folded(events: Sequence[Event], actions_before: int) -> SessionState:
 
 
 def put_before(state: SessionState, part: SessionState) -> Changed:
-    """Put an older part just before what the state holds."""
+    """Insert an older part before what the state holds."""
     state.items[:0] = part.items
     state.actions = part.actions | state.actions
     state.first_seq, state.actions_before = part.first_seq, part.actions_before
@@ -70,12 +70,12 @@ def put_before(state: SessionState, part: SessionState) -> Changed:
 
 
 def count_before(state: SessionState, start: int) -> int:
-    """Return how many items at the beginning belong to events before `start`, counting lines without an event."""
+    """Return how many items at the beginning belong to events before `start`, including items without an event."""
     return next((at for at, item in enumerate(state.items) if item.seq >= start), 0)
 
 
 def drop_before(state: SessionState, start: int) -> Changed:
-    """Remove everything that came before event `start`, except open actions; it can be read again."""
+    """Remove everything from before event `start`, except open actions; it can be read again."""
     gone = state.items[: count_before(state, start)]
     del state.items[: len(gone)]
     state.actions = {name: item for name, item in state.actions.items() if item.seq >= start or _is_open(state, item)}
@@ -98,11 +98,11 @@ FRAME = 1 / 30
 """Seconds between two repaints; messages that arrive in between are shown together."""
 _CHUNK = 500
 _LONGEST = 30
-"""How many frames to wait for a screen that is behind."""
+"""The most frames to wait for a screen that is behind."""
 
 
 class Follower:
-    """Follows one session on screen; it calls `on_change(None)` when everything may have changed."""
+    """Follows one session for a screen; calls `on_change(None)` when everything may have changed."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Follower:
     ) -> None:
         """`load_later` loads, in a thread, what the front end needs only once there is a session.
 
-        `is_behind` says if the screen still mounts what it was shown; waiting for it bounds its memory.
+        `is_behind` returns whether the screen is still mounting what it was given; waiting for it bounds its memory.
         """
         self._link = link
         self._state = state
@@ -125,7 +125,7 @@ class Follower:
         self._reading = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read the history, then whatever arrives, until the link is lost for good."""
+        """Read the history, then whatever arrives, until the connection is lost for good."""
         await self._read_history()
         self._on_change(None)
         while self._apply(await self._link.receive()):
@@ -155,7 +155,7 @@ class Follower:
             return True
 
     async def let_go(self, may: Callable[[int], bool]) -> None:
-        """Drop all but the end of a session that has grown long, if `may` allows that many items to go now."""
+        """Drop all but the end of a session that has grown long, if `may` allows dropping that many items now."""
         async with self._reading:
             past, state = self._past, self._state
             if past is None:
@@ -175,7 +175,7 @@ class Follower:
             chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))
 
     def _begin(self) -> tuple[Iterator[Event], list[Event], SessionState | None]:
-        """In a thread: let the engine be started and, while it starts, load what showing a session needs."""
+        """Begin reading the history, and load what showing a session needs while the engine starts; in a thread."""
         history = self._link.history()
         self._past = history.past if isinstance(history, EventHistory) else None
         events = iter(history)

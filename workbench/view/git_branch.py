@@ -1,4 +1,4 @@
-"""The branch of a directory, read without a process, and whether its tree was changed; used by the status line."""
+"""Reads the branch of a directory without a process, and whether its tree has changes; used by the status line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workbench.files.git import run_git
 from workbench.text import visible
 
 _MOST = 4096
-"""How many bytes are read of `HEAD` or of a `.git` that is a file."""
+"""The most bytes read from `HEAD`, or from a `.git` that is a file."""
 
 
 def current_branch(directory: Path) -> str:
-    """Return the branch's name, seven digits of a detached commit, or an empty text outside of git."""
+    """Return the branch's name, seven digits of a detached commit, or "" outside of git."""
     git = next((parent / ".git" for parent in (directory, *directory.parents) if (parent / ".git").exists()), None)
     if git is None:
         return ""
@@ -34,7 +34,7 @@ def is_dirty(directory: Path) -> bool:
 
 
 def _text_of(path: Path) -> str:
-    """Return the beginning of a plain file, or an empty text: reading a pipe would never end. Raises OSError."""
+    """Return the beginning of a regular file, or "" for anything else: reading a pipe may block. Raises OSError."""
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         is_plain = stat.S_ISREG(os.fstat(number).st_mode)

@@ -1,4 +1,4 @@
-"""A session to show: what the app gets when it starts, and when the user goes to another session."""
+"""The session to show: given to the app when it starts, and when the user switches to another session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """A session to show: its link (None when no model is set up), its directory, and what to send first."""
+    """A session to show: its client (None if no model is set up), its directory, and the message to send first."""
 
     link: Client | None
     workspace: Path
@@ -24,8 +24,8 @@ class Opened:
     trust: TrustQuestion | None = None
     """The question to ask before the session begins, if any."""
     never_ask: NeverAskQuestion | None = None
-    """The confirmation to ask for before the session begins in a mode that never asks, if any."""
+    """The confirmation to ask for before the session begins in the mode that never asks, if any."""
     keep: Callable[[str], Path] | None = None
-    """Returns the directory in which the screen keeps what belongs to a session, by the session's id."""
+    """Returns the directory for what the screen keeps about a session, given the session's id."""
     unsent: Path | None = None
-    """Where typed text is kept before the first message of a new session."""
+    """The directory for text typed before a new session has its first message."""

@@ -1,4 +1,4 @@
-"""Folds messages of the engine into the session state, and notes since when the model thinks, going by the log."""
+"""Applies the engine's messages to the session state, and records by the log since when the model is thinking."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ASKED_AFTER: Final = frozenset(("action_observed", "action_abandoned", "agent_n
 
 
 def note_time(state: SessionState, event: Any) -> None:
-    """Note the time of a stored event after which the model is asked; a message that has to wait is not one."""
+    """Record the time of a stored event that makes the agent call the model; a message sent during a run does not."""
     if event.kind in _ASKED_AFTER or (event.kind == "user_message" and not state.is_running):
         state.thinks_since = event.at
 
@@ -62,7 +62,7 @@ def reasoning_delta(state: SessionState, event: ReasoningDelta) -> Changed:
 
 
 def engine_state(state: SessionState, event: EngineState) -> Changed:
-    """Take in what the engine does now."""
+    """Apply the engine's current state."""
     state.work = event.state
     state.work_detail = event.detail
     state.model_url = event.address
@@ -71,7 +71,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
 
 
 def link_lost(state: SessionState, lost: Disconnected) -> Changed:
-    """Mark the engine as gone: nothing runs or streams any more, and nothing that was shown disappears."""
+    """Mark the engine as gone: nothing runs or streams any more, and everything shown stays."""
     changed = Changed(status=True, live=True)
     state.work = "lost"
     state.work_detail = lost.reason
@@ -104,7 +104,7 @@ __all__ = ["Changed", "apply"]
 
 
 def apply(state: SessionState, message: Incoming) -> Changed:
-    """Change the state by one message of the link and return what changed; a stored event counts only once."""
+    """Apply one message of the client to the state and return what changed; a stored event counts only once."""
     if isinstance(message, Disconnected):
         return link_lost(state, message)
     if isinstance(message, CommandRefused):
@@ -176,7 +176,7 @@ def _count(state: SessionState, event: ModelResponded | HistoryCondensed | Model
 
 
 def _queue_read(state: SessionState, event: ModelResponded) -> list[Item]:
-    """Take from the queue the messages that this request to the model included, and return them."""
+    """Remove from the queue the messages that this model request included, and return them."""
     began = event.at - timedelta(seconds=event.latency)
     read: list[Item] = []
     while state.queued and _was_read(state.queued[0], event, began):
@@ -191,7 +191,7 @@ def _was_read(item: UserItem, event: ModelResponded, began: datetime) -> bool:
 
 
 def _spent(state: SessionState, event: ModelResponded | HistoryCondensed | ModelAsked) -> Changed:
-    """Count the cost of a call by a sub-agent or a tool, which is no answer in this conversation."""
+    """Count the cost of a call by a sub-agent or a tool, which is not an answer in this conversation."""
     _count(state, event)
     return Changed(status=True)
 

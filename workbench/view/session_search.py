@@ -1,6 +1,6 @@
-"""Search within a session: a filter for timeline rows, and matches in the conversation. Pure.
+"""Searches within a session: a filter for timeline rows, and matches in the conversation.
 
-A filter consists of words, `failed`, `risk:high`, `tool:bash`, `file:calc`.
+A filter consists of words and of terms like `failed`, `risk:high`, `tool:bash`, `file:calc`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from workbench.view.state import ActionItem, AgentItem, Item, NoticeItem, UserIt
 Test: TypeAlias = Callable[[Item], bool]
 HELP: Final = "words, failed, waiting, risk:high, tool:bash, file:calc"
 _BEGUN: Final = 4
-"""From how many letters on a state's name is found while it is still being typed."""
+"""The fewest typed letters that match the beginning of a state's name."""
 _SEARCHED_CHARACTERS: Final = 4_000
-"""How many characters of an argument are searched."""
+"""The most characters of an argument that are searched."""
 
 
 class Filter:
-    """A filter whose words must all fit a row; without words it fits every row."""
+    """A filter whose words must all match a row; without words, it matches every row."""
 
     def __init__(self, text: str = "") -> None:
         self.text = " ".join(text.split())
         self._tests = tuple(_test(word) for word in self.text.casefold().split())
 
     def fits(self, item: Item) -> bool:
-        """Return whether the row is to be shown."""
+        """Return whether the row is shown."""
         return all(test(item) for test in self._tests)
 
 
@@ -84,7 +84,7 @@ _EXCERPT_CHARACTERS: Final = 160
 
 
 class ItemMatch(NamedTuple):
-    """An item that holds the words: where in it, and the text around the first match (safe, one line)."""
+    """An item that contains the words: where in it, and the text around the first match (one line, safe to show)."""
 
     item: Item
     where: str
@@ -92,7 +92,7 @@ class ItemMatch(NamedTuple):
 
 
 def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
-    """Return the items that hold the words exactly as written, in order, ignoring case."""
+    """Return the items that contain the words exactly as written, in order, ignoring case."""
     needle = words.casefold()
     if not needle.strip():
         return []
@@ -110,7 +110,7 @@ def _first(item: Item, needle: str) -> ItemMatch | None:
 
 
 def labelled_strings(item: Item) -> Iterator[tuple[str, str]]:
-    """Yield each text of an item, after the name of what it is."""
+    """Yield each text of an item, preceded by its label."""
     if isinstance(item, UserItem):
         yield "you", item.text
     elif isinstance(item, AgentItem):

@@ -1,4 +1,4 @@
-"""All sessions, as the Sessions screen needs them: read in threads, filtered, searched. No textual."""
+"""All sessions, for the Sessions screen: read in threads, filtered and searched. Does not import textual."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.view.prompt.completion import ranking
 
 T = TypeVar("T")
 _QUICK, _SLOW = 0.15, 0.8
-"""Seconds between two batches of rows from a thread: for the first ones, and once there are many."""
+"""Seconds between two batches of rows from a thread: for the first rows, and once there are many."""
 _MANY = 1_000
 _EXPORT = 600.0
 
@@ -37,16 +37,16 @@ class SessionShelf:
         self._called: Counter[str] = Counter()
 
     def read(self, on_batch: Callable[[list[SessionRow]], None], stopped: Callable[[], bool]) -> None:
-        """Read all sessions, in a thread; `on_batch` is called with each new batch."""
+        """Read all sessions; call it in a thread. `on_batch` is called with each new batch."""
         rows = (self._row(entry) for entry in newest_first(self._locations))
         _in_loads(rows, on_batch, stopped)
 
     def search(self, text: str, on_batch: Callable[[list[SearchMatch]], None], stopped: Callable[[], bool]) -> None:
-        """Search all sessions for the words, in a thread; `on_batch` is called with each new batch."""
+        """Search all sessions for the words; call it in a thread. `on_batch` is called with each new batch."""
         _in_loads(shelf.search_all(self._locations, text, stopped), on_batch, stopped)
 
     def add(self, rows: Iterable[SessionRow]) -> None:
-        """Add or replace the rows that were read."""
+        """Add the rows that were read, or replace earlier ones."""
         new = {row.entry.id: row for row in rows}
         self._called.subtract(title(self._rows[name].entry) for name in new if name in self._rows)
         self._called.update(title(row.entry) for row in new.values())
@@ -57,7 +57,7 @@ class SessionShelf:
         return self._called[title(row.entry)] > 1
 
     def rows(self, query: str = "") -> Sequence[SessionRow]:
-        """Return the sessions that fit the query, best first; for an empty query all but those of sub-agents."""
+        """Return the sessions that match the query, best first; for an empty query, all except sub-agents' sessions."""
         if not query.strip():
             return [row for row in self._rows.values() if not row.entry.parent]
         rank = ranking(query.strip())
@@ -75,23 +75,23 @@ class SessionShelf:
         return [SessionRow(row.entry, row.is_current, row.is_busy, each, words) for row, each in rows if row]
 
     def count(self) -> tuple[int, int]:
-        """Return how many sessions there are, and how many of them are damaged; sub-agents' do not count."""
+        """Return the number of sessions, and how many of them are damaged; sub-agents' sessions do not count."""
         entries = [row.entry for row in self._rows.values() if not row.entry.parent]
         return len(entries), sum(bool(entry.damaged) for entry in entries)
 
     def rename(self, name: str, text: str) -> None:
-        """Give a title to a session that no process works in. Raises WorkbenchError."""
+        """Set the title of a session that no process uses. Raises WorkbenchError."""
         shelf.rename(self._locations, name, text)
         self._refresh(name)
 
     def retitle(self, name: str, text: str) -> None:
-        """Show a new title that the session's engine was told."""
+        """Show a new title that was sent to the session's engine."""
         row = self._rows[name]
         entry = row.entry if not text else replace(row.entry, title=text)
         self.add([SessionRow(entry, row.is_current, row.is_busy)])
 
     def delete(self, name: str) -> None:
-        """Delete a session that no process works in, and those of its sub-agents. Raises WorkbenchError."""
+        """Delete a session that no process uses, and its sub-agents' sessions. Raises WorkbenchError."""
         shelf.delete(self._locations, name)
         children = [each for each, row in self._rows.items() if row.entry.parent == name]
         if name in self._rows:
@@ -123,7 +123,7 @@ class SessionShelf:
 
 
 def _in_loads(each: Iterator[T], on_batch: Callable[[list[T]], None], stopped: Callable[[], bool]) -> None:
-    """Pass on what an iterator yields in batches: the first item at once, then a few times a second."""
+    """Forward the items of an iterator in batches: the first item at once, then a few times a second."""
     load: list[T] = []
     last = 0.0
     for number, one in enumerate(each):

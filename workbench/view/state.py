@@ -23,28 +23,28 @@ EngineWork: TypeAlias = Literal["starting", "idle", "thinking", "deciding", "act
 
 
 CHANGED_BACK: Final = "changed back"
-"""Stands in the place of a tool if the user changed files back to what they were."""
+"""Takes the place of a tool's name if the user reverted files."""
 
 
 @dataclass(slots=True)
 class UserItem:
-    """A message of the user's; `queued` until the agent has read it."""
+    """A message from the user; `queued` until the agent has read it."""
 
     seq: int
     text: str
     at: datetime
     queued: bool = False
     withdrawn: bool = False
-    """Whether the user took it back before the agent read it."""
+    """Whether the user withdrew it before the agent read it."""
     images: tuple[str, ...] = ()
-    """The attachments that went with it, each in a few words."""
+    """The attached images, each in a few words."""
     resources: tuple[str, ...] = ()
     """The resources that servers supplied for it, each in a few words."""
 
 
 @dataclass(slots=True)
 class AgentItem:
-    """Text of the agent: streaming (`seq` 0) or complete; `reasoning` is folded on the screen."""
+    """Text from the agent: streaming (`seq` 0) or complete; `reasoning` is folded on the screen."""
 
     seq: int
     text: str = ""
@@ -76,16 +76,16 @@ class ActionItem:
     preview: tuple[FileDelta, ...] = ()
     """The files as the action would change them; after a partial approval, as the user wants them."""
     stale: tuple[StaleFile, ...] = ()
-    """Those of these files that somebody changed since the agent saw them."""
+    """The files among these that somebody has changed since the agent saw them."""
     part: str = ""
-    """How much of the change the user took, in a few words; empty if all of it."""
+    """How much of the change the user accepted, in a few words; empty if all of it."""
     fingerprint: str = ""
     working_dir: str = ""
     phase: Phase = "proposed"
     asked: int = 0
-    """The `seq` of the event that assessed it; when this changes, it is a new question."""
+    """The `seq` of the event that assessed it; a new value means a new question."""
     asks: bool = False
-    """Whether it is a question to the user, which waits for an answer and not for a decision."""
+    """Whether it is a question to the user, which waits for an answer instead of a decision."""
     always: str = ""
     """The rule that "always" would save; empty if "always" is not offered."""
     error: str = ""
@@ -104,22 +104,22 @@ class ActionItem:
     exit_code: int | None = None
     files: tuple[FileDelta, ...] = ()
     copy_id: str = ""
-    """The copy, made before it began, of files that it deletes and no version holds."""
+    """The id of the copy, made before it began, of the files that it deletes and no version holds."""
     agent: str = ""
-    """The name of the sub-agent whose action it is, safe to show; empty for the agent's own."""
+    """The name of the sub-agent that the action belongs to, safe to show; empty for the agent's own."""
     by_user: bool = False
-    """Whether it is a command of the user's own, or files that the user changed back."""
+    """Whether it is a command of the user's, or files that the user reverted."""
     call_id: str = ""
-    """The action that called this sub-agent."""
+    """The id of the action that called the sub-agent."""
     presentation: Presentation | None = None
-    """How a tool that is not built in wants the action shown."""
+    """How a tool that is not built in presents the action."""
     folded: bool = False
     """Whether the user has folded its card to one line; not in the log."""
 
 
 @dataclass(slots=True)
 class NoticeItem:
-    """One line of the workbench itself: a run that ended, a changed mode, a lost engine."""
+    """One line from the workbench itself: a run that ended, a changed mode, a lost engine."""
 
     seq: int
     text: str
@@ -128,7 +128,7 @@ class NoticeItem:
     """More text that can be opened; it needs a `title`."""
     title: str = ""
     refuses: bool = False
-    """Whether it says that the engine did not do what the user asked for."""
+    """Whether it says that the engine refused a request of the user's."""
 
 
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem
@@ -146,13 +146,13 @@ class Task:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether it is marked done without any action behind it."""
+        """Whether it is marked done although no action ran for it."""
         return self.status == "done" and not self.steps
 
 
 @dataclass
 class FileState:
-    """One file of the changes list: as it was when the session began, and as it is."""
+    """One file of the changes list: its text when the session began, and its current text."""
 
     path: str
     before: str | None
@@ -162,18 +162,18 @@ class FileState:
     note: str = ""
     """Why its lines cannot be shown; empty if they can."""
     version: str = ""
-    """The version that holds the file as it was before; empty if none is known."""
+    """The version that holds the earlier file; empty if none is known."""
     note_before: str = ""
-    """Why `before` is not the text that the file had; empty if it is."""
+    """Why `before` is not the text of the earlier file; empty if it is."""
 
     @property
     def added(self) -> int:
-        """How many lines are new, 0 if its lines cannot be shown; counted on first use and remembered."""
+        """The number of added lines, 0 if its lines cannot be shown; counted on first use and cached."""
         return 0 if self.note else count_lines(self.before, self.after)[0]
 
     @property
     def removed(self) -> int:
-        """How many lines are gone, 0 if its lines cannot be shown."""
+        """The number of removed lines, 0 if its lines cannot be shown."""
         return 0 if self.note else count_lines(self.before, self.after)[1]
 
 
@@ -184,71 +184,71 @@ class SessionState:
     session_id: str = ""
     workspace: str = ""
     title: str = ""
-    """The name the user gave the session; empty if it goes by its first message."""
+    """The user's name for the session; empty if its first message serves as the title."""
     rules: tuple[str, ...] = ()
     """The rules of this session, one line each."""
     model: str = ""
     model_url: str = ""
-    """The URL the model is asked at if it is not its provider's own; not in the log."""
+    """The URL at which the model is called, if it is not its provider's own; not in the log."""
     tools: tuple[str, ...] = ()
     """The names of the tools that the session began with."""
     mode: str = "medium"
     next_mode: str = ""
-    """The mode that is about to be set while the user still steps through the modes; not in the log."""
+    """The mode about to be set, while the user is still stepping through the modes; not in the log."""
     scripted: bool = False
     items: list[Item] = field(default_factory=list)
     actions: dict[str, ActionItem] = field(default_factory=dict)
     live: AgentItem | None = None
-    """The answer that is streaming now (not in `items`)."""
+    """The answer that is streaming (not in `items`)."""
     waiting: list[str] = field(default_factory=list)
     """Ids of the actions that wait for the user, in the order in which they were proposed."""
     running: dict[str, ActionItem] = field(default_factory=dict)
-    """Actions that run now, by id."""
+    """The running actions, by id."""
     queued: deque[UserItem] = field(default_factory=deque)
     tasks: list[Task] = field(default_factory=list)
     version: str = ""
     """The id of the latest version of the files."""
     changes: dict[str, FileState] = field(default_factory=dict)
     turn_changes: dict[str, FileState] = field(default_factory=dict)
-    """The files changed since the last message of the user that began a run."""
+    """The files changed since the last user message that began a run."""
     only_turn: bool = False
     """Whether the user has limited the changes list to this turn; not in the log."""
     last_seq: int = 0
     thinks_since: datetime | None = None
-    """The time, from the log, of the last event after which the model is asked."""
+    """The time, from the log, of the last event that made the agent call the model."""
     first_seq: int = 1
     """The first event that `items` covers; older events stay in the file and are read on request."""
     action_count: int = 0
     """How many actions the session has had."""
     actions_before: int = 0
-    """How many of those came before `first_seq`."""
+    """How many of them came before `first_seq`."""
     work: EngineWork = "starting"
     work_detail: str = ""
     unsaved: bool = False
     """Whether the log cannot be written; the engine does nothing more until it can."""
     cost: float | None = 0.0
-    """US dollars; `None` as soon as one call's price is unknown."""
+    """US dollars; None once the price of a call is unknown."""
     input_tokens: int | None = None
     """Tokens of the last request: how full the context is."""
     window: int | None = None
-    """How many tokens the model takes in one request; `None` if unknown."""
+    """The size of the model's context window in tokens; None if unknown."""
     parts: ContextParts | None = None
     """What the tokens of the last request consist of, approximately."""
     total_tokens: int = 0
     is_running: bool = False
-    """Whether a run is on: from a message of the user to the end of the run, also while a question waits."""
+    """Whether a run is in progress: from a user message to the end of the run, also while a question waits."""
     ended: str = ""
     """Why the last run ended; empty while one runs."""
     last_response: ModelResponded | None = None
     delegate_responses: dict[str, ModelResponded] = field(default_factory=dict)
-    """The last model answer of each working sub-agent, by the id of the action that called it."""
+    """The last model response of each running sub-agent, by the id of the action that called it."""
 
 
 @dataclass
 class Changed:
-    """Parts of the session that differ from what was shown.
+    """The parts of the session that differ from what was shown.
 
-    `added` items stand at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were there before.
+    `added` items are at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were removed there.
     """
 
     added: list[Item] = field(default_factory=list)
@@ -261,7 +261,7 @@ class Changed:
     status: bool = False
     waiting: bool = False
     prompt: str = ""
-    """A text to put into the prompt, which the user asked for."""
+    """A text that the user requested, to put into the prompt."""
 
     @property
     def is_only_live(self) -> bool:
@@ -269,7 +269,7 @@ class Changed:
         return self == Changed(live=True)
 
     def merge(self, later: Changed) -> Changed:
-        """Take in what a later event changed and return self, so that a batch folds into one repaint."""
+        """Add the changes of a later event and return self, so that a batch becomes one repaint."""
         self.added.extend(later.added)
         self.updated.extend(item for item in later.updated if not (self.updated and self.updated[-1] is item))
         self.earlier[:0] = later.earlier

@@ -24,7 +24,7 @@ _KINDS: Final = {"reads": "ok", "changes": "waiting", "can delete files": "faile
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool; `standing` is the sign of its state in this session, the state in words, and the sign's style."""
+    """One tool; `standing` holds the icon of its state in this session, the state in words, and the icon's style."""
 
     name: str
     origin: str
@@ -37,7 +37,7 @@ class ToolRow:
 
     @property
     def kind(self) -> str:
-        """What its calls may do according to its own hints; empty if it gives none."""
+        """What its calls may do, according to its own hints; empty if it gives none."""
         if not self.hints:
             return ""
         if self.hints.get("readOnlyHint"):
@@ -48,9 +48,9 @@ class ToolRow:
 def tool_rows(
     listed: Iterable[Mapping[str, Any]], session: Collection[str], on_request: Collection[str]
 ) -> list[ToolRow]:
-    """Return the rows for what `ohw tools --json --all` lists.
+    """Return the rows for the output of `ohw tools --json --all`.
 
-    `session` are the tools the session began with, `on_request` those that wait for `find_tools`.
+    `session` holds the tools with which the session began, `on_request` those that wait for `find_tools`.
     """
     rows = [
         ToolRow(
@@ -75,7 +75,7 @@ def by_origin(rows: Iterable[ToolRow]) -> Iterator[tuple[str, list[ToolRow]]]:
 
 
 def tool_line(row: ToolRow, width: int) -> Line:
-    """Return a row of the list: sign, name, what it may do, its state, what it is for."""
+    """Return a row of the list: icon, name, what the tool may do, its state and its description."""
     sign, state, style = row.standing
     words = first_line(row.description, 200)
     available = max(0, width - _NAME - _KIND - 4)
@@ -89,7 +89,7 @@ def tool_line(row: ToolRow, width: int) -> Line:
 
 
 def about_tool(row: ToolRow) -> list[Line]:
-    """Return all that is known of a tool: its source, why it is on, its state, hints, description and arguments."""
+    """Return everything known about a tool: its source, why it is on, its state, hints, description and arguments."""
     _, state, _ = row.standing
     facts = [f"from {row.source}" if row.source else row.origin, row.why, state, *_hints(row.hints)]
     lines = [
@@ -166,7 +166,7 @@ def _asked_for(state: SessionState) -> Iterable[str]:
 
 
 def on_request(session: Collection[str], asked: Iterable[str]) -> Collection[str]:
-    """Return the tools that the model is not shown yet."""
+    """Return the tools that are not shown to the model yet."""
     offer = Offer()
     offer.set_tools(dict.fromkeys(session))  # type: ignore[arg-type]
     offer.ask_for(asked)

@@ -17,12 +17,12 @@ from workbench.diff.hunks import changed_lines
 from workbench.text import visible
 
 _EXACT_UP_TO = 4_000_000
-"""The product of old and new lines beyond which lines are counted without regard to their order."""
+"""The product of old and new lines above which lines are counted without regard to their order."""
 
 
 @lru_cache(maxsize=512)
 def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
-    """Return how many lines were added and removed; `None` is a file that does not exist."""
+    """Return how many lines were added and removed; None means that the file does not exist."""
     old, new = trim_common(*changed_lines(before, after))[:2]
     if not old or not new:
         return len(new), len(old)
@@ -33,7 +33,7 @@ def count_lines(before: str | None, after: str | None) -> tuple[int, int]:
 
 
 def trim_common(old: Sequence[str], new: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
-    """Return both without the lines they share at the start and the end, and how many they share at the start."""
+    """Return both without the lines they share at the start and end, and the number they share at the start."""
     shortest = min(len(old), len(new))
     start = next((at for at in range(shortest) if old[at] != new[at]), shortest)
     end = next((at for at in range(shortest - start) if old[-1 - at] != new[-1 - at]), shortest - start)
@@ -61,7 +61,7 @@ def clip(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
-    """Return exactly `width` cells: clipped, or padded with spaces (on the left when `right`)."""
+    """Return exactly `width` cells: clipped, or padded with spaces (on the left if `right`)."""
     text = clip(text, width)
     blanks = " " * max(0, width - cell_len(text))
     return blanks + text if right else text + blanks
@@ -73,7 +73,7 @@ def line_width(line: Line) -> int:
 
 
 def spread(left: Line, right: Line, width: int) -> Line:
-    """Return `left` clipped, then spaces, then `right` at the end; a very narrow line has no `right`."""
+    """Return a line of `width` cells: `left` clipped, spaces, `right`; a very narrow line has no `right`."""
     need = line_width(right)
     if need + 8 > width:
         right, need = [], 0
@@ -87,9 +87,9 @@ def spread(left: Line, right: Line, width: int) -> Line:
 
 
 def row_starts(line: str, width: int) -> list[int]:
-    """Return where each row of at most `width` cells starts: after a space, or inside a word too long for one row.
+    """Return the start of each row of at most `width` cells: after a space, or inside a word too long for one row.
 
-    The spaces at a cut stay at the end of their row, so that joining the rows gives the line back.
+    The spaces at a cut stay at the end of their row, so joining the rows restores the line.
     """
     width = max(2, width)
     starts = [0]
@@ -139,7 +139,7 @@ class WrappedRow(NamedTuple):
 
 
 class WrappedText:
-    """Lines that are safe to show, wrapped; each width is laid out once."""
+    """Lines that are safe to show, wrapped to a width; the same width is not laid out twice in a row."""
 
     def __init__(self, text: str) -> None:
         self.lines = [line.expandtabs(8) for line in visible(text).split("\n")]
@@ -165,7 +165,7 @@ class WrappedText:
         self.rows.extend(WrappedRow(number, start, end) for start, end in pairwise([*starts, len(line)]))
 
     def find(self, needle: str) -> None:
-        """Find all places of `needle`, regardless of case, and keep them in `matches`."""
+        """Find the matches of `needle`, ignoring case, and keep them in `matches`; stop after about MOST_MATCHES."""
         self.matches = []
         if not needle:
             return
@@ -222,7 +222,7 @@ class MarkdownCut:
         self._settled = 0
 
     def pop_finished(self) -> str:
-        """Return the whole blocks that were finished since the last call."""
+        """Return the blocks that were completed since the last call."""
         cut = self._settled
         while (end := self._text.find("\n", self._looked)) >= 0:
             line = self._text[self._looked : end]
@@ -248,7 +248,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 
 
 def code_blocks(text: str) -> list[str]:
-    """Return the text of each fenced block, in order; a block that is not closed runs to the end of the text."""
+    """Return the text of each fenced block, in order; an unclosed block extends to the end of the text."""
     blocks: list[str] = []
     fence, lines = "", list[str]()
     for line in text.splitlines():

@@ -1,1 +1,1 @@
-"""Questions to the user without a screen: what is asked, what was answered, which rule would fit."""
+"""The logic of questions to the user, free of any screen: what is asked, how it is answered, which rule would fit."""

@@ -17,23 +17,23 @@ class NeverAskQuestion:
         self._confirmed = False
 
     def answer(self, confirmed: bool) -> None:
-        """Answer the question; the session starts with the answer."""
+        """Answer the question, so that the session can begin."""
         self._confirmed = confirmed
         self._answered.set()
 
     def wait(self) -> bool:
-        """Return whether the mode is confirmed; blocks the thread that would begin the session until that is known."""
+        """Return whether the mode is confirmed; blocks the thread that would begin the session until then."""
         self._answered.wait()
         return self._confirmed
 
 
 def wants_never(settings: Settings, *, is_new: bool) -> bool:
-    """Return whether a new session would begin in the mode that never asks, or a flag would set an older one to it."""
+    """Return whether a new session would begin in the mode that never asks, or a flag would set an old one to it."""
     return settings.mode == NEVER and (is_new or "mode" in settings.from_flags)
 
 
 def without_never(settings: Settings) -> Settings:
-    """Return the settings with the default mode if that mode was not confirmed; an older session keeps its own."""
+    """Return the settings without the unconfirmed mode: a new session gets the default, an old one keeps its own."""
     return replace(
         settings, mode=Settings().mode, from_flags=tuple(name for name in settings.from_flags if name != "mode")
     )

@@ -1,4 +1,4 @@
-"""The user's version of an action: which hunks are accepted, their edited text, and arguments as text to edit. Pure.
+"""The user's version of an action: accepted hunks, their edited text, and the arguments as text to edit.
 
 A command is edited as it is, any other arguments as JSON.
 """
@@ -18,14 +18,14 @@ from workbench.tools.manifest import kind_of
 
 
 def argument_text(tool: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a title and the text to edit."""
+    """Return a title and the arguments as text to edit."""
     if _is_command(tool, arguments):
         return "The command", str(arguments["command"])
     return "The arguments, as JSON", json.dumps(dict(arguments), ensure_ascii=False, indent=2, default=str)
 
 
 def arguments_from(tool: str, arguments: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return the arguments in the edited text; raises WorkbenchError with one line if it is not valid."""
+    """Return the arguments in the edited text. Raises WorkbenchError with a one-line message if they are invalid."""
     if _is_command(tool, arguments):
         if not text.strip():
             raise WorkbenchError("there is no command")
@@ -44,11 +44,11 @@ def _is_command(tool: str, arguments: Mapping[str, Any]) -> bool:
 
 
 Written = tuple[tuple[str, str | None], ...]
-"""Path and text of each file; None if the file is not to exist."""
+"""The path and text of each file; None means that the file should not exist."""
 
 
 class Proposal:
-    """One action as the user wants it; hunks are counted over all its files, from 0."""
+    """The user's version of one action; hunks are numbered from 0 across all its files."""
 
     def __init__(self, files: Sequence[FileDiff] = (), paths: Sequence[str] = ()) -> None:
         self._files = tuple(files)
@@ -56,28 +56,28 @@ class Proposal:
         self._firsts = [0, *accumulate(len(diff.hunks) for diff in files)]
         self._edits: dict[int, str] = {}
         self.out: set[int] = set()
-        """The hunks that are not taken."""
+        """The rejected hunks."""
         self.arguments: dict[str, Any] | None = None
-        """The arguments as the user wrote them; None if they are the agent's."""
+        """The arguments as edited by the user; None if they are the agent's."""
 
     @property
     def count(self) -> int:
-        """How many hunks there are."""
+        """The number of hunks."""
         return self._firsts[-1]
 
     @property
     def accepted(self) -> tuple[int, ...]:
-        """The hunks that are taken, including edited ones."""
+        """The accepted hunks, including edited ones."""
         return tuple(hunk for hunk in range(self.count) if hunk not in self.out)
 
     @property
     def edited(self) -> tuple[int, ...]:
-        """The hunks that have other text than was proposed."""
+        """The hunks whose text differs from the proposal."""
         return tuple(sorted(self._edits))
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything differs from what was proposed."""
+        """Whether anything differs from the proposal."""
         return bool(self.out or self._edits or self.arguments is not None)
 
     @property
@@ -86,16 +86,19 @@ class Proposal:
         return self.count > 0 and len(self.out) == self.count
 
     def toggle(self, hunk: int) -> None:
-        """Leave a hunk out, or take it in again."""
+        """Reject a hunk, or accept it again."""
         self.out ^= {hunk}
 
     def text(self, hunk: int) -> str:
-        """Return the new text of a hunk as it stands now."""
+        """Return the current new text of a hunk."""
         file, part = self._part(hunk)
         return self._edits.get(hunk, "".join(file.new[part.new : part.new_end]))
 
     def edit(self, hunk: int, text: str) -> None:
-        """Change the text of a hunk: the old text leaves the hunk out, the proposed text takes it as it was."""
+        """Set the text of a hunk. Its old text rejects the hunk, and the proposed text accepts it unedited.
+
+        A missing final newline is added, except at the end of the file.
+        """
         file, part = self._part(hunk)
         is_last = part.old_end == len(file.old)
         if text and not text.endswith("\n") and not is_last:
@@ -110,11 +113,11 @@ class Proposal:
             self._edits[hunk] = text
 
     def edited_files(self) -> list[FileDiff]:
-        """Return the files with the edits applied; they have the same hunks in the same order, also those left out."""
+        """Return the files with the edits applied; they have the same hunks in the same order, even rejected ones."""
         return [self._with_edits(file) for file in range(len(self._files))]
 
     def written(self) -> Written:
-        """Return what each file is to hold."""
+        """Return the new content of each file."""
         edited = self.edited_files()
         if not self.out:
             return tuple((path, diff.after) for path, diff in zip(self._paths, edited, strict=True))

@@ -1,4 +1,4 @@
-"""What a question to the user consists of: its data, its outcomes, and which question opens next. No textual here."""
+"""The questions to the user: their data, their outcomes, and which one opens next. Does not import textual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A waiting action, its position among all that wait, and the mode that asks."""
+    """A waiting action, its position among the waiting ones, and the mode that asks."""
 
     action: ActionItem
     position: int = 1
@@ -26,15 +26,15 @@ class Asked:
     waiting: Sequence[ActionItem] = ()
     """All waiting actions, in order."""
     proposal: Proposal | None = None
-    """What the user made of the action before."""
+    """The user's earlier changes to the action, if any."""
 
 
 @dataclass(frozen=True)
 class Decision:
     """The decision on one action, and the note that goes to the model with it.
 
-    `edited` are other arguments, `hunks` the accepted ones of the preview, and `written` what its files are to hold;
-    with any of them the verdict is "edited".
+    `edited` holds changed arguments, `hunks` the accepted hunks of the preview, and `written` the new content of its
+    files; with any of them the verdict is "edited".
     """
 
     verdict: Literal["approved", "rejected", "edited"]
@@ -58,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class TextAnswer:
-    """The answer to a question of the agent."""
+    """The answer to a question from the agent."""
 
     text: str
 
@@ -69,7 +69,7 @@ class TextAnswer:
 
 @dataclass(frozen=True)
 class Later:
-    """A question left open, with what was written so far; `aside` if it only made room and was not postponed."""
+    """A question left open, with the draft of the answer; `aside` if it only made way for another question."""
 
     draft: str = ""
     aside: bool = False
@@ -84,7 +84,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class All:
-    """The approval of several waiting actions: id, fingerprint and asking event of each, as they were shown."""
+    """The approval of several waiting actions, with the id, fingerprint and asking event of each as they were shown."""
 
     actions: tuple[tuple[str, str, int], ...]
 
@@ -94,7 +94,7 @@ Scope = Literal["session", "folder", "person"]
 
 @dataclass(frozen=True)
 class Always:
-    """The approval of an action and of everything that fits the rule shown with it."""
+    """The approval of an action and of everything that matches the rule shown with it."""
 
     rule: str
     scope: Scope
@@ -105,18 +105,18 @@ class Always:
 
 
 Outcome = Decision | TextAnswer | Later | Turn | All | Always
-"""What a question can end with."""
+"""The possible outcomes of a question."""
 
 
 _ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
-"""An unknown risk does not count as low."""
+"""Risks from lowest to highest; an unknown risk does not count as low."""
 
 
 def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
-    """Return the waiting actions at or below the risk of the one that is shown.
+    """Return the waiting actions whose risk is at most that of the action shown.
 
-    Leaves out questions of the agent, and actions (by id) of which the user has changed something: approved as
-    proposed, they would lose that change.
+    Leaves out the agent's questions, and actions (by id) that the user has changed: approved as proposed, they would
+    lose those changes.
     """
     highest = _ORDER.index(current.risk)
     return [
@@ -127,7 +127,7 @@ def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collec
 
 
 class QuestionDesk:
-    """Decides which question opens; knows which were postponed or called for. `waiting` is always the state's list."""
+    """Decides which question opens; knows which ones were postponed. `waiting` is always the state's list."""
 
     def __init__(self) -> None:
         self._later: set[str] = set()
@@ -135,7 +135,7 @@ class QuestionDesk:
         self._rung: set[str] = set()
 
     def next_to_open(self, waiting: Sequence[str], *, prompt_text: str, is_covered: bool) -> str | None:
-        """Return the action whose question opens now, or None; `is_covered` says that something else is on top."""
+        """Return the action whose question opens now, or None; `is_covered` means that something else is on top."""
         self._later &= set(waiting)
         self._rung &= set(waiting)
         if is_covered or not waiting:
@@ -147,12 +147,12 @@ class QuestionDesk:
         return None if prompt_text else first
 
     def answered(self, action_id: str) -> None:
-        """Note that the question is answered, so that the next one of the batch may open."""
+        """Note that the question was answered, so that the next one of the batch may open."""
         self._later.discard(action_id)
         self._rung.discard(action_id)
 
     def put_off(self, waiting: Sequence[str]) -> None:
-        """Keep all questions that wait from opening by themselves (after escape)."""
+        """Keep all waiting questions from opening unasked (after escape)."""
         self._later.update(waiting)
         self._called = False
 
@@ -163,11 +163,11 @@ class QuestionDesk:
 
     @property
     def is_called(self) -> bool:
-        """Whether the user asked for the questions that wait."""
+        """Whether the user asked for the waiting questions."""
         return self._called
 
     def line(self, waiting: Sequence[str]) -> str:
-        """Return what the prompt's line says about questions that are not open; empty when none waits."""
+        """Return what the prompt's line says about questions that are not open; empty if none waits."""
         if not waiting:
             return ""
         return f"{counted(len(waiting), 'action')} waiting · F8"

@@ -1,4 +1,4 @@
-"""Which actions of a session a rule would have decided; shown before a rule is saved."""
+"""Finds the actions of a session that a rule would have decided; shown before a rule is saved."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workbench.tools.execute_bash import NAME as SHELL
 from workbench.view.state import ActionItem, SessionState
 
 TRIED_ACTIONS = 300
-"""How many actions are tried, counted from the last one back."""
+"""The most actions that are tried, counted back from the last one."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The actions a rule would have matched, and how many were looked at."""
+    """The actions that a rule would have matched, and how many were tried."""
 
     matched: tuple[ActionItem, ...] = ()
     looked_at: int = 0
@@ -49,17 +49,17 @@ def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str
 
 
 CHECKED_ACTIONS = 500
-"""How many actions are checked, counted from the last one back."""
+"""The most actions that are checked, counted back from the last one."""
 
 
 def fitting(rule: Rule, state: SessionState) -> list[ActionItem]:
-    """Return the actions that the rule would have decided, in order; no rule allows a HIGH one unasked."""
+    """Return the actions that the rule would have decided, in order; no rule allows a HIGH action."""
     actions = list(state.actions.values())[-CHECKED_ACTIONS:]
     return [action for action in actions if _may_fit(rule, action) and _fits(rule, action, state)]
 
 
 def _may_fit(rule: Rule, action: ActionItem) -> bool:
-    """Return whether the action is worth a closer look."""
+    """Return whether the action may match the rule; a quick check before the full one."""
     if action.error or (rule.verdict == "allow" and action.risk == "HIGH"):
         return False
     if not rule.command:

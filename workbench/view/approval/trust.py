@@ -25,20 +25,23 @@ _KINDS: Final = {
 
 @dataclass
 class TrustQuestion:
-    """One directory and what it brings; `wait` blocks the thread that would begin the session until it is answered."""
+    """One directory and the files it brings; `wait` blocks the thread that would begin the session until the answer."""
 
     locations: Locations
     directory: Path
     files: tuple[Path, ...]
     content: str
-    """The hash of what is asked about, so that an answer does not cover later changes."""
+    """The hash of the files asked about, so that an answer does not cover later changes."""
     refused: set[str] = field(default_factory=set)
-    """What was refused since the start and is not asked about again."""
+    """The hashes that were refused since the start; they are not asked about again."""
     _answered: threading.Event = field(default_factory=threading.Event)
     is_trusted: bool = False
 
     def answer(self, trusts: bool) -> None:
-        """Answer the question: a yes is stored until something changes, a no holds until the end. Raises UsageError."""
+        """Answer the question: a yes is stored until the files change, a no holds until this process ends.
+
+        Raises UsageError.
+        """
         self.is_trusted = trusts
         if not trusts:
             self.refused.add(self.content)
@@ -47,18 +50,18 @@ class TrustQuestion:
             agree(self.locations, self.directory, self.content)
 
     def wait(self) -> tuple[str, ...]:
-        """Wait for the answer and return what it trusts, for `Settings.trusted`."""
+        """Wait for the answer and return the trusted hash, if any, for `Settings.trusted`."""
         self._answered.wait()
         return (self.content,) if self.is_trusted else ()
 
 
 def kind_of(name: str) -> str:
-    """Return what a file that a directory brings would do."""
+    """Describe what a file that a directory brings would do."""
     return _KINDS.get(name, "code that runs with your rights")
 
 
 def started_by(question: TrustQuestion, name: str) -> list[str]:
-    """Return what a file of MCP servers would start, word for word, one line each; nothing for any other file."""
+    """Return what a file of MCP servers would start, verbatim, one line per server; nothing for any other file."""
     if name != SERVERS:
         return []
     from workbench.mcp.config import read_file, read_server
@@ -85,7 +88,7 @@ def _start_of(server: ServerConfig) -> str:
 
 
 def contents(question: TrustQuestion) -> str:
-    """Return all that the directory brings, to be read before it is trusted."""
+    """Return the text of all files that the directory brings, to be read before it is trusted."""
     parts = []
     for path in question.files:
         try:
@@ -99,7 +102,7 @@ def contents(question: TrustQuestion) -> str:
 def trust_question(
     locations: Locations, directory: Path, trusted: Iterable[str], refused: set[str]
 ) -> TrustQuestion | None:
-    """Return the question to ask, or None if the directory brings nothing that the user has not answered for."""
+    """Return the question to ask, or None if the directory brings nothing, or the user has already answered."""
     files = tuple(brought(directory))
     if not files or is_trusted(directory, trusted):
         return None

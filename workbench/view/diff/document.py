@@ -1,4 +1,4 @@
-"""The files that one diff view shows, its rows, and what is cached about their lines. No textual here."""
+"""The files that one diff view shows, their rows, and what is cached about their lines. Does not import textual."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _add_beside(rows: Rows, diff: FileDiff, file: int, index: int, likened: bool
 
 
 def with_comments(rows: Rows, heights: Mapping[LineId, int]) -> Rows:
-    """Return the rows with, below each commented line, the rows its comment takes; their `size` counts from 0."""
+    """Return the rows with those of each comment inserted below its line; their `size` counts them from 0."""
     commented = Rows()
     for _, head, count in rows.runs():
         begun = 0
@@ -121,7 +121,7 @@ def _add_remarks(commented: Rows, row: DiffRow, heights: Mapping[LineId, int]) -
 
 
 def _with_ends(rows: Rows, diffs: Sequence[FileDiff]) -> Rows:
-    """Return the rows with one more after each last line that has no newline at its end, to say so."""
+    """Return the rows with one more after each last line that has no newline at its end."""
     last = {(file, "old", len(diff.old) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.old)}
     last |= {(file, "new", len(diff.new) - 1) for file, diff in enumerate(diffs) if _is_cut(diff.new)}
     if not last:
@@ -142,7 +142,7 @@ def _is_cut(lines: Sequence[str]) -> bool:
 
 
 NEAR = 400
-"""How many lines ahead syntax is worked out at once; the rest comes in steps."""
+"""How many lines ahead syntax is computed at once; the rest is computed in steps."""
 _MOST_PAIRS = 5_000
 
 
@@ -175,7 +175,7 @@ class PlainCells(Sequence[int]):
 
 
 class DiffDocument:
-    """Compared files as one long page; there are several for an action that writes several."""
+    """One or more compared files as one long page."""
 
     def __init__(self, files: Sequence[FileDiff]) -> None:
         self.files = tuple(files)
@@ -210,7 +210,7 @@ class DiffDocument:
         return cells.widest if isinstance(cells, PlainCells) else max(cells, default=1)
 
     def rows(self, opened: Collection[FoldId], *, beside: bool) -> Rows:
-        """Return the rows of the split form (`beside`) or the unified one; cached for the last opened folds."""
+        """Return the rows of the split form (`beside`) or the unified one; the last two results are cached."""
         return self._rows_of(frozenset(opened), beside)
 
     def _build_rows(self, opened: frozenset[FoldId], beside: bool) -> Rows:
@@ -227,7 +227,7 @@ class DiffDocument:
         return PlainCells(lines) if self.is_plain(file, side) else [line_cells(line) for line in lines]
 
     def syntax(self, file: int, side: Side, line: int) -> list[SyntaxSpan]:
-        """Return the syntax of one line; empty while the line is far beyond what is known (see `work`)."""
+        """Return the syntax of one line; empty while the line is too far ahead of the lexed ones (see `work`)."""
         lexed = self._lexed.get((file, side))
         if lexed is None:
             diff = self.files[file]
@@ -239,7 +239,7 @@ class DiffDocument:
         return lexed.line(line)
 
     def work(self) -> bool:
-        """Work one step towards syntax that was asked for too far ahead; return whether it is known now."""
+        """Lex one step toward a line that was requested too far ahead; return whether its syntax is known now."""
         if self._pending is None:
             return True
         lexed, line = self._pending
@@ -250,14 +250,14 @@ class DiffDocument:
 
     @property
     def has_work(self) -> bool:
-        """Whether syntax was asked for that is not known yet."""
+        """Whether the syntax of a requested line is not known yet."""
         return self._pending is not None
 
     def _painted(self, file: int, side: Side, line: int) -> PaintedLine:
         return paint_line(self._standing[file].masked_line(side, line))
 
     def words(self, file: int, hunk: int, side: Side, line: int) -> Spans:
-        """Return what changed inside a line that has a counterpart on the other side of its hunk; empty without one."""
+        """Return the changed parts of a line that has a counterpart on the other side of its hunk, else nothing."""
         other = self._partner(file, hunk, side, line)
         if other is None:
             return []
@@ -268,7 +268,7 @@ class DiffDocument:
         return changed_words(diff.old[old].removesuffix("\n"), diff.new[new].removesuffix("\n"))
 
     def _partner(self, file: int, hunk: int, side: Side, line: int) -> int | None:
-        """Return the line of the other side that a line of a hunk became or was, or None."""
+        """Return the line on the other side that corresponds to a line of a hunk, or None."""
         part = self.files[file].hunks[hunk]
         olds, news = part.old_end - part.old, part.new_end - part.new
         if not is_paired_by_order(olds, news):
@@ -278,7 +278,7 @@ class DiffDocument:
         return other + offset if offset < min(olds, news, _MOST_PAIRS) else None
 
     def _pairs_of(self, file: int, hunk: int) -> dict[Side, dict[int, int]]:
-        """Return, for each side of a hunk, which line of the other side each line belongs to."""
+        """Return, for each side of a hunk, the line on the other side that corresponds to each line."""
         diff = self.files[file]
         part = diff.hunks[hunk]
         pairs = line_pairs(diff.old[part.old : part.old_end], diff.new[part.new : part.new_end])

@@ -1,4 +1,4 @@
-"""Where the rows of a diff lie on the screen: gutter, columns, wrapped lines, hunks. Pure; made for each width."""
+"""The layout of a diff on the screen: gutter, columns, wrapped lines and hunks; computed for each width."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.view.wrapping import wrapped
 NARROW = 60
 _ONE_LINE = ("file", "fold", "no-newline", "remark")
 LONGEST = 4_000
-"""How many characters of a line are shown without wrapping; wrapping shows all."""
+"""The most characters of a line shown without wrapping; wrapping shows all."""
 
 
 @dataclass(frozen=True)
 class LayoutOptions:
-    """How a diff is shown: cells to paint in, one or two columns, long lines wrapped or scrolled."""
+    """How a diff is shown: width in cells, one or two columns, long lines wrapped or scrolled."""
 
     width: int
     beside: bool
@@ -29,7 +29,7 @@ class LayoutOptions:
 
 
 class Geometry:
-    """The rows of a document as they lie in one layout."""
+    """The rows of a document in one layout."""
 
     def __init__(
         self,
@@ -61,16 +61,16 @@ class Geometry:
 
     @property
     def height(self) -> int:
-        """How many screen lines all rows take."""
+        """The number of screen lines that all rows take."""
         return self._starts[-1] if self._starts else len(self.rows)
 
     @property
     def hunk_count(self) -> int:
-        """How many hunks there are."""
+        """The number of hunks."""
         return len(self._hunk_tops)
 
     def at(self, y: int) -> tuple[int, int]:
-        """Return the row on screen line `y`, and which of its wrapped parts is there."""
+        """Return the row on screen line `y`, and which of its wrapped lines is there, from 0."""
         if self._starts is None:
             return y, 0
         row = bisect_right(self._starts, y) - 1
@@ -81,7 +81,7 @@ class Geometry:
         return self._starts[row] if self._starts else row
 
     def start_from(self, y: int) -> int:
-        """Return the first screen line at `y` or below it that begins a row."""
+        """Return the first screen line at or below `y` that begins a row."""
         row, part = self.at(y)
         return y if part == 0 else self.top_of(row + 1)
 
@@ -94,7 +94,7 @@ class Geometry:
         return bisect_right(self._hunk_tops, row) - 1 if self.rows[row].hunk >= 0 else -1
 
     def hunk_from(self, row: int) -> int:
-        """Return the first hunk that begins at a row or below it, or the count of hunks if none does."""
+        """Return the first hunk that begins at or below a row, or the number of hunks if none does."""
         return bisect_left(self._hunk_tops, row)
 
     def folds_around(self, hunk: int) -> list[FoldId]:
@@ -104,17 +104,19 @@ class Geometry:
         return self.rows.folds(first, end)
 
     def row_of(self, line: LineId) -> int:
-        """Return the row of a line, or of the fold that hides it; -1 for any other line."""
+        """Return the row of a line, or of the fold that hides it; -1 if there is neither."""
         return self.rows.row_of(line)
 
     def lines_from(self, row: int) -> tuple[int, int]:
-        """Return the first old and the first new line at a row or below it; past the last line if there is none."""
+        """Return the first old and the first new line at or below a row; past the last line if there is none."""
         old, new = self.rows.lines_from(row)
         past = self.document.most_lines
         return old if old >= 0 else past, new if new >= 0 else past
 
     def wraps(self, row: DiffRow, side: Side) -> list[int]:
-        """Return where the painted parts of one side of a row begin."""
+        """Return the offsets in the painted text at which the screen lines of one side of a row begin; `[0]` if it does
+        not wrap.
+        """
         line = row.old if side == "old" else row.new
         if line < 0 or row.kind in _ONE_LINE:
             return [0]
@@ -148,7 +150,7 @@ _MOST = 4  # with and without a scroll bar, before and after the window got anot
 
 
 class Geometries:
-    """Keeps each geometry that was worked out until something else is shown."""
+    """Caches computed geometries until something else is shown."""
 
     def __init__(self) -> None:
         self._cache: dict[LayoutOptions, Geometry] = {}
@@ -164,5 +166,5 @@ class Geometries:
         return self._cache[options]
 
     def clear(self) -> None:
-        """Forget all geometries, as there is something else to show."""
+        """Drop all geometries, because something else is shown."""
         self._cache.clear()

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Marks:
-    """What is marked in a diff; kept by a view and read by its painter."""
+    """The marks in a diff; kept by a view and read by its painter."""
 
     cursor: int = -1
-    """The row of the cursor, -1 for none."""
+    """The row of the cursor, or -1 if there is none."""
     matches: Mapping[LineId, Sequence[tuple[int, int]]] = field(default_factory=dict)
-    """Where the search matches in each line, as start and end."""
+    """The search matches in each line, as start and end."""
     here: tuple[LineId, int] | None = None
-    """The current match: its line and where it begins."""
+    """The current match: its line and its start."""
     excluded: Collection[int] = ()
-    """Hunks that are not taken: what they would remove stays, what they would add does not come."""
+    """Rejected hunks: the lines that they would remove stay, and the lines that they would add are left out."""
 
 
 def line_of(row_file: int, old: int, new: int) -> LineId | None:
-    """Return the line a row stands for: its new line or, if it has none, its old one; None if it has neither."""
+    """Return the line that a row shows: its new line or, if it has none, its old one; None if it has neither."""
     if new >= 0:
         return row_file, "new", new
     return (row_file, "old", old) if old >= 0 else None
@@ -49,20 +49,20 @@ _LONG_BLANKS = re.compile(r"(?<=\S) {3,}| +$")
 
 @dataclass(frozen=True)
 class PaintedLine:
-    """One line ready to paint; `offsets[i]` is where character `i` of the raw line begins (`None`: nothing moved)."""
+    """A line ready to paint; `offsets[i]` is the start of the raw line's character `i`, or None if nothing moved."""
 
     text: str
     offsets: tuple[int, ...] | None = None
 
     def offset(self, index: int) -> int:
-        """Return where character `index` of the raw line stands in the painted text."""
+        """Return the position of the raw line's character `index` in the painted text."""
         if self.offsets is None:
             return min(index, len(self.text))
         return self.offsets[min(index, len(self.offsets) - 1)]
 
 
 def is_plain(body: str) -> bool:
-    """Return whether a line, without its newline, is painted as it is, one cell a character."""
+    """Return whether a line, without its newline, is painted unchanged, with one cell per character."""
     return body.isascii() and body.isprintable() and "   " not in body.strip(" ") and not body.endswith(" ")
 
 
@@ -99,7 +99,7 @@ def line_cells(line: str) -> int:
 
 
 def wrap_offsets(text: str, width: int) -> list[int]:
-    """Return where each painted row of `width` cells begins; at least one, and no wide character is cut in two."""
+    """Return the start of each painted row of `width` cells; there is at least one, and no wide character is split."""
     if len(text) <= width and text.isascii():
         return [0]
     if text.isascii():
@@ -115,7 +115,7 @@ def wrap_offsets(text: str, width: int) -> list[int]:
 
 
 def cut_cells(text: str, start: int, width: int) -> tuple[int, int, int]:
-    """Return what lies whole in `width` cells from cell `start`: first character, end, and blank cells before them."""
+    """Return the characters that lie fully in `width` cells from cell `start`: first, end, blank cells before."""
     if text.isascii():
         return min(start, len(text)), min(start + width, len(text)), 0
     first, cell = 0, 0
@@ -146,11 +146,11 @@ _STYLES = {
     "Name.Tag": "keyword",
     "Name.Attribute": "builtin",
 }
-"""Names of pygments' token kinds, and the style of each kind and of its subkinds."""
+"""The style of each pygments token kind and of its subkinds, by the kind's name."""
 
 
 class SyntaxSpan(NamedTuple):
-    """Characters `start`..`end` of a line, which have the style `name`."""
+    """Characters `start` to `end` of a line, which have the style `name`."""
 
     start: int
     end: int
@@ -158,7 +158,7 @@ class SyntaxSpan(NamedTuple):
 
 
 class Lexed:
-    """The syntax of one text; lines it has not reached yet, or never will, have none."""
+    """The syntax of one text; lines that are not lexed yet, or never will be, have none."""
 
     def __init__(self, path: str, text: str | None) -> None:
         self._lines: list[list[SyntaxSpan]] = [[]]
@@ -166,7 +166,7 @@ class Lexed:
         self.is_done = False
 
     def reach(self, line: int) -> None:
-        """Continue until the syntax of `line` (from 0) is known."""
+        """Lex until the syntax of `line` (from 0) is complete or the text ends."""
         while not self.is_done and len(self._lines) <= line + 1:
             token = next(self._tokens, None)
             if token is None:
@@ -175,12 +175,12 @@ class Lexed:
                 self._add(*token)
 
     def line(self, line: int) -> list[SyntaxSpan]:
-        """Return the spans of one line, as far as they are known."""
+        """Return the spans of one line that are known so far."""
         return self._lines[line] if line < len(self._lines) else []
 
     @property
     def reached(self) -> int:
-        """How many lines are known."""
+        """The number of lines whose syntax is complete."""
         return len(self._lines) - 1
 
     def _add(self, column: int, name: str, text: str) -> None:
@@ -194,7 +194,10 @@ class Lexed:
 
 
 def _tokens(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield column, style and text of each token; nothing for texts that are too big or of no known kind."""
+    """Yield the column, style and text of each token.
+
+    Yields nothing if the text or one of its lines is too long, or the file type is unknown.
+    """
     lexer = _lexer_for(PurePath(path).name) if 0 < len(text) <= _MAX_CHARACTERS else None
     if lexer is None or max(map(len, text.split("\n"))) > _LONGEST_LINE:
         return
@@ -232,21 +235,21 @@ _OVER_LINES = "PRIVATE KEY"
 
 
 class Standing:
-    """The lines of a file's two sides with each secret from before the change as dots, one for each character."""
+    """The lines of both sides of a file, with secrets from before the change masked with dots, one per character."""
 
     def __init__(self, diff: FileDiff) -> None:
         self._diff = diff
         self._is_free = lru_cache(1_024)(self._looked_through)
 
     def masked_line(self, side: Side, at: int) -> str:
-        """Return a line of either side; in a line of the old text, secrets become dots."""
+        """Return a line of either side; if the old text contains the line, its secrets become dots."""
         line = (self._diff.old if side == "old" else self._diff.new)[at]
         if self._is_free(side, at // _BLOCK):
             return line
         return self._key_lines.get(line) or self._dotted(line)
 
     def _looked_through(self, side: Side, block: int) -> bool:
-        """Return whether no line of a block can hold a secret, so that most blocks need only one check."""
+        """Return whether no line of a block can hold a secret; for most blocks this is the only check."""
         lines = self._diff.old if side == "old" else self._diff.new
         return not self._has_keys and not _secrets().may_stand_in("".join(lines[block * _BLOCK : (block + 1) * _BLOCK]))
 
@@ -265,7 +268,7 @@ class Standing:
 
     @cached_property
     def _key_lines(self) -> dict[str, str]:
-        """The lines of keys that span several lines, and what is shown of each."""
+        """The lines of keys that span several lines, each with its masked form."""
         if not self._has_keys:
             return {}
         pairs = zip(self._diff.old, split_lines(dotted(self._diff.before or "")), strict=True)
@@ -273,7 +276,7 @@ class Standing:
 
 
 def dotted(text: str) -> str:
-    """Return a text from before a change with its secrets as dots."""
+    """Return a text from before a change with its secrets replaced with dots."""
     return _secrets().dotted(text)
 
 

@@ -1,6 +1,6 @@
-"""The rows of a diff as runs of consecutive lines; a row is made when it is looked at. Pure.
+"""The rows of a diff as runs of consecutive lines; a row is created when it is accessed.
 
-A hunk of many lines is one or two runs, so a long diff is laid out without a step for each of its lines.
+A hunk of many lines is one or two runs, so laying out a long diff does not take a step per line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 RowKind: TypeAlias = Literal["file", "same", "removed", "added", "changed", "fold", "no-newline", "remark"]
 Side: TypeAlias = Literal["old", "new"]
 FoldId: TypeAlias = tuple[int, int]
-"""A fold by its file and the old line it begins at."""
+"""A fold, by its file and the old line at which it begins."""
 LineId: TypeAlias = tuple[int, Side, int]
 """A line of a document: file, side and line, each from 0."""
 
@@ -31,13 +31,13 @@ class DiffRow(NamedTuple):
     size: int = 0
 
     def after(self, lines: int) -> DiffRow:
-        """Return the row `lines` rows further in its run."""
+        """Return the row `lines` rows further along its run."""
         kind, file, old, new, hunk, size = self
         return DiffRow(kind, file, old + lines if old >= 0 else -1, new + lines if new >= 0 else -1, hunk, size)
 
 
 class Run(NamedTuple):
-    """Rows of one kind with consecutive lines: where the run begins among all rows, its first row, how many rows."""
+    """Rows of one kind with consecutive lines: the run's start among all rows, its first row, its number of rows."""
 
     start: int
     head: DiffRow
@@ -70,7 +70,7 @@ class Rows:
             self._size += count
 
     def runs(self, first: int = 0, end: int | None = None) -> Iterator[Run]:
-        """Yield the runs that reach into rows `first`..`end`."""
+        """Yield the runs that overlap rows `first` to `end`."""
         starts = self._starts
         begin = max(0, bisect_right(starts, first) - 1)
         for at in range(begin, len(starts) if end is None else bisect_left(starts, end)):
@@ -88,11 +88,11 @@ class Rows:
         return tops
 
     def folds(self, first: int = 0, end: int | None = None) -> list[FoldId]:
-        """Return the folds among rows `first`..`end`."""
+        """Return the folds among rows `first` to `end`."""
         return [(head.file, head.old) for _, head, _ in self.runs(first, end) if head.kind == "fold"]
 
     def row_of(self, line: LineId) -> int:
-        """Return the row of a line, or of the fold that hides it; -1 for any other line."""
+        """Return the row of a line, or of the fold that hides it; -1 if there is neither."""
         file, side, number = line
         for start, head, count in self.runs():
             at = head.old if side == "old" else head.new
@@ -104,7 +104,7 @@ class Rows:
         return -1
 
     def lines_from(self, row: int) -> LineNumbers:
-        """Return the first old and the first new line at a row or below it, -1 for a side that has none."""
+        """Return the first old and the first new line at or below a row, -1 for a side that has none."""
         old = new = -1
         for start, head, _ in self.runs(max(0, row)):
             here = head.after(max(0, row - start))

@@ -1,4 +1,4 @@
-"""Places in compared files that match a search. Pure; the diff viewer steps through them."""
+"""Finds the matches of a search in compared files, for the diff viewer to step through."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class Match(NamedTuple):
 
 
 def find(needle: str, diff: FileDiff, file: int = 0) -> list[Match]:
-    """Return all matches of `needle` in a file, in the order its lines are shown; a capital in it makes case count.
+    """Return all matches of `needle` in a file, in the order in which its lines are shown.
 
-    Unchanged lines count once. At most MOST_MATCHES are found.
+    A capital letter in `needle` makes the search case-sensitive. Unchanged lines count once. At most MOST_MATCHES are
+    returned.
     """
     if not needle:
         return []

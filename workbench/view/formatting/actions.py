@@ -1,6 +1,6 @@
-"""An action in a few words: its sign, one line, its outcome, its risk. Called by rows, cards and the detail page.
+"""Describes an action in a few words: its icon, headline, outcome and facts; used by rows, cards and the detail page.
 
-What is shown comes from what will run (command, path), not from what the model says about it.
+Everything shown comes from what will run (command, path), not from what the model says about it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.view.state import CHANGED_BACK, ActionItem
 from workbench.view.wrapping import count_lines
 
 LONGEST = 2_000
-"""How many characters of an argument are looked at for one line."""
+"""The most characters of an argument that are read for one line."""
 
 PHASE_ICONS: Final[dict[str, tuple[str, str]]] = {
     "proposed": ("○", "dim"),
@@ -35,7 +35,7 @@ PHASE_ICONS: Final[dict[str, tuple[str, str]]] = {
     "skipped": ("–", "dim"),
     "lost": ("!", "failed"),
 }
-"""The sign and style of each phase."""
+"""The icon and style of each phase."""
 
 _FILES_RESTORED: Final = Presentation(icon="±", result="changes")
 _GROUP: Final = re.compile(r"\[([^\[\]]*)\]")
@@ -44,19 +44,19 @@ _OUTCOMES: Final = {"rejected": "rejected", "skipped": "skipped", "lost": "unkno
 
 
 def presentation(item: ActionItem) -> Presentation:
-    """Return how the item's tool shows this call."""
+    """Return how the item's tool presents this call."""
     if item.tool == CHANGED_BACK:
         return _FILES_RESTORED
     return presentation_of(item.tool, item.arguments, item.presentation)
 
 
 def tool_sign(item: ActionItem) -> str:
-    """Return the icon of the item's tool: one cell."""
+    """Return the icon of the item's tool, one cell wide."""
     return icon(presentation(item))
 
 
 def icon(form: Presentation) -> str:
-    """Return the icon of a presentation; the generic one replaces what does not fill exactly one cell."""
+    """Return the icon of a presentation, or the generic one if it does not fill exactly one cell."""
     if not _is_one_cell(form.icon):
         return GENERIC.icon
     if _is_one_cell(form.ascii_icon):
@@ -69,7 +69,7 @@ def _is_one_cell(sign: str) -> bool:
 
 
 def action_line(item: ActionItem, workspace: str = "") -> str:
-    """Return what the action does on one line, safe to show; paths below the workspace are relative to it."""
+    """Describe the action in one line, safe to show; paths in the workspace are relative to it."""
     line = _restored_files(item, workspace) if item.tool == CHANGED_BACK else _action_line(item, workspace)
     return f"{line} · {item.part}" if item.part else line
 
@@ -82,7 +82,7 @@ def _action_line(item: ActionItem, workspace: str) -> str:
 
 
 def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | None = None, workspace: str = "") -> str:
-    """Return a call on one line, safe to show: its tool's template filled in, or its name and arguments."""
+    """Describe a call in one line, safe to show: its tool's template filled in, or else its name and arguments."""
     template = presentation_of(tool, arguments, recorded).headline
 
     def field_value(field: str, how: str) -> str:
@@ -93,7 +93,7 @@ def headline(tool: str, arguments: Mapping[str, Any], recorded: Presentation | N
 
 
 def _filled(template: str, field_value: Callable[[str, str], str]) -> str:
-    """Return the template with its fields replaced, or an empty text if it has fields and all are empty."""
+    """Return the template with its fields replaced, or "" if it has fields and all are empty."""
     values: list[str] = []
 
     def value(match: re.Match[str]) -> str:
@@ -126,7 +126,7 @@ def _line_range(value: object) -> str:
 
 
 def copied(item: ActionItem) -> tuple[str, str]:
-    """Return what is worth copying of an action (a command, a path, what it is about), after its name in words."""
+    """Return a description and the text worth copying from an action: its subject (a command, a path) or arguments."""
     main = presentation(item).subject
     value = item.arguments.get(main)
     if isinstance(value, str) and value:
@@ -135,7 +135,7 @@ def copied(item: ActionItem) -> tuple[str, str]:
 
 
 def outcome(item: ActionItem) -> str:
-    """Return how the action ended in a few words (`exit 1`, `+3 −1`, `rejected`), or an empty text."""
+    """Return how the action ended, in a few words (`exit 1`, `+3 −1`, `rejected`), or ""."""
     if item.phase in _OUTCOMES:
         return _OUTCOMES[item.phase]
     if item.exit_code == -1 and item.phase == "done":
@@ -156,14 +156,14 @@ def _outcome_value(item: ActionItem, field: str, counts: str) -> str:
 
 
 def plus_minus(added: int, removed: int) -> str:
-    """Return a count of lines like `+3 −1`; a side that is zero is left out, or `±0` if both are."""
+    """Format counts of lines like `+3 −1`; a zero side is left out, and `±0` means that both are zero."""
     if not added and not removed:
         return "±0"
     return " ".join(part for part in (f"+{added}" if added else "", f"−{removed}" if removed else "") if part)
 
 
 def seconds(value: float, *, live: bool = False) -> str:
-    """Return a duration in readable form: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
+    """Format a duration: `0.02 s`, `1.2 s`, `42 s`, `3:05 min`, `2 h 10`."""
     if value >= 3600:
         return f"{int(value) // 3600} h {int(value) % 3600 // 60:02d}"
     if value >= 60:
@@ -174,7 +174,7 @@ def seconds(value: float, *, live: bool = False) -> str:
 
 
 def short_path(path: str, workspace: str = "") -> str:
-    """Return the path as shown: relative to the workspace if it is inside it."""
+    """Return the path as shown: relative to the workspace if it is inside."""
     pure = PurePath(path)
     if workspace and pure.is_relative_to(workspace):
         path = str(pure.relative_to(workspace))
@@ -192,7 +192,7 @@ def _name_and_arguments(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _short(value: object, width: int = 300, show: Callable[..., str] = visible) -> str:
-    """Return the first line, with an ellipsis if more lines follow."""
+    """Return the first line, at most `width` cells, with an ellipsis if more lines follow."""
     text = str(value)[:LONGEST].strip()
     line = first_line(text, width, show)
     return f"{line} …" if "\n" in text and not line.endswith("…") else line
@@ -239,7 +239,7 @@ _EXCLUDED_FIELDS: Final = frozenset(
 
 
 def result_facts(observation: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one line for each fact about the result; a field that is not known here is introduced by its name."""
+    """Yield one line for each fact about the result; an unknown field is shown with its name."""
     for name, value in observation.items():
         if name in _EXCLUDED_FIELDS or value is None or value in ("", [], {}):
             continue

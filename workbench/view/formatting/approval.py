@@ -1,6 +1,6 @@
-"""The text of a question: what will run, why it is asked, what the model says. Pure; used by the approval screen.
+"""The text of a question: what will run, why it is asked, what the model says; used by the approval screen.
 
-All text is safe to show: each line went through `paint_line`, so hidden characters appear as an escape or a dot.
+All text is safe to show: each line has passed through `paint_line`, so hidden characters appear as escapes or dots.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from workbench.view.approval.rule_preview import Trial
 
 PrefixedLine = tuple[str, str, str]
-"""The sign before a line, the line (not yet safe to show) and the name of its style."""
+"""The prefix of a line, the line (not yet safe to show) and the name of its style."""
 EXCERPT_LINES = 8
-"""How many changed lines the question itself shows; its full text has all of them."""
+"""The most changed lines that the question itself shows; its full text has all of them."""
 
 
 def changed_by_others(action: ActionItem, most: int | None = EXCERPT_LINES) -> Iterator[PrefixedLine]:
-    """Yield what others changed in each stale file, at most `most` lines per file (all for None)."""
+    """Yield what others changed in each stale file, at most `most` lines per file (all if None)."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.theirs)
         counts = plus_minus(change.added, change.removed)
@@ -49,7 +49,7 @@ def changed_by_others(action: ActionItem, most: int | None = EXCERPT_LINES) -> I
 
 
 def intended_by_agent(action: ActionItem) -> Iterator[PrefixedLine]:
-    """Yield, for the full text, the change that the agent wanted to make to the file as it had seen it."""
+    """Yield, for the full text, the change that the agent wanted to make to each stale file as it had seen it."""
     for file in action.stale:
         change = compare(short_path(file.path, action.working_dir), file.seen, file.wanted)
         yield "", f"{change.path} as the agent wanted it  {plus_minus(change.added, change.removed)}", "label"
@@ -80,9 +80,9 @@ class StyledLine(NamedTuple):
 
 
 def what_runs(action: ActionItem, edited: Mapping[str, Any] | None = None) -> list[StyledLine]:
-    """Return all of what will run: the command or the arguments, then the parts of a command with their risks.
+    """Return everything that will run: the command or the arguments, then the parts of a command with their risks.
 
-    With `edited` these are the user's own arguments, which are not rated yet.
+    `edited` holds arguments that the user edited; they replace the model's, and are not rated yet.
     """
     if edited is not None:
         own = replace(action, arguments=dict(edited), segments=(), preview=(), stale=())
@@ -114,7 +114,7 @@ def why_asked(action: ActionItem, mode: str) -> list[StyledLine]:
 
 
 def reasons(action: ActionItem) -> list[StyledLine]:
-    """Return which sub-agent asks, if any, and the reasons that do not stand beside a part of what runs."""
+    """Return which sub-agent asks, if any, and the reasons that are not shown beside a part of the command."""
     part_reasons = {segment.reason for segment in action.segments}
     return _asker(action) + [
         StyledLine(f"· {on_one_line(reason)}", indent=2) for reason in action.reasons if reason not in part_reasons
@@ -135,7 +135,7 @@ def _quote(action: ActionItem) -> str:
 
 
 def files_written(action: ActionItem) -> list[FileDiff]:
-    """Return the differences the action would make; paths inside the working directory are relative to it."""
+    """Return the diffs of the files that the action would write; paths in the working directory are relative to it."""
     return [
         _compared(revealed(short_path(delta.path, action.working_dir), lines=False), delta.before, delta.after)
         for delta in action.preview
@@ -189,7 +189,7 @@ def _segment(text: str, risk: str, reason: str) -> Iterator[StyledLine]:
 
 
 def on_one_line(text: str) -> str:
-    """Return the text on one line, with tabs (not plain spaces in a command) and look-alike letters as escapes."""
+    """Return the text on one line, with tabs and look-alike letters as escapes."""
     return paint_line(revealed(text.replace("\n", " ").replace("\t", "\\t"), lines=False)).text
 
 
@@ -233,11 +233,11 @@ def _action(item: ActionItem, width: int) -> Line:
 RISK_ICONS = {"LOW": "○", "MEDIUM": "◆", "HIGH": "▲", "UNKNOWN": "?"}
 _MOST = 5
 _LARGE = 200_000
-"""The size in characters from which a change is not compared only to count its lines in a list."""
+"""The size in characters above which a change is not compared only to count its lines in a list."""
 
 
 def batch_lines(waiting: Sequence[ActionItem], at: int, width: int) -> list[Line]:
-    """Return one line for each waiting action, the one at `at` marked; if there are many, only those around it."""
+    """Return one line for each waiting action, with the one at `at` marked; if there are many, only those around it."""
     first = max(0, min(at - _MOST // 2, len(waiting) - _MOST))
     return [_line(item, number, number == at, width) for number, item in enumerate(waiting)][first : first + _MOST]
 
@@ -255,7 +255,10 @@ def _line(item: ActionItem, number: int, is_current: bool, width: int) -> Line:
 
 
 def _counted(item: ActionItem) -> str:
-    """Return how many lines a small change adds and removes, which tells several changes of one file apart."""
+    """Return the counts of lines that a small change adds and removes; empty for a large one.
+
+    They tell changes of the same file apart.
+    """
     size = sum(len(delta.before or "") + len(delta.after or "") for delta in item.preview)
     if not item.preview or size > _LARGE:
         return ""
@@ -264,7 +267,7 @@ def _counted(item: ActionItem) -> str:
 
 
 def all_of(items: Sequence[ActionItem], excluded: int = 0) -> list[StyledLine]:
-    """Return all that these actions would run and write, and why each is asked; says first how many are left out."""
+    """Return everything that these actions would run and write, and why each is asked; notes how many are excluded."""
     lines: list[StyledLine] = []
     if excluded:
         them = (
@@ -298,27 +301,27 @@ EDITING: tuple[Hint, ...] = (("ctrl+s", "keep the text"), ("esc", "discard it"))
 
 @dataclass(frozen=True)
 class Moment:
-    """What the keys depend on: whether all was seen, whether answers count yet, which hunk is chosen (-1 for none)."""
+    """What the keys depend on: whether all was read, whether answers count yet, and the current hunk (-1 for none)."""
 
     is_read: bool
     armed: bool
     current: int = -1
     waiting: int = 1
-    """How many actions wait."""
+    """How many actions are waiting."""
     may_always: bool = False
     may_edit: bool = True
     """Whether the arguments are the agent's and may be changed."""
     key: Callable[[str, str], str] = lambda name, usual: usual
-    """Returns the key of a binding by its id and its default key: the user's own key or the default."""
+    """Returns the key of a binding, given its id and default: the user's own key or the default."""
 
 
 def writing_keys(*, rejecting: bool) -> tuple[Hint, ...]:
-    """Return the keys that work while a note is written."""
+    """Return the keys that are active while a note is written."""
     return (("enter", "reject" if rejecting else "keep the note"), ("esc", "back"))
 
 
 def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hint, ...]:
-    """Return the keys that work now; while `y` does not, a remark in its place says why."""
+    """Return the active keys; while `y` is not active, a remark in its place says why."""
     key = now.key
     edits: tuple[Hint, ...] = (key("approval.edit", "e"), "edit"), (key("approval.edit-outside", "E"), "$EDITOR")
     edits = edits if now.may_edit else ()
@@ -340,7 +343,7 @@ def answer_keys(proposal: Proposal, now: Moment, *, has_diff: bool) -> tuple[Hin
 
 
 def all_keys(count: int, *, is_read: bool, armed: bool) -> tuple[Hint, ...]:
-    """Return the keys that work while several actions are approved at once."""
+    """Return the keys that are active while several actions are approved at once."""
     approve: Hint = ("Y", f"approve all {count}") if is_read else ("", "↓ scroll to the end, then Y")
     return (approve if armed else ("", "Y in a moment…"), ("esc", "back"))
 

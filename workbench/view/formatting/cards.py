@@ -1,6 +1,6 @@
-"""An action as a card of the conversation: its line and a few lines of its result. Pure; `widgets.card` paints it.
+"""An action as a card of the conversation: its headline and a few lines of its result; `widgets.card` paints it.
 
-A card has the same number of lines at every width, so that the conversation never has to measure it twice.
+A card has the same number of lines at every width, so the conversation never has to measure it twice.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ LONGEST_LINE: Final = 1_000
 
 
 def card(item: ActionItem, width: int, workspace: str = "", now: datetime | None = None) -> list[Line]:
-    """Return all lines of a card, each at most `width` cells; `now` gives the time of an action that runs."""
+    """Return all lines of a card, each at most `width` cells; `now` is the current time, for a running action."""
     return [_head(item, width, workspace, now), *([] if item.folded else _body(item, width))]
 
 
 def printed_output(item: ActionItem) -> str:
-    """Return what a tool printed, without what the model was told about it."""
+    """Return what a tool printed, without the text added for the model."""
     output = item.observation.get("output")
     has_output = isinstance(output, str) and (output.strip() or not item.observation.get("is_error"))
     return str(output) if has_output else item.output
@@ -109,7 +109,7 @@ def _body(item: ActionItem, width: int) -> list[Line]:
 
 
 def _asked(item: ActionItem, width: int) -> list[Line]:
-    """Return the rest of a question's text and its numbered answers."""
+    """Return the rest of a question's text and its numbered options."""
     question = read_question(item.arguments)
     rest = question.text.split("\n")[1:]
     lines: list[Line] = [[Piece(clip(_one(line), width - 3))] for line in rest[:OUTPUT_LINES]]
@@ -132,7 +132,7 @@ def _diff(item: ActionItem, width: int) -> list[Line]:
 
 
 def _output(text: str, item: ActionItem, width: int, *, head: bool = False, style: str = "") -> list[Line]:
-    """Return the last lines of an output (with `head` the first ones), and how many more there are."""
+    """Return the last lines of an output (with `head`, the first ones), and how many more there are."""
     lines = text.rstrip().split("\n") if text.strip() else []
     more = max(0, len(lines) - OUTPUT_LINES)
     few = lines[:OUTPUT_LINES] if head else lines[-OUTPUT_LINES:]
@@ -156,7 +156,7 @@ _MOST_MARKS = 12
 
 
 def hunk_line(proposal: Proposal, current: int) -> Line:
-    """Return a line like `2 of 3 hunks accepted   ✓ 1   × 2   ✓ 3 edited`; with many hunks only the current one."""
+    """Return a line like `2 of 3 hunks accepted ✓ 1 × 2 ✓ 3 edited`; with many hunks, only the current one is named."""
     count = proposal.count
     taken = count - len(proposal.out)
     words = f"{taken} of {counted(count, 'hunk')} accepted"

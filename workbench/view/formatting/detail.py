@@ -1,4 +1,4 @@
-"""The detail page of an action and the whole of a question as plain, searchable text; for the pager."""
+"""The detail page of an action, and a whole question, as plain, searchable text for the pager."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PROPOSED = "As the agent proposed it:"
 
 
 def full_text(action: ActionItem, proposal: Proposal | None = None) -> str:
-    """Return what runs, and what the model thought and said; the user's changes come before what was proposed."""
+    """Return what runs, and what the model thought and said; the user's changes precede the proposal."""
     return "\n".join(_lines(action, proposal))
 
 
@@ -58,7 +58,7 @@ def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
 
 
 def _changed_by_user(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
-    """Yield what is written with the user's choice of hunks and own text; nothing if that is the proposal."""
+    """Yield what is written with the user's hunks and edits; nothing if that is the proposal."""
     if proposal is None or not (proposal.out or proposal.edited):
         return
     yield from ("", _YOURS)
@@ -78,18 +78,18 @@ _MOST_PICTURES: Final = 20
 
 
 PICTURES: Final = "PICTURES"
-"""The heading above the pictures; what an action printed is always indented, so it cannot look like that."""
+"""The heading above the pictures; an action's output is always indented, so it cannot imitate the heading."""
 
 
 def pictures(item: ActionItem) -> list[dict[str, Any]]:
-    """Return the pictures of an action's result, with base64 in `data`."""
+    """Return the pictures in an action's result, with base64 in `data`."""
     content = item.observation.get("content")
     blocks = content if isinstance(content, list | tuple) else ()
     return [each for each in blocks if isinstance(each, dict) and each.get("type") == "image"][:_MOST_PICTURES]
 
 
 def picture_lines(item: ActionItem, text: str) -> dict[int, str]:
-    """Return each picture by the line of the detail text that it goes below."""
+    """Return each picture's base64 data, by the line of the detail text below which it is shown."""
     images = pictures(item)
     lines = text.split("\n") if images else []
     first = lines.index(PICTURES) + 1 if PICTURES in lines else 0
@@ -108,9 +108,9 @@ def detail_title(item: ActionItem) -> str:
 
 
 def detail_text(item: ActionItem, workspace: str = "", steps: Iterable[ActionItem] = ()) -> str:
-    """Return what was asked for, why it was allowed, its result, when and by which model; not yet safe to show.
+    """Return what was requested, why it was allowed, its result, when and by which model; not yet safe to show.
 
-    `steps` are the actions of the sub-agent it called.
+    `steps` are the actions of the sub-agent that it called.
     """
     parts = [*_parts(item, workspace), ("STEPS OF THE SUB-AGENT", "\n".join(_step(each, workspace) for each in steps))]
     return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in parts if body) + "\n"
@@ -186,7 +186,7 @@ def _time_and_model(item: ActionItem) -> str:
 
 
 def _answer(answer: ModelResponded, batch: int) -> Iterator[str]:
-    """Yield lines on the call of the model that proposed the action."""
+    """Yield lines about the model call that proposed the action."""
     usage = answer.usage
     cost = "unknown" if answer.cost is None else f"${answer.cost:.4f}"
     yield f"{answer.model}: {_token_count(usage.input)} tokens in, {_token_count(usage.output)} out, cost {cost}"

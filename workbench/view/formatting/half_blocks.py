@@ -1,6 +1,6 @@
-"""A picture as rows of cells: two pixels a cell, one above the other, or characters of different weight. Pure.
+"""Draws a picture as rows of cells: two pixels a cell, one above the other, or characters of different weight.
 
-Pillow decodes it and is imported with the first picture.
+Pillow decodes pictures; it is imported with the first one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Colour: TypeAlias = tuple[int, int, int]
 
 
 class Cell(NamedTuple):
-    """The colours of the upper and the lower pixel."""
+    """The colors of the upper and the lower pixel."""
 
     top: Colour
     bottom: Colour
 
 
 class Picture:
-    """A decoded picture, or in `trouble` why it cannot be shown; `size` is that of the original in pixels."""
+    """A decoded picture, or in `trouble` the reason why it cannot be shown; `size` is the original's, in pixels."""
 
     def __init__(self, data: str) -> None:
         self.size = (0, 0)
@@ -61,7 +61,7 @@ class Picture:
         return ground.convert("RGB")
 
     def rows(self, width: int, height: int) -> list[list[Cell]]:
-        """Return the picture in at most so many cells, its proportions kept; small ones are not enlarged."""
+        """Return the picture in at most `width` × `height` cells, in its proportions; small ones are not enlarged."""
         image = self._image
         if image is None or width < 1 or height < 1:
             return []
@@ -76,7 +76,7 @@ class Picture:
 
 
 def sign(cell: Cell, ground: float) -> str:
-    """Return the character for a cell without colours: the more the cell differs from the ground, the heavier."""
+    """Return the character for a cell without colors: the more its lightness differs from `ground`, the heavier."""
     weight = abs(lightness(cell) - ground) / max(ground, 1 - ground)
     return _RAMP[min(len(_RAMP) - 1, round(weight * (len(_RAMP) - 1)))]
 

@@ -1,6 +1,6 @@
-"""Rows of the sessions list as pieces fitted to a width; pure, used by the sessions screen only.
+"""Rows of the sessions list as pieces fitted to a width; used only by the sessions screen.
 
-Columns of the list give way as the width shrinks: first the folder, then how many actions, then what it cost.
+Columns are dropped as the width shrinks: first the directory, then the number of actions, then the cost.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MATCH_TITLE_WIDTH = 30
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A session of the list, or a match of a search in it."""
+    """A session in the list, or a search match in it."""
 
     entry: SessionSummary
     is_current: bool = False
     is_busy: bool = False
-    """Whether another process works in it."""
+    """Whether another process is using it."""
     match: SearchMatch | None = None
     words: tuple[str, ...] = ()
 
@@ -52,13 +52,13 @@ def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = F
 
 
 def _apart(entry: SessionSummary, width: int) -> str:
-    """Return what tells a session from another with the same title: when it began, and the end of its id."""
+    """Return what distinguishes sessions with the same title: the end of the id and, in wide rows, the start time."""
     tail = entry.id.rpartition("-")[2]
     return f"{entry.started.astimezone():%d %b %H:%M} · {tail}" if width >= _WITH_DIRECTORY else tail
 
 
 def details(row: SessionRow) -> str:
-    """Return one line on a session: its id, when it began, its directory, its model, and its first message."""
+    """Return one line about a session: its id, when it began, its directory, its model, and its first message."""
     entry = row.entry
     if entry.damaged:
         return f"{entry.id} · damaged: {first_line(entry.damaged, 200)}"
@@ -68,7 +68,7 @@ def details(row: SessionRow) -> str:
 
 
 def title(entry: SessionSummary) -> str:
-    """Return what a session is called, on one line, safe to show."""
+    """Return the name of a session, on one line, safe to show."""
     if entry.damaged:
         return f"damaged: {first_line(entry.damaged, 200)}"
     name = f"sub-agent of {entry.parent}" if entry.parent and not entry.title else entry.title
@@ -76,7 +76,7 @@ def title(entry: SessionSummary) -> str:
 
 
 def when(at: datetime, now: datetime) -> str:
-    """Return the time if it is today, else the day."""
+    """Return the time if it is today, else the date."""
     local, today = at.astimezone(), now.astimezone()
     if local.date() == today.date():
         return f"{local:%H:%M}"

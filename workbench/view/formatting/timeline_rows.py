@@ -1,6 +1,6 @@
-"""Rows of the timeline and of the changes list as pieces fitted to a width; pure.
+"""Rows of the timeline and of the changes list, as pieces fitted to a width.
 
-Columns give way as the width shrinks: first tokens, then the cost, the duration, and the risk word becomes short.
+Columns are dropped as the width shrinks: first tokens, then cost, then duration; last, the risk word is shortened.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _SHORT_RISK: Final = {"LOW": "LOW", "MEDIUM": "MED", "HIGH": "HIGH", "UNKNOWN": 
 _NOTICE_ICONS: Final = {"finished": ("■", "ok"), "warning": ("!", "waiting"), "error": ("✗", "failed")}
 
 WITH_TOKENS, WITH_COST, WITH_DURATION, WITH_OUTCOMES, WITH_RISK_WORD = 96, 72, 48, 42, 34
-"""Widths from which a column is shown; outcomes get one if there is room for it, else stand close to the risk."""
+"""The least widths at which columns are shown; below WITH_OUTCOMES, an outcome is not padded to a column."""
 
 
 def has_row(item: Item) -> bool:
-    """Return whether the timeline shows it: actions, messages of the user, and notices that matter."""
+    """Return whether the timeline shows the item: actions, user messages, and notices that matter."""
     return isinstance(item, ActionItem | UserItem) or (
         isinstance(item, NoticeItem) and (item.kind != "info" or bool(item.detail))
     )
@@ -99,7 +99,7 @@ def _risk_style(item: ActionItem) -> str:
 
 
 def _cost(item: ActionItem) -> str:
-    """Return what the call of the model cost; only for the first of its actions."""
+    """Return the cost of the model call, only for the first of its actions."""
     answer = item.response
     return f"${answer.cost:.3f}" if answer is not None and answer.cost and not item.position else ""
 
@@ -121,7 +121,7 @@ _NAMES: Final[dict[Hand, str]] = {"agent": "the agent", "person": "you", "others
 
 
 def authorship(file: FileState) -> str:
-    """Return who changed the file, as `by the agent and others`; empty if it was only the agent or is unknown."""
+    """Return who changed the file, like `by the agent and others`; empty if only the agent did, or if it is unknown."""
     if file.by <= {"agent"}:
         return ""
     *first, last = (name for hand, name in _NAMES.items() if hand in file.by)
@@ -129,7 +129,7 @@ def authorship(file: FileState) -> str:
 
 
 def authorship_sign(file: FileState) -> str:
-    """Return one cell: half filled if a part is the agent's, empty if none is, a blank if all is or it is unknown."""
+    """Return one cell: half filled for a part by the agent, empty for none, blank if all is the agent's or unknown."""
     if not authorship(file):
         return " "
     return "◐" if "agent" in file.by else "○"
@@ -138,7 +138,7 @@ def authorship_sign(file: FileState) -> str:
 def in_groups(files: list[FileState]) -> list[FileState | str]:
     """Return the files grouped by who changed them, each group below a line that says so.
 
-    The agent's own come first, without such a line, and groups with a part of the agent's before all others.
+    The agent's own files come first, without such a line; groups in which the agent has a part precede all others.
     """
     rows: list[FileState | str] = []
     shares = sorted({(bool(file.by) and "agent" not in file.by, authorship(file)) for file in files})
@@ -149,7 +149,7 @@ def in_groups(files: list[FileState]) -> list[FileState | str]:
 
 
 def from_home(path: Path) -> str:
-    """Return the path, with `~` for the home directory if it is inside it."""
+    """Return the path, with `~` in place of the home directory."""
     try:
         return str(Path("~") / path.relative_to(Path.home()))
     except (ValueError, RuntimeError):

@@ -20,14 +20,14 @@ _LONGEST_PASTE = 4_000
 
 @dataclass(frozen=True)
 class Attached:
-    """What is said of one image; with `is_refused` it cannot be sent."""
+    """The description of one image; with `is_refused`, it cannot be sent."""
 
     words: str
     is_refused: bool = False
 
 
 def pasted_images(pasted: str, directory: Path) -> str:
-    """Return mentions for a paste of nothing but image paths, as terminals write dropped files; else an empty text."""
+    """Return mentions if the paste consists of image paths alone, as terminals write dropped files; otherwise ""."""
     if len(pasted) > _LONGEST_PASTE or not re.search(r"\.\w+['\"]?\s*$", pasted):
         return ""
     paths = [_path_of(word) for word in _words(pasted)]
@@ -37,12 +37,12 @@ def pasted_images(pasted: str, directory: Path) -> str:
 
 
 def describe_files(paths: Iterable[str], directory: Path) -> list[Attached]:
-    """Return what is said of each of these files that exists; call it in a thread."""
+    """Describe each of these files that exists; call it in a thread."""
     return [_describe(path, directory / path) for path in paths if _is_file(directory, path)]
 
 
 def images_named(text: str) -> list[str]:
-    """Return the mentioned paths that are named like images, each once; does not check that they exist."""
+    """Return the mentioned paths with names of images, without duplicates; whether they exist is not checked."""
     return [path for path in dict.fromkeys(mention_names(text)) if is_named_so(path)]
 
 
@@ -92,11 +92,11 @@ def _describe(path: str, location: Path) -> Attached:
 
 
 _LINES, _CHARACTERS = 20, 4_000
-"""A paste with more lines or characters than this is folded."""
+"""A paste with more lines or characters than these is shown as a mark."""
 
 
 class Pastes:
-    """Long pastes, each shown as a short mark that stands for its text until the prompt is empty again."""
+    """Long pastes, each shown as a short mark in place of its text, until the prompt is empty again."""
 
     def __init__(self, directory: Path | None = None) -> None:
         """Relative paths of images are looked up in `directory`."""
@@ -104,9 +104,10 @@ class Pastes:
         self._pasted: dict[str, str] = {}
 
     def collapse(self, pasted: str) -> str:
-        """Return what the prompt shows for a paste: its text with hidden characters made visible, or a mark for it.
+        """Return what the prompt shows for a paste: its text with hidden characters made visible, or a mark if it is
+        long.
 
-        A long text gets a mark. Paths of images become mentions of them.
+        Paths of images become mentions of them.
         """
         if self._directory is not None and (images := pasted_images(pasted, self._directory)):
             return images
@@ -123,7 +124,7 @@ class Pastes:
         return mark
 
     def expand(self, written: str) -> str:
-        """Return the written text with the whole text in place of each mark."""
+        """Return the written text with each mark replaced with its full text."""
         for mark, text in self._pasted.items():
             written = written.replace(mark, text)
         return written

@@ -1,4 +1,4 @@
-"""Finds what the text before the cursor asks to have completed, ranks what fits, and keeps the choices; pure."""
+"""Finds the text before the cursor that can be completed, ranks the matches, and keeps the choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """The part of the line from `start` to the cursor that asks for completion; `of` is the command of an argument."""
+    """The text from `start` to the cursor that is to be completed; `of` is the command that an argument belongs to."""
 
     kind: Kind
     query: str
@@ -36,7 +36,7 @@ class CompletionRequest:
 
 
 def request_at(lines: list[str], row: int, column: int) -> CompletionRequest | None:
-    """Return what the text before the cursor asks to have completed, or None."""
+    """Return the completion that the text before the cursor asks for, or None."""
     before = lines[row][:column]
     if row == 0 and len(lines) == 1 and before.startswith("/"):
         if match := _COMMAND.fullmatch(before):
@@ -49,7 +49,7 @@ def request_at(lines: list[str], row: int, column: int) -> CompletionRequest | N
 
 
 def mention_of(path: str) -> str:
-    """Return a path as it is written in a message: quoted if it needs to be."""
+    """Return a path as a mention in a message, quoted if necessary."""
     return f'@"{path}"' if re.search(r"[\s\"]", path) or path[-1:] in BEHIND else f"@{path}"
 
 
@@ -57,7 +57,7 @@ _MAY_NAME_ONE = re.compile(r"@\"?[\w.-]+:")
 
 
 class ServerOffers:
-    """The resources and prompts that MCP servers offer, as last found; `refresh` may be called in any thread."""
+    """The resources and prompts that MCP servers offer, as last listed; `refresh` may be called in any thread."""
 
     def __init__(self, settings: Callable[[], Settings], directory: Path) -> None:
         self._settings = settings
@@ -65,7 +65,7 @@ class ServerOffers:
         self._targets: MentionTargets | None = None
 
     def refresh(self) -> Sequence[str]:
-        """Find what the servers offer now and return the names of the resources."""
+        """Update the list of what the servers offer, and return the names of the resources."""
         from workbench.tools.trust import SERVERS
 
         settings = self._settings()
@@ -78,12 +78,12 @@ class ServerOffers:
         return list(self._targets.resources)
 
     def words_on(self, resource: str) -> str:
-        """Return a few words on a resource, or an empty text."""
+        """Return a short description of a resource, or ""."""
         return self._targets.resources.get(resource, "") if self._targets else ""
 
     @property
     def prompts(self) -> Sequence[ServerPrompt]:
-        """The prompts that were found."""
+        """The prompts that were listed last."""
         return list(self._targets.prompts.values()) if self._targets else ()
 
     def prompt(self, name: str) -> ServerPrompt | None:
@@ -91,7 +91,10 @@ class ServerOffers:
         return self._targets.prompts.get(name) if self._targets else None
 
     def is_resource(self, text: str) -> Callable[[str], bool]:
-        """Return a function that says if a mention names a resource; looks for them if the text may mention one."""
+        """Return a function that tells whether a mention names a resource.
+
+        If no list has been read yet and the text may mention one, it is read first.
+        """
         if self._targets is None and _MAY_NAME_ONE.search(text):
             self.refresh()
         targets = self._targets
@@ -99,18 +102,18 @@ class ServerOffers:
 
 
 Rank = tuple[int, int, str]
-"""How well a text fits: kind of fit (0 is best), length, the text in lower case."""
+"""How well a text matches: the kind of match (0 is best), the length, and the text in lower case."""
 
 
 def best(query: str, candidates: Iterable[str], most: int) -> list[str]:
-    """Return the `most` texts that fit best among those that contain the letters of the query in this order."""
+    """Return the `most` best matches among the texts that contain the letters of the query in this order."""
     rank = ranking(query)
     ranked = ((fit, text) for text in candidates if (fit := rank(text.lower())) is not None)
     return [text for _, text in heapq.nsmallest(most, ranked)]
 
 
 def ranking(query: str) -> Callable[[str], Rank | None]:
-    """Return a function that gives the rank of a text in lower case, or None if it does not fit."""
+    """Return a function that ranks a text in lower case, and returns None if it does not match."""
     needle = query.lower()
     scattered = re.compile("".join(f"[^{re.escape(sign)}]*{re.escape(sign)}" for sign in needle), re.DOTALL).match
 
@@ -134,7 +137,7 @@ def _kind(needle: str, text: str, name: str, scattered: Callable[[str], object])
 
 
 def match_offsets(query: str, text: str) -> Sequence[int]:
-    """Return where the letters of the query stand in the text, to highlight them; in one piece if possible."""
+    """Return the offsets of the query's letters in the text, to highlight them; contiguous if possible."""
     small, needle = text.lower(), query.lower()
     if len(small) != len(text):
         return ()
@@ -158,12 +161,12 @@ def _scattered(needle: str, text: str, start: int) -> list[int]:
 
 MOST = 50
 Names = Callable[[], Sequence[tuple[str, str]]]
-"""Returns the arguments a command offers now, each with a line that describes it."""
+"""Returns the current arguments of a command, each with a one-line description."""
 
 
 @dataclass(frozen=True)
 class CompletionRow:
-    """One row of the list: its label, a description, and the text it inserts; with `runs` it can be sent at once."""
+    """One row of the list: its label, its description, and the text it inserts; `runs` if that can be sent at once."""
 
     label: str
     words: str
@@ -172,7 +175,7 @@ class CompletionRow:
 
 
 class Completer:
-    """The completion list of the prompt: what fits, and which row is chosen. Calls `on_change` when it changes."""
+    """The completion list of the prompt: the matches and the selected row. Calls `on_change` when it changes."""
 
     def __init__(
         self,
@@ -200,7 +203,7 @@ class Completer:
 
     @property
     def chosen(self) -> CompletionRow | None:
-        """The row that would be taken, or None."""
+        """The selected row, or None."""
         return self.choices[self.at] if self.choices and self.at >= 0 else None
 
     def search_history(self, query: str) -> bool:
@@ -213,7 +216,7 @@ class Completer:
         return self.is_open
 
     def update(self, request: CompletionRequest | None, text: str) -> None:
-        """Find what fits the changed text; while the history is searched, the whole text is the query."""
+        """Find the matches for the changed text; while the history is searched, the whole text is the query."""
         request = CompletionRequest("history", text, 0) if self._searches else request
         if request == self.request:
             return
@@ -229,25 +232,25 @@ class Completer:
             self._show(self._rows_for(request))
 
     def show_files(self, query: str, paths: Sequence[str]) -> None:
-        """Show the files that were found, unless the text has changed since they were asked for."""
+        """Show the files that were found, unless the text has changed since they were requested."""
         request = self.request
         if request is not None and request.kind == "file" and request.query == query and self._closed is None:
             inside = [path for path in paths if path != query or not path.endswith("/")]
             self._show([CompletionRow(path, self._offers.words_on(path), mention_of(path)) for path in inside])
 
     def move(self, by: int) -> None:
-        """Choose another row, wrapping around at both ends."""
+        """Select another row, wrapping around at both ends."""
         if self.choices:
             self.at = (max(self.at, 0 if by < 0 else -1) + by) % len(self.choices)
             self._on_change()
 
     def close(self) -> None:
-        """Close the list, and keep it closed for what is being typed."""
+        """Close the list, and keep it closed for the text being typed."""
         self._closed, self._searches = self.request, False
         self._show([])
 
     def forget(self) -> None:
-        """Start over, for another text."""
+        """Start over for another text."""
         self.request = self._closed = None
         self._searches = False
         self._show([])
@@ -278,12 +281,12 @@ class Completer:
 
 
 def _named(query: str, names: Iterable[str]) -> Iterable[str]:
-    """Return the names that fit the query; for an empty query all of them, in their own order."""
+    """Return the names that match the query; for an empty query all of them, in their own order."""
     return best(query, names, MOST) if query else names
 
 
 def _is_free(request: CompletionRequest) -> bool:
-    """Return whether a value outside the list may be meant; then no row is chosen before the user chooses one."""
+    """Return whether a value outside the list may be meant; then no row is selected until the user selects one."""
     command = command_named(request.of)
     return command is not None and not command.only_listed
 

@@ -1,4 +1,4 @@
-"""The files of the directory, to be mentioned; listed and searched in a thread, so that typing never waits."""
+"""The files of the directory, for mentions; listed and searched in a thread, so that typing never waits."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from workbench.tools.glob.program import Stop
 from workbench.view.prompt.completion import best
 
 MOST = 200_000
-"""How many files of a directory are looked at."""
+"""The most files of a directory that are listed."""
 MAX_MATCHES = 50
 _STALE = 20.0
 _BATCH = 20_000
 
 Answer = Callable[[str, list[str]], None]
-"""Called in the thread with the query and the paths that fit it best."""
+"""Called in the thread with the query and the paths that match it best."""
 
 
 class FileIndex:
-    """Finds files for a query. Only the newest query is answered, more than once while the list still grows.
+    """Finds files for a query. Only the newest query is answered, and repeatedly while the list is still growing.
 
-    `beside` is called in the thread and returns what else can be mentioned.
+    `beside` is called in the thread and returns other names that can be mentioned.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FileIndex:
         self._thread: threading.Thread | None = None
 
     def ask(self, query: str) -> None:
-        """Start looking for files that fit; returns at once."""
+        """Start looking for files that match; return at once."""
         with self._changed:
             self._query = query
             self._changed.notify()

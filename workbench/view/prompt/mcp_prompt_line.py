@@ -1,4 +1,4 @@
-"""A prompt of a server as the user writes it: `/server:prompt name=value other="two words"`. Pure."""
+"""Parses a server prompt as the user writes it: `/server:prompt name=value other="two words"`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ _WRITTEN = re.compile(r"/([\w.-]+:\S+)(?:\s+(.*))?", re.DOTALL)
 
 
 class PromptCall(NamedTuple):
-    """What was written: the prompt's name, and the words after it."""
+    """A prompt as written: its name, and the words after it."""
 
     name: str
     words: str
 
 
 def written(text: str) -> PromptCall | None:
-    """Return the prompt that a line asks for; None if it does not have the form of one."""
+    """Return the prompt that a line asks for, or None if the line does not have that form."""
     match = _WRITTEN.fullmatch(text.strip())
     return PromptCall(match[1], match[2] or "") if match else None
 
 
 def get_prompt(prompt: ServerPrompt, words: str) -> GetPrompt:
-    """Return the command that fetches the prompt with these words. Raises ValueError in one line."""
+    """Return the command that fetches the prompt with these words. Raises ValueError with a one-line message."""
     return GetPrompt(server=prompt.server, name=prompt.name, arguments=arguments_of(prompt, words))
 
 
 def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
-    """Return the arguments by name; unnamed words fill the remaining ones in order. Raises ValueError in one line."""
+    """Return the arguments by name; unnamed words fill the remaining ones in order.
+
+    Raises ValueError with a one-line message.
+    """
     names = {each.name for each in prompt.arguments}
     arguments: dict[str, str] = {}
     loose = []

@@ -1,4 +1,4 @@
-"""The messages the user has sent in all sessions: one JSON string a line, in a file only the user can read."""
+"""The messages that the user has sent in all sessions: one JSON string per line, in a file only the user can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.config.locations import private_directory
 from workbench.errors import WorkbenchError
 
 MOST = 1_000
-"""How many messages are kept."""
+"""The most messages that are kept."""
 _LONGEST = 100_000
 _LARGEST = 16 << 20
 
@@ -21,7 +21,7 @@ class PromptHistory:
     """Every text once, the newest last; `step` walks through them and back to the draft."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Without a path nothing is kept beyond this screen."""
+        """Without a path, nothing is kept beyond this screen."""
         self._path = path
         self._prompts: dict[str, None] = {}
         self._walk: list[str] = []
@@ -30,16 +30,16 @@ class PromptHistory:
 
     @property
     def newest_first(self) -> Iterator[str]:
-        """All texts, the newest first."""
+        """All texts, newest first."""
         return reversed(self._prompts)
 
     def add_older(self, prompts: Iterable[str]) -> None:
-        """Put texts before those already there, for example those of the file once it is read."""
+        """Insert texts before the existing ones, for example those of the file once it has been read."""
         self._prompts = {**dict.fromkeys(text for text in prompts if text not in self._prompts), **self._prompts}
         self._rest()
 
     def remember(self, text: str, *, keep: bool = True) -> None:
-        """Add the newest text; with `keep` to the file too."""
+        """Add the newest text; with `keep`, add it to the file too."""
         if text.strip():
             self._prompts.pop(text, None)
             self._prompts[text] = None
@@ -48,7 +48,7 @@ class PromptHistory:
         self._rest()
 
     def step(self, by: int, now: str) -> str | None:
-        """Return the text `by` steps on, or None at the ends; `now` is the prompt's text, kept as the draft."""
+        """Return the text `by` steps further, or None past the ends; `now` is the prompt's text, kept as the draft."""
         if self._at == len(self._walk):
             self._walk, self._draft = list(self._prompts), now
             self._at = len(self._walk)

@@ -1,4 +1,4 @@
-"""The vim keys of the prompt: its modes, its commands, and where its motions lead, as offsets; pure."""
+"""The vim keys of the prompt: its modes, its commands, and the targets of its motions, as offsets."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Motion = Callable[[str, int, int], int]
-"""Returns the offset a motion leads to, from the text, the current offset and a count."""
+"""Returns the target of a motion as an offset, given the text, the current offset and a count."""
 
 
 def row_and_column(text: str, at: int) -> tuple[int, int]:
-    """Return an offset as row and column, as the text area counts."""
+    """Return an offset as a row and column, as the text area counts them."""
     return text.count("\n", 0, at), at - start_of_line(text, at)
 
 
@@ -32,14 +32,14 @@ def end_of_line(text: str, at: int) -> int:
 
 
 def rest_in_normal(text: str, at: int) -> int:
-    """Return the nearest offset where the cursor may rest in normal mode: on a character, if the line has any."""
+    """Return the nearest offset at which the cursor may rest in normal mode: on a character, if the line has any."""
     at = max(0, min(at, len(text)))
     start, end = start_of_line(text, at), end_of_line(text, at)
     return max(start, min(at, end - 1))
 
 
 def line_range(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
-    """Return the range of `count` lines, or up to the first (`gg`) or last (`G`) one, without the last line break."""
+    """Return the range of `count` lines, or up to the first (`gg`) or last (`G`) one, without the final line break."""
     start, end = start_of_line(text, at), end_of_line(text, at)
     if motion == "gg":
         return 0, end
@@ -51,7 +51,7 @@ def line_range(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
 
 
 def range_of(motion: str, text: str, at: int, count: int, *, is_change: bool) -> tuple[int, int]:
-    """Return the range between here and where a motion leads; a single word's range ends with its line."""
+    """Return the range between `at` and the target of a motion; the range of a single word ends with its line."""
     if motion == "w" and is_change and at < len(text) and not text[at].isspace():
         motion = "e"
     there = MOTIONS[motion](text, at, count)
@@ -132,13 +132,13 @@ Action = Literal["", "undo", "up", "down"]
 _ACTIONS: Final[dict[str, Action]] = {"j": "down", "k": "up", "u": "undo"}
 _OPERATORS: Final = "dcy"
 _WAITING: Final = ("g", "r", *_OPERATORS)
-"""Keys that need another key after them."""
+"""Keys that must be followed by another key."""
 _SHORT: Final = {"x": "dl", "X": "dh", "D": "d$", "C": "c$", "s": "cl", "Y": "yy", "S": "cc"}
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a key does: `edit` puts a text in place of start..end, then the cursor goes to `at`, then comes `action`."""
+    """The effect of a key: `edit` replaces start to end with a text, the cursor moves to `at`, `action` follows."""
 
     at: int | None = None
     edit: tuple[int, int, str] | None = None
@@ -160,7 +160,7 @@ class Vim:
         self.mode, self._typed, self._count = "insert", "", ""
 
     def press(self, key: str, sign: str | None, text: str, at: int) -> Done | None:
-        """Return what a key does at the cursor; None if it does what it does without vim."""
+        """Return the effect of a key at the cursor, or None if it has its effect without vim."""
         if self.mode == "insert":
             return self._leave_insert(text, at) if key == "escape" else None
         if key == "escape" and (self._typed or self._count):

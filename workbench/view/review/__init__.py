@@ -1,1 +1,1 @@
-"""The model of a review: scopes, comments and reverting of hunks."""
+"""The model of a review: scopes, comments, and reverting hunks."""

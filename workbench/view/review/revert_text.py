@@ -1,4 +1,4 @@
-"""Reverting a hunk or a file: the text a file has now and the one it gets. Pure; undone by its reverse."""
+"""Reverting a hunk or a file: the file's current text and the one it gets. A revert is undone by its reverse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileRevert:
-    """One file to be written back; `None` is a file that does not exist, `what` names the change for the user."""
+    """One file to write back; a text of None means that the file does not exist, and `what` names the change for the
+    user.
+    """
 
     path: str
     now: str | None
@@ -25,7 +27,7 @@ class FileRevert:
     note: str = ""
     """Why the contents are remarks and not the file's text; empty if they are its text."""
     version: str = ""
-    """The version that may hold the wanted text; `version_now` may hold the current one."""
+    """The version that may hold the target text; `version_now` may hold the current one."""
     version_now: str = ""
 
     @property
@@ -38,7 +40,7 @@ class FileRevert:
 
     @property
     def delta(self) -> FileDelta:
-        """The change as the engine is asked to make it."""
+        """The change in the form in which the engine is asked to make it."""
         return FileDelta(path=self.path, before=self.now, after=self.target, cut=self.note, version=self.version)
 
 
@@ -56,13 +58,13 @@ def of_file(file: FileState, name: str, now: str = "") -> FileRevert:
 
 
 def held_now(state: SessionState, revert: FileRevert) -> str | None:
-    """Return the file's current content according to the log; for a file it does not list, the wanted one."""
+    """Return the file's current content according to the log, or the target's if the log does not list the file."""
     file = state.changes.get(revert.path)
     return file.after if file is not None else revert.target
 
 
 def refusal(state: SessionState, file: FileState, *, whole: bool = False) -> str:
-    """Return why this file cannot be reverted from what is shown; empty if it can be tried."""
+    """Return why this file cannot be reverted from the current view; empty if it can be tried."""
     if file.note and not whole:
         return "Nothing to revert line by line here; X reverts the whole file"
     if file.note and file.before is not None and not file.version:

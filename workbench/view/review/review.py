@@ -1,4 +1,4 @@
-"""What the diff viewer reviews: the scopes of changes, their files, and comments, which outlive the screen."""
+"""The model of the diff viewer: scopes of changes, their files, and comments, which outlive the screen."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 MOST_FILES = 2_000
 LARGEST = 5_000_000
-"""The largest file, in bytes, that is still compared."""
+"""The size in bytes of the largest file that is compared."""
 
 
 def is_repository(directory: Path) -> bool:
-    """Return whether the directory is inside a repository; finds out without starting a program."""
+    """Return whether the directory is inside a git repository, without starting a program."""
     return any((parent / ".git").exists() for parent in (directory, *directory.parents))
 
 
 def files_against_head(directory: Path) -> list[FileState]:
-    """Return the directory's files that differ from HEAD, also new ones. Raises WorkbenchError if git cannot say."""
+    """Return the directory's files that differ from HEAD, and new ones. Raises WorkbenchError if git cannot tell."""
     top = Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], directory)).removesuffix("\n"))
     try:
         inside = Path(os.path.realpath(directory)).relative_to(os.path.realpath(top))
@@ -55,7 +55,7 @@ def files_against_head(directory: Path) -> list[FileState]:
 
 
 def _blobs(names: Iterable[bytes], top: Path) -> dict[bytes, bytes]:
-    """Return the content that HEAD holds of each of these files, by name."""
+    """Return the content of each of these files in HEAD, by name."""
     ids: dict[bytes, bytes] = {}
     requested = set(names)
     for entry in _git(["ls-tree", "-r", "-z", "--full-tree", "HEAD"], top).split(b"\0"):
@@ -88,7 +88,7 @@ def _file(path: Path, before: bytes | None) -> FileState:
 
 
 def _on_disk(path: Path) -> tuple[bytes | None, str]:
-    """Return the content of the file (None if there is none) and, if it is not read, why."""
+    """Return the content of the file (None if it does not exist), and the reason if it was not read."""
     try:
         status = path.lstat()
         if stat.S_ISLNK(status.st_mode):
@@ -126,7 +126,7 @@ _LONGEST_QUOTE = 200
 
 @dataclass
 class Comment:
-    """A comment of the user's on one line; `quoted` is that line as it was when the comment was made."""
+    """A comment of the user's on one line; `quoted` is that line as it was when the comment was written."""
 
     path: str
     side: Side
@@ -136,7 +136,7 @@ class Comment:
 
 
 class Comments:
-    """All comments that are not sent yet; they outlive the viewer and, if they are kept in a file, the screen."""
+    """All comments that were not sent yet; they outlive the viewer and, if kept in a file, the screen."""
 
     def __init__(self, changed: Callable[[Sequence[Comment]], None] = lambda comments: None) -> None:
         """`changed` is called with all comments after each change."""
@@ -147,7 +147,7 @@ class Comments:
         return len(self._all)
 
     def placed(self, path: str, diff: FileDiff) -> dict[LineId, Comment]:
-        """Return the comments of a file by their current lines; a comment whose line is gone keeps its old place."""
+        """Return the comments of a file by their current lines; a comment whose line is gone keeps its old position."""
         by_line: dict[LineId, Comment] = {}
         for comment in self._all:
             lines = diff.old if comment.side == "old" else diff.new
@@ -173,7 +173,7 @@ class Comments:
         self._changed(self._all)
 
     def clear(self) -> None:
-        """Remove all comments, as they are sent."""
+        """Remove all comments, because they have been sent."""
         self._all.clear()
         self._changed(self._all)
 
@@ -184,7 +184,7 @@ class Comments:
 
 
 def _line_now(comment: Comment, lines: Sequence[str]) -> int:
-    """Return the nearest line whose text is what was commented on, or the comment's own line if none is."""
+    """Return the nearest line that has the commented text, or the comment's own line if none has."""
     line = min(comment.line, len(lines) - 1)
     if lines[line].removesuffix("\n") == comment.quoted:
         return line
@@ -205,7 +205,7 @@ _LARGEST = 4 << 20
 
 
 def read_comments(directory: Path) -> list[Comment]:
-    """Return the comments kept by an earlier screen, skipping entries that are not valid comments."""
+    """Return the comments saved by an earlier screen, skipping invalid entries."""
     path = directory / FILE
     try:
         entries = json.loads(path.read_text(encoding="utf-8")) if path.stat().st_size <= _LARGEST else []
@@ -215,7 +215,7 @@ def read_comments(directory: Path) -> list[Comment]:
 
 
 def keep_comments(directory: Path, comments: Sequence[Comment]) -> None:
-    """Save the comments for the next screen by replacing the file at once, or delete it when there are none."""
+    """Save the comments for the next screen, replacing the file atomically, or delete it if there are none."""
     path = directory / FILE
     beside = path.with_name(f"{FILE}.{os.getpid()}")
     with suppress(OSError, WorkbenchError):  # a full disk must not cost this screen its comments
@@ -248,11 +248,11 @@ class Scope:
     files: Callable[[], Sequence[FileState]]
     is_slow: bool = False
     fixed: str = ""
-    """Why no change in it can be undone; empty if changes can be."""
+    """Why its changes cannot be reverted; empty if they can."""
 
 
 def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list[Scope]:
-    """Return the scopes that exist, smallest first; that of an action only if `action_id` names one."""
+    """Return the scopes that exist, smallest first; an action's scope exists only if `action_id` names the action."""
     scopes = [
         Scope("this turn", lambda: _copies(state.turn_changes)),
         Scope("whole session", lambda: _copies(state.changes)),
@@ -269,19 +269,19 @@ def scopes_of(state: SessionState, directory: Path, action_id: str = "") -> list
 
 
 def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
-    """Return a file of one action; if that action was the first to change it, with the version from before."""
+    """Return a file of one action, with the version from before if that action was the first to change it."""
     candidates = (changes.get(delta.path) for changes in (state.changes, state.turn_changes))
     version = next((file.version for file in candidates if file is not None and file.before == delta.before), "")
     return FileState(delta.path, delta.before, delta.after, note=delta.cut, version=version)
 
 
 def _copies(files: dict[str, FileState]) -> list[FileState]:
-    """Return copies of the files, because the reducer goes on changing its own."""
+    """Return copies of the files, because the reducer keeps changing its own."""
     return [replace(file) for file in files.values()]
 
 
 def is_stored(file: FileState) -> bool:
-    """Return whether the file versions may hold the texts that the log lacks."""
+    """Return whether the file versions may hold texts that the log lacks."""
     return file.note in READABLE and any(map(blob_named, (file.before, file.after)))
 
 
@@ -289,11 +289,11 @@ class Watching(Protocol):
     """An open viewer."""
 
     def follow(self, changed: Changed, refused: str) -> None:
-        """Show a change of the session; `refused` says what the engine refused to do and why, or is empty."""
+        """Show a change of the session; `refused` says what the engine refused and why, or is empty."""
 
 
 class Review:
-    """The session as the viewer sees it: scopes of changes, comments, and what may be asked of the engine."""
+    """The session as the viewer sees it: scopes of changes, comments, and the requests it may send to the engine."""
 
     def __init__(
         self,
@@ -303,7 +303,7 @@ class Review:
         send: Callable[[str], None],
         keep: Callable[[str], Path] | None = None,
     ) -> None:
-        """`keep` returns the state directory of a session by id; without it comments are lost with the screen."""
+        """`keep` returns the state directory of a session by its id; without it, comments are lost with the screen."""
         self.link = link
         self.state = state
         self._keep = keep
@@ -315,7 +315,7 @@ class Review:
 
     @property
     def comments(self) -> Comments:
-        """The comments not sent yet, including those an earlier screen left."""
+        """The unsent comments, including those from an earlier screen."""
         if self._comments is None:
             self._comments = Comments(self._keep_comments)
         directory = self._state_directory()
@@ -342,7 +342,7 @@ class Review:
         return scopes_of(self.state, self.directory, action_id)
 
     def with_content(self, file: FileState) -> FileState:
-        """Return the file with the texts that the file versions hold, or unchanged; blocks while git runs."""
+        """Return the file with the texts from the file versions, or unchanged; blocks while git runs."""
         from workbench.view.review.stored import with_stored_content
 
         return with_stored_content(file, self.directory)
@@ -354,7 +354,7 @@ class Review:
             self.watching.follow(changed, refused[-1] if refused else "")
 
     def revert(self, changes: Sequence[FileRevert]) -> None:
-        """Ask the engine to restore files; the watching viewer gets the answer."""
+        """Ask the engine to revert files; the open viewer gets the answer."""
         self.link.send(RevertFiles(files=tuple(change.delta for change in changes)))
 
     def send_comments(self) -> int:

@@ -1,4 +1,4 @@
-"""Reads the texts of changed files that the log does not hold from the file versions of the workspace."""
+"""Reads texts of changed files that the log lacks from the file versions of the workspace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READER = "viewer"
 
 
 def with_stored_content(file: FileState, workspace: Path) -> FileState:
-    """Return the file with its texts from the versions, or unchanged if they hold none; runs git, so it may block."""
+    """Return the file with its texts from the versions, or unchanged if these cannot be read; blocks while git runs."""
     repository = SnapshotRepository(Locations.from_environment(), workspace, _READER)
     try:
         before, after = (_text(repository, content) for content in (file.before, file.after))
@@ -26,7 +26,7 @@ def with_stored_content(file: FileState, workspace: Path) -> FileState:
 
 
 def _text(repository: SnapshotRepository, content: str | None) -> str | None:
-    """Return the text that a line stands for, or the content itself if it stands for none."""
+    """Return the text that a stand-in line replaces, or the content itself if it is not such a line."""
     blob = blob_named(content)
     if not blob:
         return content

@@ -1,4 +1,4 @@
-"""A transcript as Markdown, for issues and notes, and as a page of HTML; nothing in a session becomes markup."""
+"""Writes a transcript as Markdown, for issues and notes, and as an HTML page; nothing in it becomes active markup."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&-])")
 
 
 def title_of(state: SessionState) -> str:
-    """Return the title the user gave the session, or the first message, on one line."""
+    """Return the user's title for the session, or else the first message, on one line."""
     message = next((item.text for item in state.items if isinstance(item, UserItem)), "")
     return first_line(state.title, 100) or first_line(message, 100) or "A session"
 
@@ -62,9 +62,9 @@ def _folded(detail: Detail) -> Iterator[str]:
 
 
 def _harmless(text: str) -> str:
-    """Return Markdown unchanged if it is harmless; if it holds HTML, links or pictures, escape all special characters.
+    """Return Markdown unchanged if it is harmless; if it has HTML, links or images, escape all special characters.
 
-    The quote around it ends a fence that was left open.
+    A code fence left open ends with the blockquote around the text.
     """
     if any(token.type in _ACTIVE for token in _all(_READER.parse(text))) or "](" in text or "]:" in text:
         return "\\\n".join(_plain(line) for line in text.split("\n"))
@@ -87,7 +87,7 @@ def _code(text: str) -> str:
 
 
 def _entities(text: str) -> str:
-    """Return text for a line of HTML in Markdown as entities, so that neither reads anything into it."""
+    """Return the text as HTML entities, so that neither HTML nor Markdown interprets any of it."""
     return "".join(sign if sign.isalnum() or sign in " .,:/" else f"&#{ord(sign)};" for sign in text)
 
 
@@ -102,7 +102,7 @@ _CLASS = re.compile(r' class="language-[^"]*"')
 
 
 def page_of(state: SessionState, picture: str = "") -> Iterator[str]:
-    """Yield the lines of the HTML page; `picture` is an SVG of the screen that stands above the rest."""
+    """Yield the lines of the HTML page; `picture` is an SVG of the screen, shown above the rest."""
     style = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'

@@ -1,6 +1,6 @@
-"""A session as a series of entries that are safe to show: messages, actions and their results. Pure.
+"""A session as a series of entries that are safe to show: messages, actions and their results.
 
-The two ways to write them down are Markdown and HTML.
+`formats` writes them as Markdown or HTML.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind = Literal["person", "agent", "action", "notice"]
 
 @dataclass(frozen=True)
 class Detail:
-    """A part that is closed at first; `language` names the language its text may be highlighted in."""
+    """A part that is collapsed at first; `language` is that of its text, for highlighting."""
 
     title: str
     body: str
@@ -39,7 +39,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class TranscriptEntry:
-    """One message, action or notice; `text` is Markdown of the user's or the agent's, `title` is plain."""
+    """One message, action or notice; `text` is Markdown by the user or the agent, `title` is plain text."""
 
     kind: Kind
     title: str
@@ -135,7 +135,7 @@ def _time(at: datetime) -> str:
 
 
 class Recorded:
-    """A session from its first event to the one numbered `until` (to its last if that is None)."""
+    """A session from its first event to event number `until` (to the last one if None)."""
 
     def __init__(self, store: Store, until: int | None = None) -> None:
         self._store = store
@@ -144,7 +144,7 @@ class Recorded:
         self._secrets.add_all(os.environ)  # the log masks the secrets known at the time; mask those known now too
 
     def lines(self) -> Iterator[str]:
-        """Yield one event a line, as JSON that holds no raw control character."""
+        """Yield one event per line, as JSON without raw control characters."""
         for number, line in enumerate(export_lines(self._store), 1):
             if self._until is not None and number > self._until:
                 return
@@ -159,7 +159,7 @@ class Recorded:
                 continue  # an event of a later version; `lines` has it
 
     def state(self) -> SessionState:
-        """Return what the screen would show of the session."""
+        """Return the state in which the screen would show the session."""
         state = SessionState()
         for event in self.events():
             apply(state, event)
