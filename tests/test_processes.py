@@ -15,7 +15,7 @@ import pytest
 from workbench.__main__ import without_workspace
 from workbench.config.settings import load_settings
 from workbench.engine.launch import Launch, start_engine
-from workbench.engine.model_test import ModelTrial
+from workbench.engine.model_test import ModelTest
 from workbench.errors import WorkbenchError
 from workbench.processes import spawn
 from workbench.processes.shell_environment import shell_environment
@@ -108,7 +108,7 @@ def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, mon
 
 
 def test_a_test_call_of_a_model_imports_nothing_of_the_folder(hostile: World, mark: Path):
-    assert not ModelTrial("scripted/none-of-that-name").result().works
+    assert not ModelTest("scripted/none-of-that-name").result().works
     assert imported(mark) == ""
 
 

@@ -220,7 +220,7 @@ def test_a_key_on_the_actions_page_brings_the_copy_back(world: World):
         terminal.press("f2", "up", "up")
         terminal.wait_for("›✓  2 $ rm")
         terminal.press("enter")
-        terminal.wait_for("b restore the backup")
+        terminal.wait_for("b restore the copy")
         terminal.press("b")
         terminal.wait_for("3 files restored")
         assert (world.project / "build/deep/2.o").exists()

@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
 from tests.world import wait_for
-from workbench.engine.model_test import ModelTrial
+from workbench.engine.model_test import ModelTest
 from workbench.llm.discovery import ModelSource, sources_of_keys
 
 KEY = "sk-very-secret-0123456789"
@@ -25,7 +25,7 @@ def _a_home_of_its_own(tmp_path, monkeypatch):
 def test_a_model_that_answers_works():
     with ModelServer([Turn("ready")]) as server:
         found = ModelSource("vLLM", ("openai/qwen", "openai/other"), server.base_url)
-        outcome = ModelTrial.of(found).result()
+        outcome = ModelTest.of(found).result()
         (request,) = server.requests
     assert outcome.works
     assert outcome.line.startswith('openai/qwen OK ("ready") in ')
@@ -35,7 +35,7 @@ def test_a_model_that_answers_works():
 
 def test_a_key_that_is_refused_is_said_and_not_shown():
     with ModelServer([Fault(401, f"Incorrect API key provided: {KEY}")]) as server:
-        outcome = ModelTrial("openai/qwen", server.base_url).result()
+        outcome = ModelTest("openai/qwen", server.base_url).result()
     assert not outcome.works
     assert "key" in outcome.line
     assert KEY not in outcome.line
@@ -44,14 +44,14 @@ def test_a_key_that_is_refused_is_said_and_not_shown():
 
 def test_a_server_that_says_nothing_is_given_up():
     with ModelServer([Fault(kind="silent")]) as server:
-        outcome = ModelTrial("openai/qwen", server.base_url, patience=0.5).result()
+        outcome = ModelTest("openai/qwen", server.base_url, patience=0.5).result()
     assert (outcome.works, outcome.line) == (False, "openai/qwen gave no answer within 0.5 s")
 
 
 def test_it_can_be_stopped_before_there_is_an_answer():
     outcomes, mine = [], psutil.Process()
     with ModelServer([Fault(kind="silent")]) as server:
-        trial = ModelTrial("openai/qwen", server.base_url)
+        trial = ModelTest("openai/qwen", server.base_url)
         before = len(mine.children())
         waiting = threading.Thread(target=lambda: outcomes.append(trial.result()))
         waiting.start()
@@ -59,7 +59,7 @@ def test_it_can_be_stopped_before_there_is_an_answer():
         trial.stop()
         waiting.join(60)
     assert [(one.works, one.line) for one in outcomes] == [(False, "the test was stopped")]
-    assert ModelTrial.result(trial) == outcomes[0]
+    assert ModelTest.result(trial) == outcomes[0]
     assert len(mine.children()) == before
 
 

@@ -292,7 +292,7 @@ def test_the_middle_is_whole_batches_and_all_else_stays_word_for_word(parts):
 def test_the_person_has_it_condensed_at_once_between_two_runs(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."))
     d.run()
-    d.session.compact()
+    d.session.condense()
     assert d.session.phase == "thinking"
     d.run()
     assert d.kinds()[-2:] == ["condensing_asked", "history_condensed"]
@@ -309,7 +309,7 @@ def test_a_wish_while_a_question_waits_is_kept_until_the_next_call(begun):
     d = begun(*looks(9), calls(("note", {"text": "a"}, "HIGH")), says("I go on."))
     d.run()
     assert d.session.phase == "deciding"
-    d.session.compact()
+    d.session.condense()
     assert condensings(d) == []
     d.answer("approved")
     assert [event.reason for event in condensings(d)] == ["person"]
@@ -321,14 +321,14 @@ def test_a_short_history_is_not_condensed_and_that_is_said(begun):
     d.run()
     before = d.kinds()
     with pytest.raises(CommandError, match="nothing to compact yet"):
-        d.session.compact()
+        d.session.condense()
     assert d.kinds() == before
 
 
 def test_a_wish_that_fails_is_told_and_a_message_goes_on(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."), summaries=(says(""),))
     d.run()
-    d.session.compact()
+    d.session.condense()
     d.run()
     assert d.kinds()[-1] == "run_ended"
     assert "no summary" in d.log()[-1].detail
@@ -338,7 +338,7 @@ def test_a_wish_that_fails_is_told_and_a_message_goes_on(begun):
 def test_a_restart_forgets_a_wish_that_was_not_carried_out(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
-    d.session.compact()
+    d.session.condense()
     d.session.recover()
     assert d.session.phase == "idle"
     assert d.kinds()[-2:] == ["condensing_asked", "run_ended"]
@@ -348,10 +348,10 @@ def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(b
     d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
     d.run()
     whole = list(d.agent.requests[-1])
-    d.session.compact()
+    d.session.condense()
     d.run()
     (event,) = condensings(d)
-    d.session.compact(undo=True)
+    d.session.condense(undo=True)
     assert d.kinds()[-1] == "condensing_undone"
     undone = d.log()[-1]
     assert (undone.condensed, undone.first, undone.last) == (event.seq, event.first, event.last)
@@ -362,20 +362,20 @@ def test_the_person_takes_a_condensing_back_and_the_model_gets_all_of_it_again(b
     assert SUMMARY.text not in spoken(again)
     assert faults_of(again) == []
     with pytest.raises(CommandError, match="no compaction to undo"):
-        d.session.compact(undo=True)
+        d.session.condense(undo=True)
 
 
 def test_what_was_said_after_a_condensing_stays_when_it_is_taken_back(begun):
     d = begun(*looks(9), says("Done so far."), says("Further."), says("And on."))
     d.run()
     whole = list(d.agent.requests[-1])
-    d.session.compact()
+    d.session.condense()
     d.run()
     d.session.send("said meanwhile")
     d.run()
     d.reopen()  # the log alone knows of it
     d.agent.model = NamedModel("fake/one")
-    d.session.compact(undo=True)
+    d.session.condense(undo=True)
     d.reopen()
     d.session.send("on")
     d.run()
@@ -392,7 +392,7 @@ def test_taken_back_it_is_not_condensed_by_a_limit_again_and_by_a_full_window_it
     )
     d.run()
     assert [event.reason for event in condensings(d)] == ["events"]
-    d.session.compact(undo=True)
+    d.session.condense(undo=True)
     d.agent.model.summaries.append(SUMMARY)
     d.session.send("on")
     d.run()
@@ -407,4 +407,4 @@ def test_without_a_condensing_there_is_none_to_take_back(begun):
     d = begun(*looks(9), says("Done so far."))
     d.run()
     with pytest.raises(CommandError, match="no compaction to undo"):
-        d.session.compact(undo=True)
+        d.session.condense(undo=True)

@@ -15,7 +15,7 @@ from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import replace_file
 from workbench.protocol.events import FileDelta
 from workbench.risk.protected_files import PathChange, PathState, ProtectedFiles, changes
-from workbench.session.actions.integrity import put_back
+from workbench.session.actions.integrity import restore_protected
 from workbench.tools import BashTool
 from workbench.tools.execute_ipython_cell.definition import IPythonTool
 from workbench.tools.tool import ToolDefinition
@@ -499,8 +499,8 @@ def test_nothing_is_put_back_through_a_link_or_beside_the_workspace(tmp_path, be
     (theirs / "precious").write_text("precious")
     (work / ".vscode").symlink_to(theirs)
     root, now = Root.at(work), everything_in(tmp_path)
-    assert not put_back(change_of(work / name, before), root, aside / "x")
-    assert not put_back(change_of(theirs / "precious", before), root, aside / "x")
+    assert not restore_protected(change_of(work / name, before), root, aside / "x")
+    assert not restore_protected(change_of(theirs / "precious", before), root, aside / "x")
     assert everything_in(tmp_path) == now
 
 
@@ -511,7 +511,7 @@ def test_a_file_that_changed_once_more_is_not_put_back(tmp_path):
     (work / ".envrc").write_text("evil")
     change = change_of(work / ".envrc", "old")
     (work / ".envrc").write_text("the user's own")
-    assert not put_back(change, Root.at(work), aside / "x")
+    assert not restore_protected(change, Root.at(work), aside / "x")
     assert (work / ".envrc").read_text() == "the user's own"
 
 
@@ -523,7 +523,7 @@ def test_nothing_is_put_back_in_a_folder_that_took_the_place_of_the_workspace(tm
     work.rename(tmp_path / "old")
     work.mkdir()
     (work / ".envrc").write_text("evil")
-    assert not put_back(change_of(work / ".envrc", None), root, aside / "x")
+    assert not restore_protected(change_of(work / ".envrc", None), root, aside / "x")
     assert (work / ".envrc").exists()
 
 

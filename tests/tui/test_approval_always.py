@@ -11,7 +11,7 @@ from tests.tui.diff_app import ScreenApp, question
 from tests.tui.waiting import until
 from workbench.tui.screens.confirmations import AlwaysScreen
 from workbench.view.approval.questions import Always
-from workbench.view.approval.rule_preview import Trial, try_rule
+from workbench.view.approval.rule_preview import RulePreview, try_rule
 from workbench.view.state import SessionState
 
 RULE = "allow $ pytest -q"
@@ -27,7 +27,7 @@ def said(app: ScreenApp) -> str:
 async def test_the_rule_is_shown_and_saved_where_it_was_said(key: str, scope: str) -> None:
     app, clock = ask(TESTS)
     async with app.run_test(size=(100, 40)) as pilot:
-        question(app)._above._try_rule = lambda rule: Trial((TESTS,), 2)
+        question(app)._above._try_rule = lambda rule: RulePreview((TESTS,), 2)
         await arm(pilot, app, clock)
         await until(pilot, lambda: "a always" in keys_shown(app))
         await pilot.press("a")
@@ -83,4 +83,4 @@ def test_a_rule_is_held_against_the_actions_of_the_session() -> None:
     trial = try_rule(RULE, state)
     assert [item.action_id for item in trial.matched] == ["a1"]
     assert trial.looked_at == 2
-    assert try_rule("allow", state) == Trial()
+    assert try_rule("allow", state) == RulePreview()

@@ -93,7 +93,7 @@ async def test_the_mistakes_in_keys_are_one_notice():
         await wait_until(pilot, lambda: app._notifications)
         (notice,) = app._notifications
         assert notice.message == "3 problems in settings and themes · F10 for details"
-        assert [line.split(":")[0] for line in app.mistakes.lines] == [
+        assert [line.split(":")[0] for line in app.problems.lines] == [
             "there is no theme ohw-dusc; did you mean 'ohw-dusk'?; using ohw-dark",
             "there is no key binding 'nosuch'",
             "diff",

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.trial import wait_until, workbench_app
-from workbench.engine.model_test import TrialOutcome
+from workbench.engine.model_test import ModelTestOutcome
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way
 
@@ -29,8 +29,8 @@ CASES = {
     "found": (FOUND, lambda screen: None, "MISTRAL"),
     "nothing": ([], lambda screen: None, "Nothing found"),
     "named": (FOUND, lambda screen: screen._write("mistral/"), "Esc back"),
-    "works": (FOUND, lambda screen: with_outcome(screen, 1, TrialOutcome(True, WORKED)), "Enter starts"),
-    "fails": (FOUND, lambda screen: with_outcome(screen, 3, TrialOutcome(False, REFUSED)), "anyway"),
+    "works": (FOUND, lambda screen: with_outcome(screen, 1, ModelTestOutcome(True, WORKED)), "Enter starts"),
+    "fails": (FOUND, lambda screen: with_outcome(screen, 3, ModelTestOutcome(False, REFUSED)), "anyway"),
 }
 
 

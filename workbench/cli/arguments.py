@@ -112,7 +112,7 @@ def _add_arguments(parser: _Parser, command: str) -> None:
         parser.add_argument("--home", metavar="DIR", help="home directory to assume (default: yours)")
     elif command == "restore":
         parser.add_argument(
-            "id", nargs="?", metavar="ID", help="backup or version to restore from (default: list the backups)"
+            "id", nargs="?", metavar="ID", help="copy or version to restore from (default: list the copies)"
         )
         parser.add_argument("paths", nargs="*", metavar="PATH", help="restore only these files and directories")
         parser.add_argument("--versions", action="store_true", help="list the versions of the directory")

@@ -16,7 +16,7 @@ from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store
 from workbench.session.workspace.repository import SnapshotRepository
-from workbench.session.workspace.restore import bring_back
+from workbench.session.workspace.restore import restore_paths
 from workbench.session.workspace.safety_copies import SafetyCopies
 from workbench.text import counted, first_line, revealed
 
@@ -27,7 +27,7 @@ _TAKEN = "SELECT json FROM events WHERE kind = 'version_taken' ORDER BY seq DESC
 
 
 def restore(arguments: Namespace) -> int:
-    """List the backups or versions of a directory, restore a backup or paths from it, or restore paths from
+    """List the copies or versions of a directory, restore a copy or paths from it, or restore paths from
     a version.
     """
     locations, workspace = Locations.from_environment(), workspace_of(arguments)
@@ -43,7 +43,7 @@ def restore(arguments: Namespace) -> int:
     elif not paths:
         raise UsageError("name the files or directories to restore from this version; `.` is all of it")
     else:
-        done = bring_back(repository, repository.version_named(arguments.id), paths, force=arguments.force)
+        done = restore_paths(repository, repository.version_named(arguments.id), paths, force=arguments.force)
     print_line(done.summary)
     return 0
 
@@ -57,15 +57,15 @@ def _inside(path: str, workspace: Path) -> str:
 
 
 def _list_copies(copies: SafetyCopies) -> int:
-    backups = copies.all()
-    for copy in backups:
+    listed = copies.all()
+    for copy in listed:
         size = f"{copy.size / 1e6:,.1f} MB" if copy.size >= 100_000 else f"{copy.size:,} bytes"
         what = first_line(copy.command, 80, revealed)
         print_line(
             f"{copy.id}  {copy.at[:16].replace('T', ' ')} UTC  {copy.count:>6,} files  {size:>12}  before: {what}"
         )
-    if not backups:
-        print_line("No backups for this directory. `ohw restore --versions` lists its versions.")
+    if not listed:
+        print_line("No copies for this directory. `ohw restore --versions` lists its versions.")
     return 0
 
 

@@ -106,7 +106,7 @@ def _interrupt(command: Interrupt, context: Context) -> None:
 
 @handle.register
 def _condense(command: Condense, context: Context) -> None:
-    context.session.compact(undo=command.undo)
+    context.session.condense(undo=command.undo)
 
 
 @handle.register

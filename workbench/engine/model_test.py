@@ -20,14 +20,14 @@ _LONGEST = 500
 
 
 @dataclass(frozen=True)
-class TrialOutcome:
+class ModelTestOutcome:
     """The outcome of a test call, with one line that can be shown unchanged."""
 
     works: bool
     line: str
 
 
-class ModelTrial:
+class ModelTest:
     """One test call; `result` makes it in any thread, `stop` ends it from another."""
 
     def __init__(self, model: str, api_base: str = "", *, patience: float = PATIENCE) -> None:
@@ -40,28 +40,28 @@ class ModelTrial:
         self._is_stopped = False
 
     @classmethod
-    def of(cls, source: ModelSource) -> ModelTrial:
+    def of(cls, source: ModelSource) -> ModelTest:
         """Return the test call of a detected model; requires `source.is_named`."""
         return cls(source.models[0], source.api_base)
 
-    def result(self) -> TrialOutcome:
+    def result(self) -> ModelTestOutcome:
         """Make the call and return its outcome; failures are part of the outcome and never raised."""
         try:
             process = self._begun()
         except OSError as error:
-            return TrialOutcome(False, f"the test cannot be started: {error.strerror or error}")
+            return ModelTestOutcome(False, f"the test cannot be started: {error.strerror or error}")
         if process is None:
-            return TrialOutcome(False, "the test was stopped")
+            return ModelTestOutcome(False, "the test was stopped")
         with process:
             try:
                 output, errors = process.communicate(timeout=self._patience)
             except subprocess.TimeoutExpired:
                 process.kill()
-                return TrialOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
+                return ModelTestOutcome(False, f"{self._model} gave no answer within {self._patience:g} s")
         if self._is_stopped:
-            return TrialOutcome(False, "the test was stopped")
+            return ModelTestOutcome(False, "the test was stopped")
         works = process.returncode == 0
-        return TrialOutcome(
+        return ModelTestOutcome(
             works, _last_line(output if works else errors) or f"the test ended with {process.returncode}"
         )
 

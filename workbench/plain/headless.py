@@ -55,11 +55,11 @@ _DIM, _RED, _BOLD, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[1m", "\x1b[0m"
 
 
 class Narrator:
-    """Narrates a run line by line through `write`; with `colour`, for a terminal, in color."""
+    """Narrates a run line by line through `write`; with `color`, for a terminal, in color."""
 
-    def __init__(self, write: Callable[[str], None], *, colour: bool = False) -> None:
+    def __init__(self, write: Callable[[str], None], *, color: bool = False) -> None:
         self._write = write
-        self._colour = colour
+        self._color = color
         self._last_detail = ""
 
     def event(self, event: Event) -> None:
@@ -162,7 +162,7 @@ class Narrator:
 
     def _print(self, text: str, style: str = "") -> None:
         line = visible(text)
-        if self._colour and style:
+        if self._color and style:
             line = f"{style}{line}{_PLAIN}"
         self._write(line + "\n")
 
@@ -246,7 +246,7 @@ class Outlet:
         self._as_json = as_json
         self._out = OutputChannel(sys.stdout.buffer, "standard output")
         self._err = OutputChannel(sys.stderr.buffer, "standard error")
-        self._narrator = Narrator(self._err.write, colour=sys.stderr.isatty())
+        self._narrator = Narrator(self._err.write, color=sys.stderr.isatty())
         self._answer = ""
 
     def on_failure(self, listener: Callable[[str], None]) -> None:

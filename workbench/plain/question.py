@@ -12,7 +12,7 @@ from workbench.protocol.events import FileText
 from workbench.tools.ask_human.question import read_question, who_asks
 from workbench.view.approval.proposal import Proposal, argument_text, arguments_from
 from workbench.view.approval.questions import Always, Decision, Later, Outcome, Scope, TextAnswer
-from workbench.view.approval.rule_preview import Trial
+from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.diff.lines import paint_line
 from workbench.view.formatting.actions import action_line
 from workbench.view.formatting.approval import files_written, what_runs, why_asked
@@ -46,7 +46,7 @@ class PlainQuestion:
         position: str,
         mode: str,
         asker: Asker,
-        tried: Callable[[str], Trial] = lambda rule: Trial(),
+        tried: Callable[[str], RulePreview] = lambda rule: RulePreview(),
     ) -> None:
         """Prepare the question.
 
@@ -192,12 +192,12 @@ class PlainQuestion:
         if self._proposal.is_changed:
             self._asker.print("A rule can be saved only for what was proposed, and you have changed it.")
             return None
-        trial = self._tried(rule)
+        preview = self._tried(rule)
         await self._asker.show(
             [
                 f"This rule will be added: {paint_line(rule).text}",
-                f"It matches {len(trial.matched)} of the last {trial.looked_at} actions of this session.",
-                *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in trial.matched),
+                f"It matches {len(preview.matched)} of the last {preview.looked_at} actions of this session.",
+                *(f"  step {item.number}: {action_line(item, item.working_dir)}" for item in preview.matched),
                 "Where does it apply? session: this one; project: sessions here; everywhere: all projects; or back.",
             ]
         )

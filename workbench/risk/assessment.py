@@ -137,18 +137,18 @@ _DRAWN_OVER = re.compile(
     "(?<=\\w)[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20e5\u20e6\u20ea\u20eb]|(?<=[^\\W\\d]|[./_-])[\ufe0e\ufe0f]"
 )
 """Strokes drawn through a letter or digit, and variation selectors after a character that has no variants."""
-_COLOURS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
+_COLORS = re.compile(r"\x1b\[(?:0|1|2|3|4|22|23|24|39|49|[34]\d|9\d|10\d|[34]8;[\d;]+)?(?:;\d+)*m")
 _CONCEALED = re.compile(r"\x1b\[(?:[\d;]*;)?0*8(?:;[\d;]*)?m")
 _MARKUP = re.compile(r"\[@\w+\s*=")
 _PADDING = (" " * 80, "\n" * 20, "\t" * 20)
 
 
-def hides(text: str, *, colours: bool = False) -> str:
-    """Describe briefly what a text hides; empty if it hides nothing. `colours` accepts terminal color codes."""
+def hides(text: str, *, colors: bool = False) -> str:
+    """Describe briefly what a text hides; empty if it hides nothing. `colors` accepts terminal color codes."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return _padded(text)
-    if colours and not _CONCEALED.search(text):
-        text = _COLOURS.sub("", text)
+    if colors and not _CONCEALED.search(text):
+        text = _COLORS.sub("", text)
     if _HIDDEN.search(text) or _JOINER.search(text):
         return "holds control codes or invisible signs"
     if _DRAWN_OVER.search(text):

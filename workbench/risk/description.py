@@ -61,7 +61,7 @@ def _mcp(described: Mapping[str, Any], context: PathContext) -> Assessment:
 def _terminal(described: Mapping[str, Any], context: PathContext) -> Assessment:
     """Rate a text that would be shown in the terminal: HIGH if it would have any effect beyond being displayed."""
     text = str(described["text"])
-    hidden = hides(text, colours=True) or ("would become something to click" if has_markup_action(text) else "")
+    hidden = hides(text, colors=True) or ("would become something to click" if has_markup_action(text) else "")
     return one("HIGH", hidden, text) if hidden else Assessment("LOW")
 
 

@@ -111,7 +111,7 @@ def _plan_reason(tool: str) -> str:
 
 
 _LONGEST: Final = 400
-_NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent", "question", "final", "thought"})
+_NEVER: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent", "question", "final", "thought"})
 """Kinds of tools without a narrow rule: their arguments decide what they do, or there is nothing to allow."""
 _MODULE = re.compile(r"(?:python|pypy)[\d.]*")
 _PLAIN_TOOL: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)

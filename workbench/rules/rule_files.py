@@ -33,7 +33,7 @@ RUNS_ANY = words(
 )
 """Programs that run a command or code from their arguments."""
 _PROBES = ("-c x", "-e x", "x", "-", "-c 'x y'", "x -exec y", "A=b x")
-_RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "subagent"})
+_RUNS_CODE: Final[frozenset[ToolKind]] = frozenset({"code", "pages", "sub_agent"})
 
 
 def too_wide(rule: Rule) -> str:

@@ -40,7 +40,7 @@ from workbench.session.recovery import after_a_fault, after_a_stop, after_an_int
 from workbench.session.results import Recall, not_run
 from workbench.session.state import OpenAction, Phase, State
 from workbench.session.storage.store import Store, StoreError
-from workbench.session.turn.condenser import condensing_request
+from workbench.session.turn.condenser import condensation_request
 from workbench.session.turn.context_window import ModelContext
 from workbench.session.turn.turn import ModelTurn, Responder
 from workbench.session.workspace.files import WorkspaceFiles
@@ -338,10 +338,10 @@ class Session:
         self._stop_reason = reason
         self._stop_after = self._log.last_seq
 
-    def compact(self, *, undo: bool = False) -> None:
+    def condense(self, *, undo: bool = False) -> None:
         """Condense the history now or before the next model call, or undo the last condensing. Raises CommandError."""
         with self._lock:
-            self._log.commit(condensing_request(self._parts.context.history, undo=undo))
+            self._log.commit(condensation_request(self._parts.context.history, undo=undo))
             self._announce()
 
     def set(self, **fields: Unpack[SettingFields]) -> None:

@@ -194,7 +194,7 @@ class State:
             case AgentNudged() | DelegateStep():
                 self._apply_beside(event)
             case CondensingAsked() | HistoryCondensed():
-                self._apply_condensing(isinstance(event, CondensingAsked))
+                self._apply_condensation(isinstance(event, CondensingAsked))
 
     def _apply_outcome(
         self, event: ActionObserved | ActionAbandoned | FilesChanged | UserCommand | MessageWithdrawn
@@ -241,7 +241,7 @@ class State:
                 others = tuple(rule for rule in self.rules if rule not in (event.rule, event.dropped_rule))
                 self.rules = (*others, event.rule) if event.rule else others
 
-    def _apply_condensing(self, is_request: bool) -> None:
+    def _apply_condensation(self, is_request: bool) -> None:
         if is_request and not self.is_running:
             self.is_running = self.only_condenses = True
         elif not is_request and self.only_condenses:

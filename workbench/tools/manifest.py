@@ -24,9 +24,9 @@ ToolKind: TypeAlias = Literal[
     "plan",
     "thought",
     "question",
-    "subagent",
+    "sub_agent",
     "final",
-    "condensing",
+    "condensation",
     "other",
 ]
 """What a tool does, for code that treats some tools specially. Only built-in tools have a kind other than "other":

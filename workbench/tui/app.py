@@ -32,7 +32,7 @@ from workbench.tui.open_screens import (
     open_settings,
     open_tools,
 )
-from workbench.tui.problems import Mistakes
+from workbench.tui.problems import Problems
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.session_switcher import SessionSources, SessionSwitcher
 from workbench.tui.signals import Signals
@@ -71,7 +71,7 @@ class UserKeymap:
         """Apply the keys from the settings, then report all problems in one notice."""
         if self._app.settings.keys:
             await self.read()
-        self._app.mistakes.notify()
+        self._app.problems.notify()
 
     async def read(self) -> None:
         """Check the keys from the settings and apply the valid ones."""
@@ -79,7 +79,7 @@ class UserKeymap:
 
         app, keys = self._app, self._app.settings.keys
         keymap = await in_daemon(lambda: read_keymap(keys, self._file))
-        app.mistakes.replace("keys", keymap.problems)
+        app.problems.replace("keys", keymap.problems)
         app.keymap = keymap.usable
         app.set_keymap(dict(keymap.usable))
         app.switcher.main.show(Changed())  # hints and advice were painted with the unchecked keys
@@ -170,12 +170,12 @@ class WorkbenchApp(TerminalApp):
         self.state.work = "starting" if opened.link is not None else "idle"
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
         self.book, self.keymap = book, settings.keys
-        self.mistakes = Mistakes(self)
-        self.mistakes.replace("settings", settings.problems)
+        self.problems = Problems(self)
+        self.problems.replace("settings", settings.problems)
         self.user_keys = UserKeymap(self, settings_file)
         self._guard = QuitGuard(self, clock)
         self.install_signals = self._guard.install_signals
-        self._themes = ThemeDirectory(self, themes, self.mistakes)
+        self._themes = ThemeDirectory(self, themes, self.problems)
         self._themes.begin_with(settings.theme, settings_file)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -266,7 +266,7 @@ class WorkbenchApp(TerminalApp):
 
     def action_mistakes(self) -> None:
         """Show the problems in settings, keys and themes."""
-        self.mistakes.open()
+        self.problems.open()
 
     def action_settings(self) -> None:
         """Open the Settings screen."""

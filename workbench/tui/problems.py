@@ -27,7 +27,7 @@ def in_short(problems: Sequence[str], key: str) -> str:
     return f"{text} · {key}"
 
 
-def mistakes_page(problems: Iterable[str]) -> str:
+def problems_page(problems: Iterable[str]) -> str:
     """Return all problems below the names of their files, each with its line number."""
     by_file: dict[str, list[str]] = {}
     for problem in problems:
@@ -42,7 +42,7 @@ def mistakes_page(problems: Iterable[str]) -> str:
 _SECONDS = 10
 
 
-class Mistakes:
+class Problems:
     """The problems of each source, such as "settings" or "keys"; a new check replaces the problems of its source."""
 
     def __init__(self, app: App[Any]) -> None:
@@ -75,4 +75,4 @@ class Mistakes:
         if not self.lines:
             self._app.notify("No problems in settings and themes", markup=False, timeout=3)
         elif not isinstance(self._app.screen, PagerScreen):
-            self._app.push_screen(PagerScreen(Content("Problems in settings and themes"), mistakes_page(self.lines)))
+            self._app.push_screen(PagerScreen(Content("Problems in settings and themes"), problems_page(self.lines)))

@@ -13,7 +13,7 @@ from workbench.config.toml_file import line_of
 from workbench.errors import WorkbenchError
 from workbench.suggest import near
 from workbench.text import visible
-from workbench.tui.problems import Mistakes
+from workbench.tui.problems import Problems
 from workbench.tui.themes import DEFAULT, Themes, builtin_directory, directory_state, load_themes, theme_order
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ EVERY = 1.5
 class ThemeDirectory:
     """Registers our own themes and the user's, and reports problems in theme files when they are read."""
 
-    def __init__(self, app: App[Any], directory: Path | None, mistakes: Mistakes) -> None:
+    def __init__(self, app: App[Any], directory: Path | None, problems: Problems) -> None:
         self._app = app
-        self._mistakes = mistakes
+        self._problems = problems
         self._directory = directory
         self._state = directory_state(directory) if directory else ()
         self._register()
@@ -39,7 +39,7 @@ class ThemeDirectory:
         If there is no theme of that name, report a problem in the settings and use the default theme.
         """
         app, themes = self._app, self._app.available_themes
-        self._mistakes.replace("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
+        self._problems.replace("theme", [] if name in themes else [no_such_theme(name, themes, settings_file)])
         app.set_reactive(App.theme, name if name in themes else DEFAULT)
         app.set_class(app.current_theme.dark, "-dark-mode", update=False)
         app.set_class(not app.current_theme.dark, "-light-mode", update=False)
@@ -84,7 +84,7 @@ class ThemeDirectory:
         self._state = now
         before = self._app.current_theme
         if self._register().problems:
-            self._mistakes.notify()
+            self._problems.notify()
         if self._app.current_theme != before:
             self._app.mutate_reactive(App.theme)
 
@@ -92,7 +92,7 @@ class ThemeDirectory:
         own = load_themes(*([self._directory] if self._directory else []))
         for theme in (*load_themes(builtin_directory(), is_checked=False).usable, *own.usable):
             self._app.register_theme(theme)
-        self._mistakes.replace("themes", own.problems)
+        self._problems.replace("themes", own.problems)
         return own
 
 

@@ -17,12 +17,12 @@ from workbench.config.toml_file import line_of, syntax_problem
 from workbench.suggest import near, nearest
 from workbench.text import first_line, visible
 
-_COLOURS = (
+_COLORS = (
     *("primary", "secondary", "warning", "error", "success", "accent"),
     *("foreground", "background", "surface", "panel", "boost"),
 )
 _NUMBERS = ("luminosity_spread", "text_alpha")
-_KEYS = ("name", "dark", "variables", *_COLOURS, *_NUMBERS)
+_KEYS = ("name", "dark", "variables", *_COLORS, *_NUMBERS)
 _NO_COLOURS = re.compile(r".*-(style|hover-style)|button-.*")
 
 
@@ -58,7 +58,7 @@ def variable_names(own: Collection[str]) -> set[str]:
 def _of_key(key: str, value: object) -> str:
     if key not in _KEYS:
         return f"there is no {key!r} in a theme{near(key, _KEYS)}"
-    if key in _COLOURS:
+    if key in _COLORS:
         return _of_colour(key, value)
     if key == "dark" and not isinstance(value, bool):
         return "dark is true or false"

@@ -150,7 +150,7 @@ def _joined(earlier: FileDelta, later: FileDelta) -> FileDelta:
     return replace(later, before=earlier.before, cut=cut)
 
 
-_NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensing", "question"})
+_NO_STEP: Final[frozenset[ToolKind]] = frozenset({"plan", "thought", "final", "condensation", "question"})
 """Kinds of tools whose actions do not count as steps of a task."""
 
 Status: TypeAlias = Literal["todo", "in_progress", "done"]

@@ -100,7 +100,7 @@ def find_in(items: Iterable[Item], words: str) -> list[ItemMatch]:
 
 
 def _first(item: Item, needle: str) -> ItemMatch | None:
-    for where, text in labelled_strings(item):
+    for where, text in labeled_strings(item):
         at = text.casefold().find(needle)
         if at >= 0:
             start = max(0, at - _BEFORE)
@@ -109,7 +109,7 @@ def _first(item: Item, needle: str) -> ItemMatch | None:
     return None
 
 
-def labelled_strings(item: Item) -> Iterator[tuple[str, str]]:
+def labeled_strings(item: Item) -> Iterator[tuple[str, str]]:
     """Yield each text of an item, preceded by its label."""
     if isinstance(item, UserItem):
         yield "you", item.text
@@ -117,13 +117,13 @@ def labelled_strings(item: Item) -> Iterator[tuple[str, str]]:
         yield "agent", item.text
         yield "reasoning", item.reasoning
     elif isinstance(item, ActionItem):
-        yield from _labelled_action_strings(item)
+        yield from _labeled_action_strings(item)
     else:
         yield "notice", item.text
         yield item.title.casefold(), item.detail
 
 
-def _labelled_action_strings(item: ActionItem) -> Iterator[tuple[str, str]]:
+def _labeled_action_strings(item: ActionItem) -> Iterator[tuple[str, str]]:
     number = f"action {item.number}"
     for name, value in item.arguments.items():
         yield f"{number}, {visible(name[:40], lines=False)}", value if isinstance(value, str) else str(value)

@@ -36,7 +36,7 @@ from workbench.session.state import OpenAction
 from workbench.text import counted, visible
 from workbench.tools.tool import ToolDefinition
 
-MOST_PUT_BACK: Final = 20
+MOST_RESTORED: Final = 20
 """The most files that are restored after one action; if more have changed, the user is asked about all of them."""
 _NAMED: Final = 4
 _TREE_VERBS: Final = frozenset(
@@ -174,11 +174,11 @@ class IntegrityGuard:
             changes = self._changed(permit)
             if not changes:
                 return Intrusion()
-            mine = [change for change in changes if self._may_put_back(change, permit)]
-            aside = self._aside_directory() if 0 < len(mine) <= MOST_PUT_BACK else None
+            mine = [change for change in changes if self._may_restore(change, permit)]
+            aside = self._aside_directory() if 0 < len(mine) <= MOST_RESTORED else None
             if aside is not None:
                 for change in mine:
-                    put_back(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
+                    restore_protected(change, self._root, aside / f"{time.time_ns()}-{Path(change.path).name}")
             self._shared.baseline = now = self._shared.files.scan()
             undone = [change for change in mine if aside is not None and _is_back(change, now)]
             remaining = [change for change in changes if change not in undone]
@@ -209,7 +209,7 @@ class IntegrityGuard:
             if not _is_own_write(change) and not any(each.allows(change) for each in permits)
         ]
 
-    def _may_put_back(self, change: PathChange, permit: Permit) -> bool:
+    def _may_restore(self, change: PathChange, permit: Permit) -> bool:
         if not within(change.path, self._workspace):
             return False
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
@@ -334,7 +334,7 @@ def _kind(change: PathChange) -> str:
     return "mode" if is_only_mode else "link" if change.after.kind == "link" else "content"
 
 
-def put_back(change: PathChange, root: Root, aside: Path) -> bool:
+def restore_protected(change: PathChange, root: Root, aside: Path) -> bool:
     """Restore a file or link below `root`, the workspace; return False if that is not possible.
 
     No content is lost even then. Nothing outside `root` is touched: the path is walked one directory at a time, each

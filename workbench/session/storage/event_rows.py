@@ -36,7 +36,7 @@ def extract_strings(payload: dict[str, Any]) -> tuple[Parts, dict[str, str]]:
     return parts, strings
 
 
-def put_back(row: str, parts: str, text_of: Callable[[str], str]) -> str:
+def insert_strings(row: str, parts: str, text_of: Callable[[str], str]) -> str:
     """Return the JSON of a row with its long strings restored.
 
     `text_of` returns the string with a given hash, and raises LookupError if it is missing.
@@ -213,7 +213,7 @@ def _whole(db: sqlite3.Connection, lock: threading.RLock, row: Row) -> tuple[int
 
     try:
         with lock:
-            return seq, put_back(line, parts, text_of)
+            return seq, insert_strings(line, parts, text_of)
     except (sqlite3.DatabaseError, ValueError, TypeError, LookupError):
         return Gap(seq, seq, "a part of it is damaged")
 

@@ -20,7 +20,7 @@ from workbench.protocol.events import AgentNudged, Event, SessionStarted, Settin
 from workbench.protocol.risk import Mode
 from workbench.session.recovery import after_a_repair
 from workbench.session.state import State
-from workbench.session.storage.event_rows import UNCHECKED, Row, is_intact, is_named, put_back
+from workbench.session.storage.event_rows import UNCHECKED, Row, insert_strings, is_intact, is_named
 from workbench.session.storage.lock import SessionLock
 from workbench.session.storage.sqlite_pages import Pages, read_pages
 from workbench.session.storage.store import Store, StoreError, delete_file
@@ -80,7 +80,7 @@ class _Salvaged:
         if row is None or row[4] is None:
             return None if row is None else row[3]
         try:
-            return put_back(row[3], row[4], self.strings.__getitem__)
+            return insert_strings(row[3], row[4], self.strings.__getitem__)
         except (ValueError, TypeError, LookupError):
             return None
 

@@ -160,10 +160,10 @@ class Condenser:
         self._on_live(EngineState(state="thinking", detail=detail, queued=self._log.state.queued))
 
 
-def condensing_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
-    """Return the event that requests condensing or undoes the last one. Raises CommandError if that is impossible."""
+def condensation_request(history: MessageHistory, *, undo: bool) -> CondensingAsked | CondensingUndone:
+    """Return the event that requests a condensation or undoes the last one; raises CommandError if impossible."""
     if undo:
-        last = history.last_condensing
+        last = history.last_condensation
         if last is None:
             raise CommandError(NOTHING_TO_UNDO)
         return CondensingUndone(condensed=last.seq, first=last.first, last=last.last)

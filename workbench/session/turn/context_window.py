@@ -37,12 +37,12 @@ class ContextWindow:
     def __init__(self) -> None:
         self.was_too_full = False
         """Whether the history was condensed because of a full window since the user's last message."""
-        self._requests: set[str] = set()  # open calls of the tool that requests condensing
+        self._requests: set[str] = set()  # open calls of the tool that requests a condensation
         self._is_requested_by_agent = False
         # no response of the model cancels what the user requested
         self._is_requested_by_user = False
         self._is_fresh = False
-        # the user undid a condensing: no limit of the settings may repeat it
+        # the user undid a condensation: no limit of the settings may repeat it
         self._was_undone = False
         self._tokens = 0
         self._characters = 0
@@ -90,9 +90,9 @@ class ContextWindow:
             case CondensingAsked():
                 self._is_requested_by_user = True
             case HistoryCondensed() | CondensingUndone():
-                self._apply_condensing(event)
+                self._apply_condensation(event)
 
-    def _apply_condensing(self, event: HistoryCondensed | CondensingUndone) -> None:
+    def _apply_condensation(self, event: HistoryCondensed | CondensingUndone) -> None:
         if isinstance(event, CondensingUndone):
             self._was_undone, self._is_fresh, self.was_too_full = True, False, False
             return

@@ -52,8 +52,8 @@ class Tagged:
 
 
 @dataclass(frozen=True)
-class LastCondensing:
-    """A condensing that can be undone: its event, the events it replaced, and the messages before it."""
+class LastCondensation:
+    """A condensation that can be undone: its event, the events it replaced, and the messages before it."""
 
     seq: int
     first: int
@@ -131,7 +131,7 @@ def decision_note(event: ActionDecided) -> str:
     return "\n".join(note)
 
 
-def taken_back_message(event: FilesChanged) -> Message:
+def revert_message(event: FilesChanged) -> Message:
     """Return a message that the user reverted files; the agent reads their content when needed."""
     names = [visible(file.path, lines=False) for file in event.files]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -178,7 +178,7 @@ class MessageHistory:
         self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
         self._nudge = 0
         self._model, self._model_since = "", 0
-        self.last_condensing: LastCondensing | None = None
+        self.last_condensation: LastCondensation | None = None
 
     def request(self) -> list[Message]:
         """Return all messages, ready to send. The list is the history's own and will grow: do not change it."""
@@ -282,14 +282,14 @@ class MessageHistory:
     def _apply_summary(self, event: HistoryCondensed | CondensingUndone) -> None:
         """Insert or remove a summary in a new list, since a running call may still hold the old one."""
         if isinstance(event, CondensingUndone):
-            if self.last_condensing and self.last_condensing.seq == event.condensed:
-                self._settled = self.last_condensing.undone(self._settled, self._model_since)
-                self.last_condensing = self._answer = None
+            if self.last_condensation and self.last_condensation.seq == event.condensed:
+                self._settled = self.last_condensation.undone(self._settled, self._model_since)
+                self.last_condensation = self._answer = None
             return
         self._close_calls()
         before = self._settled
         self._settled = condensed(before, event.first, event.last, well_formed(event.summary))
-        self.last_condensing = LastCondensing(event.seq, event.first, event.last, before, self.length)
+        self.last_condensation = LastCondensation(event.seq, event.first, event.last, before, self.length)
         self._answer = None
 
     def _apply_call(self, event: ActionProposed) -> None:
@@ -377,7 +377,7 @@ def _raw_call(response: ModelResponded | None, event: ActionProposed) -> RawTool
 def _notice_message(event: AgentNudged | FilesChanged | ResourcesRead) -> Message:
     if isinstance(event, AgentNudged):
         return {"role": "user", "content": _words(event.text)}
-    return taken_back_message(event) if isinstance(event, FilesChanged) else resources_message(event)
+    return revert_message(event) if isinstance(event, FilesChanged) else resources_message(event)
 
 
 def _user_message(event: UserMessage) -> Message:

@@ -24,7 +24,7 @@ _MOST_PATHS = 4
 """The most places named in one line."""
 _NOT_HELD = "not in git"
 _COPIED = f"{_NOT_HELD}; a copy is kept"
-_LOST = f"{_NOT_HELD}; can NOT be restored: too large to back up"
+_LOST = f"{_NOT_HELD}; can NOT be restored: too large to copy"
 _HISTORY = "with git history, which can NOT be restored"
 _HELD = "`ohw restore` restores them"
 _OUTSIDE = "outside the workspace: no copy is kept"

@@ -62,7 +62,7 @@ def restore(repository: SnapshotRepository, version: str) -> list[Change]:
     return changes
 
 
-def bring_back(
+def restore_paths(
     repository: SnapshotRepository, version: str, paths: Collection[str] = (), *, force: bool = False
 ) -> RestoredCount:
     """Write what a version holds at or below `paths` (everything if empty) where the workspace differs.

@@ -19,7 +19,7 @@ from workbench.files.git import OwnRepository
 from workbench.secrets.masker import MASKER
 from workbench.session.workspace.metadata import Metadata
 from workbench.session.workspace.repository import Change, SnapshotError, SnapshotRepository, listed, put_file
-from workbench.session.workspace.restore import RestoredCount, bring_back, set_permissions
+from workbench.session.workspace.restore import RestoredCount, restore_paths, set_permissions
 
 _OBJECT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _ID = 8
@@ -108,7 +108,7 @@ class SafetyCopies:
         copy = self.named(name)
         if copy is None:
             raise WorkbenchError(f"no copy {name}; `ohw restore` lists them")
-        done = bring_back(self._repository, copy.version, paths, force=force)
+        done = restore_paths(self._repository, copy.version, paths, force=force)
         for path, mode in copy.modes.items():
             set_permissions(self._repository, path, mode)
         return done

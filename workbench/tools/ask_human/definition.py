@@ -15,7 +15,7 @@ MOST_OPTIONS = 6
 """The most options; each of them has a key."""
 
 _DESCRIPTION = f"""Ask the user one question and wait; the result is their answer. Ask when the task leaves open what
-only they can know or choose: which of several behaviours is meant, a name, an access you do not have. Look first
+only they can know or choose: which of several behaviors is meant, a name, an access you do not have. Look first
 whether the files answer it. Give up to {MOST_OPTIONS} short `options` where the likely answers are known, the best one
 first; the user may also write something else. Never use it to get a call approved: that is asked without you."""
 _SHORT = "Ask the user one question and wait for the answer; `options` are answers to choose from."

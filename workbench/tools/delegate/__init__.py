@@ -8,6 +8,6 @@ from workbench.tools.manifest import Manifest
 NAME = "delegate"
 MANIFEST = Manifest(
     "definition:DelegateTool",
-    "subagent",
+    "sub_agent",
     Presentation(icon="⇉", noun="sub-agent", headline="[{agent:24}: ]{inputs}", subject="inputs"),
 )

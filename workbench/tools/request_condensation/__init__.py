@@ -5,4 +5,4 @@ from __future__ import annotations
 from workbench.tools.manifest import Manifest
 
 NAME = "request_condensation"
-MANIFEST = Manifest("definition:RequestCondensationTool", "condensing")
+MANIFEST = Manifest("definition:RequestCondensationTool", "condensation")

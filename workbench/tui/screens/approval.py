@@ -21,7 +21,7 @@ from workbench.tui.widgets.inline_editor import InlineEditor
 from workbench.tui.widgets.question_box import QuestionBox
 from workbench.tui.widgets.strips import css_beside
 from workbench.view.approval.questions import All, Always, Asked, Decision, Later, Turn
-from workbench.view.approval.rule_preview import Trial
+from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.state import ActionItem
 
 _NOTE_HINT: Final = "Note for the agent (sent with your decision)"
@@ -63,7 +63,7 @@ class ApprovalScreen(QuestionScreen[Decision | Later | Turn | All | Always]):
         changed: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
         type_in_prompt: Callable[[str], None] = lambda text: None,
-        try_rule: Callable[[str], Trial] = lambda rule: Trial(),
+        try_rule: Callable[[str], RulePreview] = lambda rule: RulePreview(),
     ) -> None:
         """`changed` holds the ids of other actions that the user edited; `try_rule` returns what a rule would match."""
         super().__init__(clock)

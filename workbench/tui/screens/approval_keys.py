@@ -23,7 +23,7 @@ from workbench.tui.widgets.question_box import QuestionBox
 from workbench.view.approval.proposal import Proposal
 from workbench.view.approval.questions import All, Always, Scope, together
 from workbench.view.approval.quiet_time import Overheard
-from workbench.view.approval.rule_preview import Trial
+from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import EDITING, Hint, Moment, answer_keys, writing_keys
 from workbench.view.formatting.detail import full_text
 from workbench.view.state import ActionItem, FileState
@@ -160,7 +160,7 @@ class ScreensAbove:
         item: ActionItem,
         proposal: Proposal,
         batch: Batch,
-        try_rule: Callable[[str], Trial],
+        try_rule: Callable[[str], RulePreview],
     ) -> None:
         """`try_rule` returns what a rule would match."""
         self._question = question

@@ -19,7 +19,7 @@ from workbench.tui.widgets.question_box import packed
 from workbench.tui.widgets.question_text import QuestionText
 from workbench.tui.widgets.strips import as_content, css_beside
 from workbench.view.approval.questions import Scope
-from workbench.view.approval.rule_preview import Trial
+from workbench.view.approval.rule_preview import RulePreview
 from workbench.view.formatting.approval import SCOPES, Hint, all_keys, all_of, always_lines
 from workbench.view.state import ActionItem
 
@@ -41,10 +41,10 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         Binding("escape", "back", "Back", id="always.back"),
     ]
 
-    def __init__(self, rule: str, trial: Trial, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rule: str, preview: RulePreview, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
         self._rule = rule
-        self._trial = trial
+        self._preview = preview
         self._scope = 0
         self._box = Vertical(id="box")
         self._summary = Static(id="said")
@@ -70,7 +70,7 @@ class AlwaysScreen(QuestionScreen[Scope | None]):
         self._box.styles.width = width
         rows = max(8, self.size.height - _FRAME_ROWS)
         self._summary.update(
-            as_content(always_lines(self._rule, self._trial, self._scope, width=width - 4, height=rows))
+            as_content(always_lines(self._rule, self._preview, self._scope, width=width - 4, height=rows))
         )
 
     def on_key(self, event: events.Key) -> None:

@@ -16,7 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
-from workbench.engine.model_test import ModelTrial, TrialOutcome
+from workbench.engine.model_test import ModelTest, ModelTestOutcome
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.settings.providers import Way, read_way, wrong_way
@@ -25,28 +25,28 @@ from workbench.view.approval.quiet_time import Confirmation
 from workbench.view.wrapping import pad
 
 
-class Trials:
+class ModelTests:
     """Makes test calls; `outcomes` holds the result for each tested model."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[Way, TrialOutcome] = {}
-        self._trial: ModelTrial | None = None
+        self.outcomes: dict[Way, ModelTestOutcome] = {}
+        self._test: ModelTest | None = None
 
-    async def ask(self, way: Way) -> TrialOutcome | None:
+    async def ask(self, way: Way) -> ModelTestOutcome | None:
         """Make a test call to a model and return the result, or None if the call was stopped or followed by another."""
         self.stop()
-        trial = self._trial = ModelTrial(way.profile or way.model, way.api_base)
-        outcome = await in_daemon(trial.result)
-        if self._trial is not trial:
+        test = self._test = ModelTest(way.profile or way.model, way.api_base)
+        outcome = await in_daemon(test.result)
+        if self._test is not test:
             return None
         self.outcomes[way] = outcome
         return outcome
 
     def stop(self) -> None:
         """Stop the running call, if any."""
-        trial, self._trial = self._trial, None
-        if trial is not None:
-            trial.stop()
+        test, self._test = self._test, None
+        if test is not None:
+            test.stop()
 
 
 DEMO: Final = Way("scripted/demo")
@@ -81,7 +81,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         self._find_ways = find_ways
         self._typed = typed
         self._ways: Sequence[Way] = ()
-        self._trials = Trials()
+        self._model_tests = ModelTests()
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
 
     def compose(self) -> ComposeResult:
@@ -108,7 +108,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def on_unmount(self) -> None:
         """Stop the running test call, if any."""
-        self._trials.stop()
+        self._model_tests.stop()
 
     def on_key(self, event: events.Key) -> None:
         """Pass letters to the prompt, and stop an enter that comes too soon after them."""
@@ -169,7 +169,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
     def on_looked_at(self, looked: OptionList.OptionHighlighted) -> None:
         """Show the result of the test call to the model under the cursor, if there was one."""
         name = looked.option.id or ""
-        if name.isdecimal() and self._ways[int(name)] in self._trials.outcomes:
+        if name.isdecimal() and self._ways[int(name)] in self._model_tests.outcomes:
             self._show_outcome(self._ways[int(name)])
 
     @on(Input.Submitted)
@@ -186,7 +186,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         line = self.query_one(Input)
         if line.display:
             line.display = False
-            self._trials.stop()
+            self._model_tests.stop()
             self._show_note("")
             self.set_focus(self.query_one(OptionList))
         else:
@@ -196,7 +196,7 @@ class FirstRunScreen(ModalScreen[Way | None]):
         """Make another test call to the model in the line or under the cursor."""
         way = self._under_cursor()
         if way is not None and not wrong_way(way):
-            self._trials.outcomes.pop(way, None)
+            self._model_tests.outcomes.pop(way, None)
             self._choose(way)
 
     def _under_cursor(self) -> Way | None:
@@ -214,19 +214,19 @@ class FirstRunScreen(ModalScreen[Way | None]):
 
     def _choose(self, way: Way) -> None:
         """Dismiss with the model if it has been tested; otherwise test it."""
-        if way in self._trials.outcomes:
+        if way in self._model_tests.outcomes:
             self.dismiss(way)
             return
         self._show_note(f"● {way.model}: testing one call …")
         self.run_worker(self._ask(way), exclusive=True)
 
     async def _ask(self, way: Way) -> None:
-        if await self._trials.ask(way) is not None and self.is_attached:
+        if await self._model_tests.ask(way) is not None and self.is_attached:
             self._wait()
             self._show_outcome(way)
 
     def _show_outcome(self, way: Way) -> None:
-        outcome = self._trials.outcomes[way]
+        outcome = self._model_tests.outcomes[way]
         begin = "Enter starts with it and saves it to your settings"
         more = begin if outcome.works else f"{begin} anyway"
         self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}", more)

@@ -244,9 +244,9 @@ def _tools(entry: PinnedServer) -> Iterator[Content]:
 
 
 def _changes(lines: Iterable[str]) -> Iterator[Content]:
-    colours = {"  -": "$error", "  +": "$success"}
+    colors = {"  -": "$error", "  +": "$success"}
     for line in lines:
-        style = colours.get(line[:3], "" if line.startswith(" ") else "bold $warning")
+        style = colors.get(line[:3], "" if line.startswith(" ") else "bold $warning")
         yield Content.styled(visible(line, lines=False), style)
 
 

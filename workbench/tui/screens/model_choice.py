@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from workbench.client.threads import in_daemon
 from workbench.config.settings import Profile
-from workbench.engine.model_test import ModelTrial
+from workbench.engine.model_test import ModelTest
 from workbench.text import visible
 from workbench.tui.key_names import key_of
 from workbench.tui.widgets.strips import css_beside
@@ -44,7 +44,7 @@ class ModelChoice(ModalScreen[str | None]):
         self._rows = list(_rows(choices, current))
         self._current = current
         self._note = _MORE if profiles else _NONE + _MORE
-        self._trial: ModelTrial | None = None
+        self._test: ModelTest | None = None
 
     def compose(self) -> ComposeResult:
         """Yield the list of models and the note."""
@@ -72,12 +72,12 @@ class ModelChoice(ModalScreen[str | None]):
         at = self.query_one(OptionList).highlighted
         if at is not None:
             self._stop()
-            self._trial = ModelTrial(self._names[at])
+            self._test = ModelTest(self._names[at])
             self._show_note(f"{self._names[at]}: testing one call …")
-            self.run_worker(self._show_outcome(self._trial), exclusive=True)
+            self.run_worker(self._show_outcome(self._test), exclusive=True)
 
-    async def _show_outcome(self, trial: ModelTrial) -> None:
-        outcome = await in_daemon(trial.result)
+    async def _show_outcome(self, test: ModelTest) -> None:
+        outcome = await in_daemon(test.result)
         if self.is_attached:
             self._show_note(f"{'✓' if outcome.works else '✗'} {outcome.line}")
 
@@ -89,8 +89,8 @@ class ModelChoice(ModalScreen[str | None]):
         self._stop()
 
     def _stop(self) -> None:
-        if self._trial is not None:
-            self._trial.stop()
+        if self._test is not None:
+            self._test.stop()
 
 
 def _rows(profiles: Sequence[Profile], current: str) -> Iterator[Content]:

@@ -100,7 +100,7 @@ class PagerScreen(ModalScreen[None]):
 class ActionPage(PagerScreen):
     """The details of an action; `b` restores its undo copy, if it has one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Restore the backup", id="action.restore")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("b", "restore", "Restore the copy", id="action.restore")]
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class ActionPage(PagerScreen):
         super().__init__(title, text, headings=True, words=words, lines=lines)
         self._copy_id = copy_id
         self._send = send
-        self.own_keys = "b restore the backup · " if copy_id else ""
+        self.own_keys = "b restore the copy · " if copy_id else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable `restore` if the action has no undo copy."""

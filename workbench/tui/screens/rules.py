@@ -32,7 +32,7 @@ from workbench.view.approval.rule_preview import fitting
 from workbench.view.formatting.actions import action_line
 from workbench.view.state import ActionItem, SessionState
 
-_COLOURS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
+_COLORS: Final = {"allow": "$success", "ask": "$warning", "deny": "$error"}
 _SOURCES: Final = {"session": "this session", "folder": "project rules", "person": "your rules"}
 _SCOPES: Final = (
     ("session", "for this session"),
@@ -108,7 +108,7 @@ class RulesScreen(ModalScreen[None]):
             source = _SOURCES[rule.source] + (f" in {rule.folder}" if rule.folder else "")
             verdict, rest = text[: len(rule.verdict)], text[len(rule.verdict) :]
             yield Content.assemble(
-                (verdict, _COLOURS[rule.verdict]),
+                (verdict, _COLORS[rule.verdict]),
                 rest.ljust(min(width, 56) - len(verdict)),
                 (f"  {_count(len(self._fits[rule.text])):<12}", ""),
                 (visible(source, lines=False), "$dim"),

@@ -20,7 +20,7 @@ from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.text import counted, visible
 from workbench.tui.key_names import key_of
-from workbench.tui.problems import Mistakes
+from workbench.tui.problems import Problems
 from workbench.tui.settings.entries import SettingEntry, SettingRow, about, fitting, is_profile, setting_row
 from workbench.tui.settings.settings_model import SettingsModel
 from workbench.tui.themes import theme_order
@@ -138,10 +138,10 @@ class SettingsScreen(ModalScreen[None]):
 
     def _show_problems(self) -> None:
         """Show the number of invalid settings, if there are any."""
-        mistakes = getattr(self.app, "mistakes", None)
-        if isinstance(mistakes, Mistakes):
-            mistakes.replace("settings", self._book.problems)
-        count = len(mistakes.lines if isinstance(mistakes, Mistakes) else self._book.problems)
+        problems = getattr(self.app, "problems", None)
+        if isinstance(problems, Problems):
+            problems.replace("settings", self._book.problems)
+        count = len(problems.lines if isinstance(problems, Problems) else self._book.problems)
         key = key_of(self.app, "mistakes", "f10")
         line = self.query_one("#settings-wrong", Static)
         line.update(Content(f"! {counted(count, 'invalid setting')} (ignored) · {key} for details"))

@@ -15,7 +15,7 @@ def apply_settings(app: WorkbenchApp, settings: Settings) -> None:
     before, app.settings = app.settings, settings
     if settings.theme != before.theme and settings.theme in app.available_themes:
         app.theme = settings.theme
-    app.mistakes.replace("settings", settings.problems)
+    app.problems.replace("settings", settings.problems)
     if settings.keys != before.keys:
         app.run_worker(app.user_keys.read(), group="keys", exclusive=True)
     if settings.terminal != before.terminal:

@@ -19,7 +19,7 @@ _STANDS_OUT: Final = 0.1
 """Minimum difference in brightness (0 to 1) from the surroundings at which a background is shown as reversed."""
 
 
-class NoColour(LineFilter):
+class NoColor(LineFilter):
     """Removes colors but keeps bold and the like; a background that stands out, such as a cursor's, is reversed."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -37,11 +37,11 @@ def _bare(text: str, style: Style, around: float) -> Segment:
 
 @lru_cache(2_000)
 def _attributes(style: Style, around: float) -> Style:
-    background_colour = style.bgcolor
+    background_color = style.bgcolor
     plain = style.without_color
-    if background_colour is None or background_colour.is_default:
+    if background_color is None or background_color.is_default:
         return plain
-    differs = abs(Color.from_rich_color(background_colour).brightness - around) > _STANDS_OUT
+    differs = abs(Color.from_rich_color(background_color).brightness - around) > _STANDS_OUT
     return plain + Style(reverse=not style.reverse) if differs else plain
 
 

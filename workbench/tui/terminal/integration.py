@@ -25,7 +25,7 @@ from workbench.tui.focus import focus_default
 from workbench.tui.messages import QuestionRang
 from workbench.tui.terminal.clipboard import copy_with_program
 from workbench.tui.terminal.early_input import EarlyInput
-from workbench.tui.terminal.filters import AsciiFilter, NoColour
+from workbench.tui.terminal.filters import AsciiFilter, NoColor
 from workbench.tui.textual_seam.driver import write_to_terminal
 from workbench.view.state import SessionState
 
@@ -141,7 +141,7 @@ def _directory(state: SessionState) -> str:
 
 _INTERVAL: Final = 0.5
 """Seconds between two updates of the window."""
-_NO_COLOUR: Final = NoColour()
+_NO_COLOUR: Final = NoColor()
 _ASCII: Final = AsciiFilter()
 
 

@@ -99,7 +99,7 @@ def _waiting(state: SessionState, key: str) -> str:
 
 def _sub_agents(state: SessionState) -> str:
     """Return the number and names of the running sub-agents; empty if there are none."""
-    names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "subagent"]
+    names = [str(item.arguments.get("agent")) for item in state.running.values() if kind_of(item.tool) == "sub_agent"]
     return f"{counted(len(names), 'sub-agent')} running: {first_line(', '.join(names), 80)}" if names else ""
 
 

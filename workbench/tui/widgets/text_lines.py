@@ -178,7 +178,7 @@ def _cell_strip(cells: Sequence[Cell], background: float | None, base: Style) ->
     if background is not None:
         segments = [Segment("".join(sign(cell, background) for cell in cells), base)]
     else:
-        segments = [Segment("▀", Style(color=_colour(cell.top), bgcolor=_colour(cell.bottom))) for cell in cells]
+        segments = [Segment("▀", Style(color=_color(cell.top), bgcolor=_color(cell.bottom))) for cell in cells]
     return Strip([Segment(" " * _INDENT, base), *segments])
 
 
@@ -186,5 +186,5 @@ def _decode(pictures: Mapping[int, str]) -> dict[int, Picture]:
     return {line: Picture(data) for line, data in pictures.items()}
 
 
-def _colour(rgb: tuple[int, int, int]) -> Color:
+def _color(rgb: tuple[int, int, int]) -> Color:
     return Color.from_rgb(*rgb)

@@ -21,22 +21,22 @@ TRIED_ACTIONS = 300
 
 
 @dataclass(frozen=True)
-class Trial:
+class RulePreview:
     """The actions that a rule would have matched, and how many were tried."""
 
     matched: tuple[ActionItem, ...] = ()
     looked_at: int = 0
 
 
-def try_rule(text: str, state: SessionState) -> Trial:
+def try_rule(text: str, state: SessionState) -> RulePreview:
     """Try the rule (one line) on the last actions of the session; an invalid rule matches none."""
     try:
         rule = parse_rule(text)
     except RuleError:
-        return Trial()
+        return RulePreview()
     past = [item for item in state.actions.values() if not item.error][-TRIED_ACTIONS:]
     matched = tuple(item for item in past if fits(rule, _subject(rule, item.tool, item.arguments, state.workspace)))
-    return Trial(matched, len(past))
+    return RulePreview(matched, len(past))
 
 
 def _subject(rule: Rule, tool: str, arguments: Mapping[str, Any], workspace: str) -> Any:

@@ -24,7 +24,7 @@ from workbench.view.wrapping import Line, Piece, clip
 
 if TYPE_CHECKING:
     from workbench.view.approval.questions import Scope
-    from workbench.view.approval.rule_preview import Trial
+    from workbench.view.approval.rule_preview import RulePreview
 
 PrefixedLine = tuple[str, str, str]
 """The prefix of a line, the line (not yet safe to show) and the name of its style."""
@@ -201,7 +201,7 @@ SCOPES: Final[tuple[tuple[Scope, str, str], ...]] = (
 """The name of each scope, its label and what it means."""
 
 
-def always_lines(rule: str, trial: Trial, scope: int, *, width: int, height: int) -> list[Line]:
+def always_lines(rule: str, preview: RulePreview, scope: int, *, width: int, height: int) -> list[Line]:
     """Return the lines of the "always" panel: at most `height` of them, as long as the rule fits on one line."""
     painted = paint_line(rule).text
     lines: list[Line] = [[Piece("This rule will be added:", "dim")]]
@@ -211,17 +211,17 @@ def always_lines(rule: str, trial: Trial, scope: int, *, width: int, height: int
         style = "bold" if number == scope else ""
         pointer = Piece("▌" if number == scope else " ", "accent")
         lines.append([pointer, Piece(f"{number + 1} {label:<14}", style), Piece(clip(meaning, width - 18), "dim")])
-    lines += [[], [Piece(_match_summary(trial), "dim")]]
+    lines += [[], [Piece(_match_summary(preview), "dim")]]
     free = max(1, height - len(lines))
-    matched = trial.matched[-free:] if len(trial.matched) <= free else trial.matched[-free + 1 :]
+    matched = preview.matched[-free:] if len(preview.matched) <= free else preview.matched[-free + 1 :]
     lines += [_action(item, width) for item in matched]
-    if len(matched) < len(trial.matched):
-        lines.append([Piece(f"  and {len(trial.matched) - len(matched)} before them", "dim")])
+    if len(matched) < len(preview.matched):
+        lines.append([Piece(f"  and {len(preview.matched) - len(matched)} before them", "dim")])
     return lines
 
 
-def _match_summary(trial: Trial) -> str:
-    count, all_ = len(trial.matched), trial.looked_at
+def _match_summary(preview: RulePreview) -> str:
+    count, all_ = len(preview.matched), preview.looked_at
     return f"Matches {count} of the {f'last {all_}' if all_ > 1 else all_} actions:"
 
 

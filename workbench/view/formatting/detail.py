@@ -122,8 +122,8 @@ def _parts(item: ActionItem, workspace: str) -> Iterator[tuple[str, str]]:
     yield "RESULT", _result(item)
     yield PICTURES, "\n".join(_picture(number, each) for number, each in enumerate(pictures(item), 1))
     yield "CHANGED FILES", "\n".join(short_path(delta.path, workspace) for delta in item.files)
-    backup = f"Deleted files were backed up: press b or run `ohw restore {item.copy_id}`"
-    yield "COPY", backup if item.copy_id else ""
+    hint = f"Deleted files were copied first: press b or run `ohw restore {item.copy_id}`"
+    yield "COPY", hint if item.copy_id else ""
     yield "WHAT THE MODEL SAYS ABOUT IT", "\n".join(part for part in (item.summary, item.thought) if part)
     yield "REASONING BEFORE IT", item.response.reasoning.strip() if item.response else ""
     yield "RISK", _risk(item)
