@@ -16,7 +16,7 @@ from workbench.protocol.events import Event
 from workbench.protocol.live import EngineState, LiveEvent, Notice, ReasoningDelta, TextDelta, ToolOutput
 
 INTERVAL = 1 / 12
-_LIVE_LIMIT = 64_000  # characters of one stream between two lines; the log holds the whole output
+_LIVE_LIMIT = 64_000  # characters of one stream kept between two messages; the log has the whole output
 Outgoing: TypeAlias = "Event | LiveEvent"
 
 
@@ -40,7 +40,7 @@ class Broadcast:
         self._call(self.flush)
 
     def live(self, event: LiveEvent) -> None:
-        """Send a piece of a stream, or the state of the engine."""
+        """Send a part of a stream, or the engine's state."""
         if isinstance(event, Notice):
             self.event(event)
             return

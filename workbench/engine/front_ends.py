@@ -43,7 +43,7 @@ class FrontEnd:
         self._writer.write(encode(message) + b"\n")
 
     def close(self) -> None:
-        """Close the connection after sending what is queued."""
+        """Close the connection after the queued messages are sent."""
         self._writer.close()
 
     def _lag(self) -> int:

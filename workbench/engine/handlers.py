@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 def fetch_prompt(servers: SessionServers | None, command: GetPrompt, screen: FrontEnd) -> None:
-    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError without servers."""
+    """Start a thread that fetches the prompt and sends it to the screen. Raises WorkbenchError if no server exists."""
     if servers is None:
         raise WorkbenchError("there are no MCP servers in this session")
     connected, loop = servers, asyncio.get_running_loop()
@@ -80,7 +80,7 @@ class Context:
 
 @singledispatch
 def handle(command: Command, context: Context) -> None:
-    """Carry out one command. Raises WorkbenchError with a line for the user if it is refused."""
+    """Carry out one command. Raises WorkbenchError if it is refused; the message is a line for the user."""
     raise WorkbenchError(f"this engine has no handler for {type(command).__name__}")
 
 

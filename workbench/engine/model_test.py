@@ -1,4 +1,4 @@
-"""Makes one test call of a model for a screen: `ohw models test` in a subprocess, so nothing heavy is loaded here.
+"""Tests a model with one call, for a screen: `ohw models test` in a subprocess, so nothing heavy is loaded here.
 
 The first-run screen offers the models that `llm.discovery` detected, tests one of them, and shows the outcome.
 """
@@ -15,13 +15,13 @@ from workbench.processes.spawn import isolated_python, start
 from workbench.text import first_line
 
 PATIENCE = 60.0
-"""Seconds until the call times out: it includes loading litellm, and a local server may load its model."""
+"""Seconds until the call times out: it includes loading litellm, and a local server may have to load its model."""
 _LONGEST = 500
 
 
 @dataclass(frozen=True)
 class ModelTestOutcome:
-    """The outcome of a test call, with one line that can be shown unchanged."""
+    """The outcome of a test call, with one line that can be shown as it is."""
 
     works: bool
     line: str

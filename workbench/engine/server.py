@@ -76,7 +76,7 @@ class Server:
         try:
             self._loop.call_soon_threadsafe(self._end_if_alone)
         except RuntimeError:
-            return  # the loop is closed: the engine ends already
+            return  # the loop is closed: the engine is already ending
 
     def _end_if_alone(self) -> None:
         is_busy = self._worker.is_busy and not self._opened.delegates.waiting
@@ -108,7 +108,7 @@ class Server:
             return None
         line = await asyncio.wait_for(reader.readline(), _HELLO)
         if not line:
-            return None  # somebody looked whether an engine is there
+            return None  # a probe of whether an engine is running
         hello = decode_hello(line)
         if hello.version == VERSION:
             return hello

@@ -53,7 +53,7 @@ def is_of_an_agent(pid: int) -> bool:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    """Yield the pid of the process and those of its ancestors. Raises OSError or ValueError if one has ended."""
+    """Yield the pids of the process and its ancestors. Raises OSError or ValueError if one has ended."""
     for _ in range(_MOST_ANCESTORS):
         yield pid
         stat = Path(f"/proc/{pid}/stat").read_bytes()
@@ -74,7 +74,7 @@ def _is_engine(pid: int) -> bool:
 def socket_path(locations: Locations, session_id: str) -> Path:
     """Return the path of the socket of a session's engine, in the private runtime directory."""
     path = locations.runtime / f"{session_id}.sock"
-    if len(os.fsencode(path)) <= 107:  # the limit of a socket's name
+    if len(os.fsencode(path)) <= 107:  # the longest socket path that Linux accepts
         return path
     return locations.runtime / f"{session_id[-24:].lstrip('-')}.sock"
 
@@ -128,7 +128,7 @@ def _is_in_the_way(connection: socket.socket) -> bool:
 
 
 def is_own(connection: socket.socket) -> bool:
-    """Return whether the peer runs as this user (if the system can tell; the directory is private in any case)."""
+    """Return whether the peer runs as this user, if the system can tell (the directory is private in any case)."""
     peer = _peer(connection)
     return peer is None or peer[1] == os.getuid()
 

@@ -1,4 +1,4 @@
 """A session: its log of events, and the state machine on it.
 
-The engine and the headless command drive it. It knows no front end, and no tool by name.
+The engine and the headless command drive it. It does not know front ends, or any tool by name.
 """

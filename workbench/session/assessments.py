@@ -39,7 +39,7 @@ class Assessments:
         try:
             inputs = live_inputs(tool, arguments, context)
             key = json.dumps([tool.name, arguments, workspace, directory, inputs, str(Path.home())], sort_keys=True)
-        except Exception:  # noqa: BLE001 - a tool of somebody else's; rating it reports what is wrong
+        except Exception:  # noqa: BLE001 - a third-party tool; rating it reports what is wrong
             return assess(tool, arguments, context)
         with self._lock:
             entry = self._entries.get(key)

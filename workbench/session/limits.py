@@ -42,7 +42,7 @@ class Limits:
     max_cost: float = 0.0
     """The most US dollars that one run may cost; 0 means no limit."""
     stop_loops: bool = True
-    """Whether a run that repeats itself is paused."""
+    """Whether a run in which the agent repeats itself is paused."""
     condense_percent: int = 80
     """The history is condensed if it takes more than this share of the model's context window; 0 means never."""
     condense_events: int = 500
@@ -120,7 +120,7 @@ class TokenCount:
         self._is_running = False
 
     def apply(self, event: Event) -> None:
-        """Consume the next event."""
+        """Count the next event."""
         match event:
             case UserMessage():
                 if not self._is_running:

@@ -1,4 +1,4 @@
-"""The log of a running session: every event is on disk before the state or a listener learns of it."""
+"""The log of a running session: every event is on disk before the state or a listener receives it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Listener = Callable[[Event], None]
 
 
 class Reducer(Protocol):
-    """A part of the session's state that follows from its events alone."""
+    """A part of the session's state that depends on its events alone."""
 
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""

@@ -24,7 +24,7 @@ _PATIENCE = 60.0
 
 
 def key_in_file(path: str, name: str) -> str:
-    """Return the first line of a key file; raises ModelError."""
+    """Return the first line of a key file. Raises ModelError."""
     where = f"models.{name}.api_key_file in settings.toml"
     try:
         with Path(path).expanduser().open(encoding="utf-8") as file:
@@ -38,7 +38,7 @@ def key_in_file(path: str, name: str) -> str:
 
 
 def key_in_keyring(entry: str, name: str) -> str:
-    """Return the key that the keyring holds under SERVICE/NAME; raises ModelError, which never contains the key."""
+    """Return the key that the keyring holds under SERVICE/NAME. Raises ModelError; the message never has the key."""
     service, _, user = entry.partition("/")
     try:
         key = _from_package(service, user)

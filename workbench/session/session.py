@@ -117,7 +117,7 @@ class SessionOptions:
     resources: ResourceSource | None = None
     """The source of the resources that messages mention."""
     state_dir: Path | None = None
-    """The directory for files that survive a restart."""
+    """The directory for files that outlive the process."""
     repository: SnapshotRepository | None = None
     """The repository for safety copies, and for snapshots if the session `takes_snapshots`."""
     takes_snapshots: bool = True
@@ -253,13 +253,13 @@ class Session:
             return self._log.state.next_action if self.phase == "deciding" else None
 
     def questions(self) -> list[OpenAction]:
-        """Return all actions that wait for the user, in order."""
+        """Return all actions waiting for the user, in order."""
         with self._lock:
             return self._log.state.waiting
 
     @property
     def workspace_gone(self) -> str:
-        """One line if the workspace was moved, deleted or replaced since the session was opened; else empty."""
+        """One line if the workspace was moved, deleted or replaced after the session was opened; otherwise empty."""
         if self._workspace.is_there:
             return ""
         return f"the folder {visible(str(self._workspace.path), lines=False)} was moved, deleted or replaced"
@@ -308,7 +308,7 @@ class Session:
             self._announce()
 
     def answer(self, action_id: str, text: str) -> None:
-        """Answer a question of the agent; raises CommandError."""
+        """Answer a question from the agent. Raises CommandError."""
         with self._lock:
             self._log.save()
             self._log.commit(*answer_to(self._log.state.question(action_id), action_id, text))
@@ -422,7 +422,7 @@ class Session:
         self._stop_after, self._stop_reason = None, ""
 
     def fail(self, detail: str) -> None:
-        """End the run with one line because a step raised an unexpected exception; raises StoreError."""
+        """End the run with this line because a step raised an unexpected exception. Raises StoreError."""
         with self._lock:
             self._log.save()
             self._log.commit(*after_a_fault(self._log.state, detail))

@@ -67,7 +67,7 @@ class OpenAction:
     started: bool = False
     sub_agent: RunningSubAgent | None = None
     was_asked: bool = False
-    """Whether it has ever waited for the user's decision: from then on no mode and no rule decides it."""
+    """Whether it has ever waited for the user's decision: after that, no mode or rule decides it."""
 
     @property
     def is_waiting(self) -> bool:
@@ -116,7 +116,7 @@ class State:
     mode: Mode = "medium"
     max_steps: int | None = None
     rules: tuple[str, ...] = ()
-    """The rules of this session, a line each."""
+    """The rules of this session, one line each."""
     turn: int = 0
     is_running: bool = False
     only_condenses: bool = False
@@ -127,7 +127,7 @@ class State:
     nudged: set[str] = field(default_factory=set)
     """The reasons for which the agent was nudged since it last called a tool or the user sent a message."""
     unreadable_answers: int = 0
-    """Consecutive responses without one readable call."""
+    """The number of consecutive responses without a readable call."""
     unread: list[int] = field(default_factory=list)
     """The numbers of the user's messages that no response has seen."""
     call_ids: set[str] = field(default_factory=set)
@@ -166,7 +166,7 @@ class State:
 
     @property
     def waiting(self) -> list[OpenAction]:
-        """The actions that wait for the user, in order; each of them can be decided."""
+        """The actions waiting for the user, in order; each of them can be decided."""
         return [action for action in self.batch.values() if action.is_waiting] if self.is_running else []
 
     def question(self, action_id: str) -> OpenAction | None:
@@ -285,7 +285,7 @@ class State:
             self.own_started.update({event.action_id} & self.own.keys())
             return
         match event:
-            case ActionAssessed():  # even a second time, if what was shown has changed: then it is asked again
+            case ActionAssessed():  # also a second time, if the shown action has changed: then the user is asked again
                 action.assessed, action.decided = event, None
                 action.was_asked = action.was_asked or event.needs_decision
             case ActionDecided():

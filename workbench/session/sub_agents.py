@@ -80,7 +80,7 @@ _SUSPENDED = (
 
 
 class OpenedSubSession(Protocol):
-    """The session of a sub-agent, new or opened again."""
+    """The session of a sub-agent, new or reopened."""
 
     id: str
     session: Session
@@ -174,7 +174,7 @@ class SubAgent:
         self.is_waiting = False
 
     def interrupt(self) -> None:
-        """Stop the sub-agent, whatever it does."""
+        """Stop the sub-agent, whatever it is doing."""
         self._is_stopped = True
         self.command(lambda session: session.interrupt())
 
@@ -267,7 +267,7 @@ class Delegates:
     """The sub-agents of one session: the `Delegation` of its tools, and the route of the user's decisions to them."""
 
     def __init__(self, start: Starter, state: State) -> None:
-        """`state` is the session's; it names the sub-agents whose questions were open when the session was opened."""
+        """`state` is the session's; it names the sub-agents that had open questions when the session was opened."""
         self._start = start
         self._state = state
         self._was_open: set[str] = set()  # sessions of sub-agents that this process has opened

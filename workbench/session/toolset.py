@@ -71,7 +71,7 @@ class Toolset:
     """The questions from the MCP servers."""
     skills: Sequence[Skill]
     state_dir: Path
-    """The directory in which tools keep files that survive a restart."""
+    """The directory in which tools keep files that outlive the process."""
 
     @property
     def notices(self) -> Sequence[str]:

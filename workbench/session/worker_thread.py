@@ -1,6 +1,6 @@
 """Threads for calls that may hang, so that an interrupt never waits for them.
 
-The thread stays the same from call to call: a process that a tool starts may be bound to the life of its thread.
+The thread stays the same from call to call: a process that a tool starts may be killed when its thread ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CallAbandoned(Exception):
 
 
 class WorkerThread:
-    """Runs one call at a time in a thread of its own."""
+    """Runs one call at a time in its own thread."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -137,7 +137,7 @@ def _apply_file(changes: dict[str, FileState], delta: FileDelta, by: Hand, versi
 
 
 def merged(files: Sequence[FileDelta], later: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-    """Return the changes of one action from two sources: each file once, from its first text to its last."""
+    """Merge the changes of one action from two sources: each file once, from its first text to its last."""
     by_path = {file.path: file for file in files}
     for file in later:
         earlier = by_path.get(file.path)
@@ -207,7 +207,7 @@ def _status(value: object) -> Status:
 
 
 def apply_accepted_part(item: ActionItem, event: ActionDecided) -> None:
-    """Replace the previewed texts with those that the user decided on, and describe how much was accepted."""
+    """Replace the previewed texts with the user's, and describe how much of the change was accepted."""
     contents = {file.path: file.text for file in event.written or ()}
     item.part = _in_words(item, event, contents)
     item.preview = tuple(replace(delta, after=contents.get(delta.path, delta.after)) for delta in item.preview)
@@ -438,7 +438,7 @@ def _let_down(state: SessionState, item: ActionItem, seq: int) -> NoticeItem:
 
 
 def side_effects(state: SessionState, event: VersionTaken) -> Changed:
-    """Apply an action's file changes beyond those that its result names; a file in both is counted once."""
+    """Apply an action's file changes, including those not in its result; a file in both is counted once."""
     item = state.actions.get(event.action_id)
     changed = Changed(changes=apply_files(state, event.files, _hand(item)))
     if item is not None and (event.files or event.copy_id):

@@ -190,7 +190,7 @@ def markdown_nodes(text: str) -> int:
 
 
 def head_of(text: str, nodes: int = LONGEST) -> str:
-    """Return the first lines of a Markdown text that together need at most `nodes` nodes."""
+    """Return the first lines of a Markdown text that need at most `nodes` nodes in total."""
     total = 0
     lines = text.splitlines(keepends=True)
     for number, weight in enumerate(_line_nodes(text)):

@@ -125,7 +125,7 @@ class Follower:
         self._reading = asyncio.Lock()
 
     async def run(self) -> None:
-        """Read the history, then whatever arrives, until the connection is lost for good."""
+        """Read the history, then whatever arrives, until the connection is lost permanently."""
         await self._read_history()
         self._on_change(None)
         while self._apply(await self._link.receive()):
@@ -169,7 +169,7 @@ class Follower:
         events, chunk, earlier = await in_daemon(self._begin)
         if earlier is not None:
             begin_after(self._state, earlier)
-        while chunk:  # in chunks, because a long session is many megabytes and keys are answered in between
+        while chunk:  # in chunks, because a long session takes many megabytes and keys are handled in between
             for event in chunk:
                 apply(self._state, event)
             chunk = await in_daemon(lambda: list(islice(events, _CHUNK)))

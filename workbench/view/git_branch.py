@@ -29,7 +29,7 @@ def current_branch(directory: Path) -> str:
 
 
 def is_dirty(directory: Path) -> bool:
-    """Return whether git sees changes in the tree; blocks. Runs no program that the directory configures."""
+    """Return whether git sees changes in the tree; blocks. Runs no program that the repository configures."""
     return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=directory).output)
 
 

@@ -1,4 +1,4 @@
-"""The state of a session as the screen shows it, and which parts of it changed, so that widgets repaint only those."""
+"""The state of a session as the screen shows it, and which of its parts changed, so that widgets repaint only those."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ActionItem:
     error: str = ""
     """Why the call could not become an action."""
     response: ModelResponded | None = None
-    """The model's answer that proposed it."""
+    """The model response that proposed it."""
     at: datetime | None = None
     decided_by: str = ""
     decided_rule: str = ""
@@ -168,12 +168,12 @@ class FileState:
 
     @property
     def added(self) -> int:
-        """The number of added lines, 0 if its lines cannot be shown; counted on first use and cached."""
+        """The number of added lines, or 0 if its lines cannot be shown; counted on first use and cached."""
         return 0 if self.note else count_lines(self.before, self.after)[0]
 
     @property
     def removed(self) -> int:
-        """The number of removed lines, 0 if its lines cannot be shown."""
+        """The number of removed lines, or 0 if its lines cannot be shown."""
         return 0 if self.note else count_lines(self.before, self.after)[1]
 
 
@@ -191,7 +191,7 @@ class SessionState:
     model_url: str = ""
     """The URL at which the model is called, if it is not its provider's own; not in the log."""
     tools: tuple[str, ...] = ()
-    """The names of the tools that the session began with."""
+    """The names of the tools with which the session began."""
     mode: str = "medium"
     next_mode: str = ""
     """The mode about to be set, while the user is still stepping through the modes; not in the log."""
@@ -201,7 +201,7 @@ class SessionState:
     live: AgentItem | None = None
     """The answer that is streaming (not in `items`)."""
     waiting: list[str] = field(default_factory=list)
-    """Ids of the actions that wait for the user, in the order in which they were proposed."""
+    """Ids of the actions waiting for the user, in the order in which they were proposed."""
     running: dict[str, ActionItem] = field(default_factory=dict)
     """The running actions, by id."""
     queued: deque[UserItem] = field(default_factory=deque)

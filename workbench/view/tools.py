@@ -50,7 +50,7 @@ def tool_rows(
 ) -> list[ToolRow]:
     """Return the rows for the output of `ohw tools --json --all`.
 
-    `session` holds the tools with which the session began, `on_request` those that wait for `find_tools`.
+    `session` holds the tools with which the session began, `on_request` the tools waiting for `find_tools`.
     """
     rows = [
         ToolRow(

@@ -1,4 +1,4 @@
-"""Text fitted to a width: clipped, padded, wrapped and searched lines, counts of changed lines, cuts in Markdown."""
+"""Text fitted to a width: clips, pads, wraps and searches lines, counts changed lines, and splits Markdown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def clip(text: str, width: int) -> str:
     """Return at most `width` cells of the text, with an ellipsis if something was cut."""
     if width <= 0:
         return ""
-    head = text[: width + 1]  # nearly every character fills a cell, so this is enough; others belong to the one before
+    head = text[: width + 1]  # enough: nearly every character fills a cell, and others belong to the one before
     if len(head) == len(text) and cell_len(text) <= width:
         return text
     return set_cell_size(head, width - 1).rstrip() + "…"
@@ -121,7 +121,7 @@ def _row_end(line: str, start: int, width: int) -> int:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return the rows of a text of one or more lines."""
+    """Wrap a text of one or more lines and return its rows."""
     return [
         line[start:end] for line in text.split("\n") for start, end in pairwise([*row_starts(line, width), len(line)])
     ]
@@ -131,7 +131,7 @@ MOST_MATCHES: Final = 10_000
 
 
 class WrappedRow(NamedTuple):
-    """One row of the screen: the line it belongs to, and its first character and end in that line."""
+    """One row of the screen: the index of its line, and its first character and end in that line."""
 
     line: int
     start: int
@@ -149,7 +149,7 @@ class WrappedText:
         self._width = 0
 
     def wrap(self, width: int) -> None:
-        """Lay out for a width in cells."""
+        """Wrap the lines to a width in cells."""
         if width == self._width:
             return
         self._width = width
@@ -202,7 +202,7 @@ _OPEN_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class MarkdownCut:
-    """Cuts streaming Markdown into finished blocks (`pop_finished`) and the rest that may still grow (`tail`)."""
+    """Splits streaming Markdown into finished blocks (`pop_finished`) and the rest, which may still grow (`tail`)."""
 
     def __init__(self) -> None:
         self._text = ""

@@ -1,4 +1,4 @@
-"""Prepares an action: what would run, what a decision on it is bound to, how it is rated, and what the rules say."""
+"""Prepares an action: what would run, what a decision on it is bound to, how it is rated, and what the rules decide."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ class Preparer:
         action_id: str = "",
         stacked_files: Collection[str] | None = None,
     ) -> PreparedAction:
-        """Return what would run. Raises ArgumentError if the tool does not exist or does not accept these arguments.
+        """Return the action as it would run. Raises ArgumentError if the tool does not exist or does not accept the
+        arguments.
 
         With `action_id`, the action is shown on top of the files that earlier actions of its batch will leave.
-        `stacked_files` are the files that were shown like this before, if the fingerprint is to be compared.
+        `stacked_files` are the files that were shown like this before, if the fingerprint is compared.
         """
         tool = self._named(tool_name)
         action = tool.action_from_arguments(arguments)
@@ -232,7 +233,7 @@ class Rater:
         since.
         """
         if action.started:
-            return ""  # a sub-agent works for it already, and continues
+            return ""  # its sub-agent is already running, and continues
         proposed = replace(action.proposed, arguments=action.arguments)
         local = self.local(proposed, tool)
         risk = _effective(proposed.risk, local)
@@ -278,7 +279,7 @@ def _can_read_only(tool: ToolDefinition, arguments: dict[str, Any]) -> bool:
 
 
 def is_riskier(risk: Risk, previous: Risk) -> bool:
-    """Return whether a risk is higher than the one that was shown."""
+    """Return whether a risk is higher than the previous one."""
     return _HEIGHT.index(risk) > _HEIGHT.index(previous)
 
 

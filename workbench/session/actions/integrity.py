@@ -66,7 +66,7 @@ class Permit:
     """Whether the action is a git command that checks out files of other versions."""
 
     def allows(self, change: PathChange) -> bool:
-        """Return whether the change was shown."""
+        """Return whether the change is permitted because it was shown."""
         paths = [change.path]
         if change.is_behind_link:
             paths.append(real_path(change.path))
@@ -90,7 +90,7 @@ class Intrusion:
     model_note: str = ""
 
     def event(self, action_id: str = "") -> VersionTaken:
-        """Return the event for the log and the screens."""
+        """Return the event for the log and the front ends."""
         return VersionTaken(action_id=action_id, notice=self.notice, guarded=self.paths)
 
 
@@ -139,7 +139,7 @@ class IntegrityGuard:
         return f"protected files changed without being shown: {names}{more}"
 
     def accept(self) -> None:
-        """Note that the user was asked about the changes and continues."""
+        """Stop asking about the changes: the user was asked about them and continues."""
         with self._shared.lock:
             self._shared.pending.clear()
 
@@ -167,7 +167,7 @@ class IntegrityGuard:
             self._shared.running.append(permit)
 
     def end(self, permit: Permit) -> Intrusion:
-        """Note that the action has ended, restore what it changed without having shown it, and report the changes."""
+        """End an action: restore what it changed without having shown it, and report the changes."""
         with self._shared.lock:
             if permit in self._shared.running:
                 self._shared.running.remove(permit)
@@ -186,9 +186,9 @@ class IntegrityGuard:
         return self._intrusion(undone, remaining, aside)
 
     def end_own(self, permit: Permit) -> Intrusion:
-        """Note that the user's command has ended, and report the changes that it did not name.
+        """End a command of the user's, and report the changes that it did not name.
 
-        Such changes are kept, but reported, since a process that an action left running may have made them.
+        Such changes are kept, since a process that an action left running may have made them.
         """
         with self._shared.lock:
             self._shared.running.remove(ALL_CHANGES)

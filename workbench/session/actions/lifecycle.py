@@ -158,7 +158,7 @@ class Actions:
         return True
 
     def _group(self) -> list[RunningAction]:
-        """Return the actions to start or continue now: the next one, and those that may run at the same time."""
+        """Return the actions to start or continue now: the next one, and others that may run at the same time."""
         group: list[RunningAction] = []
         for action in list(self._log.state.batch.values())[:MAX_PARALLEL]:
             if group and bool(group[0].sub_agent) != bool(action.sub_agent):
@@ -238,7 +238,7 @@ class Actions:
         return self._no_copy(action) if is_allowed else ""
 
     def _no_copy(self, action: OpenAction) -> str | None:
-        """Return why no copy of the files that the action deletes exists; None if one does, or the user was asked."""
+        """Return why the files that the action deletes have no copy; None if they have one or the user was asked."""
         why = self._copies.copy_failure(action.proposed.action_id)
         was_asked = action.assessed is not None and bool({why, FOR_GOOD}.intersection(action.assessed.reasons))
         return None if was_asked else why or None

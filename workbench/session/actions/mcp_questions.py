@@ -65,12 +65,12 @@ class ServerQuestions:
         return True
 
     def open(self, question: ServerQuestion) -> None:
-        """Note that the question is waiting for the user."""
+        """Add a question that waits for the user."""
         with self._lock:
             self._open[question.action_id] = question
 
     def closed(self, question: ServerQuestion) -> None:
-        """Note that the question is no longer waiting."""
+        """Remove a question that no longer waits."""
         with self._lock:
             self._open.pop(question.action_id, None)
 
@@ -192,7 +192,7 @@ class CallAsker:
         return verdict
 
     def refused(self, why: str) -> None:
-        """Tell the user that the server wanted something that it may not have."""
+        """Tell the user that the server requested something that it may not have."""
         self._call.show(Notice(text=why))
 
     def withdraw(self) -> None:
@@ -217,7 +217,7 @@ class CallAsker:
 
     def _waited(self, question: ServerQuestion, assessed: ActionAssessed, seconds: float) -> ServerQuestion:
         self._question = question
-        self._asks.open(question)  # before it is shown, as the answer may come immediately
+        self._asks.open(question)  # before it is shown, because the answer may come immediately
         try:
             self._report_events(assessed)
             if not self._cancel.is_set:

@@ -49,7 +49,7 @@ class OpenQuestions:
                     self._log.commit(*events)
 
     def _behind(self) -> list[OpenAction]:
-        """Return, in order, the actions to ask about ahead of their turn: those neither decided nor waiting."""
+        """Return, in order, the actions to ask about ahead of their turn: they are neither decided nor waiting."""
         with self._log.lock:
             batch = list(self._log.state.batch.values())
         actions = []

@@ -103,9 +103,9 @@ class PreparedAction:
     """Replaces the call of the tool if the user accepted only a part of the change."""
     stale: tuple[StaleFile, ...] = ()
     stacked: tuple[str, ...] = ()
-    """Files shown as earlier actions of the batch will leave them."""
+    """Files that are shown as earlier actions of the batch will leave them."""
     beside: tuple[str, ...] = ()
-    """Notes on files that earlier actions write too."""
+    """Notes on files that earlier actions of the batch write too."""
     executes: Mapping[str, str] = field(default_factory=dict)
     """The files that the action runs or reads as code, each with a hash of its content."""
     reads: tuple[str, ...] = ()
@@ -243,7 +243,7 @@ class Runner:
             self._on_live(ToolOutput(action_id=action_id, text=text))
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads of the tools."""
         for thread in self._lanes:
             thread.close()
 

@@ -57,7 +57,7 @@ NOT_MERGED = "a file has changed since the agent read it, and the two changes do
 
 
 def stale_files(changes: Iterable[FileChange], who: Mapping[str, tuple[str, int]]) -> tuple[StaleFile, ...]:
-    """Return the files of a preview that are not as the agent saw them; `who` names the last writer by path."""
+    """Return the files of a preview that have changed since the agent saw them; `who` names the last writer by path."""
     return tuple(
         StaleFile(
             path=change.path,
@@ -78,12 +78,12 @@ def _writer(change: FileChange, who: Mapping[str, tuple[str, int]]) -> str:
 
 
 def has_conflicts(files: Iterable[StaleFile]) -> bool:
-    """Return whether the user has to look: changes overlap, or could not be merged."""
+    """Return whether the user has to resolve something: changes overlap, or could not be merged."""
     return any(file.conflicts != 0 for file in files)
 
 
 def stale_reasons(files: Iterable[StaleFile]) -> tuple[str, ...]:
-    """Return a line for each file, to show with the question."""
+    """Return a line for each file, to be shown with the question."""
     return tuple(f"{_since(file, PurePath(file.path).name, 'the agent read it')}; {_outcome(file)}" for file in files)
 
 

@@ -20,7 +20,7 @@ _UNKNOWN = "the workbench stopped while it ran; its outcome is unknown and it wa
 
 
 def _nothing(command: UserCommand, cancel: Cancel) -> None:
-    """Do nothing before a command."""
+    """Do nothing; the default preparation."""
 
 
 class UserCommands:

@@ -48,13 +48,13 @@ FROM (SELECT json FROM events WHERE kind = 'action_assessed' ORDER BY seq DESC L
 def sweep(locations: Locations) -> list[str]:
     """Delete what killed sessions left behind; return the ids of the sessions deleted, which had no events."""
     removed = []
-    # directories of temporary files may be large
+    # in a thread, because directories of temporary files may be large
     threading.Thread(target=_sweep_directories, args=(locations,), name="session-leftovers", daemon=True).start()
     for path in _killed(locations):
         try:
             lock = SessionLock.acquire(path)
         except WorkbenchError:
-            continue  # it is running
+            continue  # the session is running
         try:
             if _swept(locations, path):
                 removed.append(path.stem)
@@ -72,7 +72,7 @@ def _sweep_directories(locations: Locations) -> None:
         if time.time() - mark.stat().st_mtime < _PRUNE_EVERY:
             return
     except OSError:
-        pass  # never done before
+        pass  # it was never pruned before
     with suppress(OSError):
         mark.touch(mode=0o600)
         prune_tool_files(locations)
@@ -132,7 +132,7 @@ def _delete_files(locations: Locations, directory: Path, files: list[_StoredFile
     try:
         lock = SessionLock.acquire(_session_of(locations, directory))
     except WorkbenchError:
-        return  # it was opened just now
+        return  # the session has just been opened
     try:
         for file in files:
             with suppress(OSError):

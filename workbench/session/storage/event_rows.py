@@ -107,7 +107,7 @@ def write_row(db: sqlite3.Connection, event: Event) -> Event:
 
 
 def write_line(db: sqlite3.Connection, seq: int, kind: str, at: str, line: str) -> None:
-    """Insert the JSON of an event in the open transaction, with its long strings stored apart."""
+    """Insert the JSON of an event in the open transaction, with its long strings stored separately."""
     parts: str | None = None
     if len(line) > LIMIT:
         payload = json.loads(line)
@@ -124,14 +124,14 @@ def insert_row(db: sqlite3.Connection, row: Unsigned) -> None:
 
 
 def checksum(row: Unsigned) -> int:
-    """Return the CRC-32 of a whole row, which detects any flipped bit; long strings are replaced by their SHA-256."""
+    """Return the CRC-32 of a whole row, which detects any flipped bit; each long string has a SHA-256 instead."""
     seq, kind, at, line, parts = row
     head = f"{seq}\0{kind}\0{at}\0{parts or ''}\0"
     return zlib.crc32(line.encode(), zlib.crc32(head.encode()))
 
 
 def is_intact(row: Row) -> bool:
-    """Return whether a row is as it was written; if it has no checksum, only its number can be checked."""
+    """Return whether a row is as it was written; without a checksum, only its number can be checked."""
     seq, kind, at, line, parts, crc = row
     if not (isinstance(kind, str) and isinstance(at, str) and isinstance(line, str)):
         return False

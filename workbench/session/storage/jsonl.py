@@ -39,10 +39,11 @@ def export_lines(store: Store) -> Iterator[str]:
 
 
 def import_lines(lines: Iterable[str], path: Path, *, model: str, mode: Mode) -> Store:
-    """Create a session file from exported lines. Raises StoreError that names the first bad line; no file is left then.
+    """Create a session file from exported lines.
 
-    An imported session is history and brings no permissions: it gets this model and mode, and no API address, limit or
-    rule. Everything open in it is closed, even decided actions.
+    Raises StoreError if a line is invalid; the message names the first one, and no file is left. An imported session is
+    history and brings no permissions: it gets this model and mode, and no API address, limit or rule. Everything open
+    in it is closed, even decided actions.
     """
     store = Store.create(path)
     try:

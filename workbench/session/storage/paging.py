@@ -17,7 +17,7 @@ from workbench.tools.task_tracker import NAME as PLAN_TOOL
 WINDOW: Final = 3_000
 """The fewest events in one part."""
 _CALM: Final = 3
-"""Consecutive responses without a user message in between: any queued message has been read by then."""
+"""Consecutive responses without a user message in between: after as many, every queued message has been read."""
 _ENDS: Final = "SELECT seq, kind, json_extract(json, '$.action_id') FROM events WHERE seq < ? ORDER BY seq DESC"
 
 
@@ -155,7 +155,7 @@ def _events(store: Store, seqs: Iterable[int]) -> list[Event]:
 
 
 def _result(store: Store, plan: Event) -> Iterator[int]:
-    """Yield the number of the event that holds a plan's result, if there is one."""
+    """Yield the number of the event that holds a plan's result, if any."""
     assert isinstance(plan, ActionProposed)
     return (seq for (seq,) in store.query(_RESULT, plan.seq, plan.action_id))
 

@@ -169,7 +169,7 @@ def _summary(path: Path, *, check: bool = False) -> SessionSummary | None:
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError:
-        return None  # it was deleted just now
+        return None  # the file has just been deleted
     try:
         db = sqlite3.connect(reading_uri(path), uri=True, timeout=5)
         try:
@@ -219,7 +219,7 @@ def _reason(db: sqlite3.Connection, seq: int) -> str:
 
 
 def _waiting(db: sqlite3.Connection, answered: int) -> int:
-    """Return how many actions of the last response wait for the user; those of earlier responses are all decided."""
+    """Return how many actions of the last response wait for the user; actions of earlier responses are all decided."""
     asked: dict[str, bool] = {}
     for (line,) in db.execute(_SINCE, (answered,)):
         step = json.loads(line)

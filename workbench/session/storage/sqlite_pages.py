@@ -75,7 +75,7 @@ class Pages:
         if not 0 < length <= len(self.file) + self.size * len(self.log):
             return None
         if _announced(page[at:]) != length:
-            return None  # not a record; its overflow pages would lead anywhere
+            return None  # not a record; its overflow page numbers are arbitrary
         columns = _columns(self._payload(page, at, length, with_rowid))
         return None if columns is None else (rowid, columns)
 

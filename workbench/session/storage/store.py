@@ -216,7 +216,7 @@ class Store:
                 yield row
 
     def events(self, after: int = 0, limit: int | None = None) -> Iterator[Event]:
-        """Yield the events after `after`; those of unknown kind or wrong shape are skipped and noted in `gaps`."""
+        """Yield the events after `after`; events of unknown kind or wrong shape are skipped and noted in `gaps`."""
         for seq, line in self.lines(after, limit):
             try:
                 yield event_from_json(line)
@@ -253,7 +253,7 @@ class Store:
             raise StoreError(f"the session file {self.path} cannot be searched ({first_line(str(error))})") from error
 
     def refresh(self) -> int:
-        """Find out how far another process has written; set and return `last_seq`."""
+        """Check how far another process has written; set and return `last_seq`."""
         with self._lock:
             self.last_seq = max(self.last_seq, _last_seq(self._db))
             return self.last_seq
@@ -417,7 +417,7 @@ def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
     name = getattr(error, "sqlite_errorname", "") or ""
     for start, advice in _ADVICE.items():
         if name.startswith(start):
-            is_of_disk = advice.startswith("the disk")  # the advice comes first, as the end of the line may be cut
+            is_of_disk = advice.startswith("the disk")  # the advice comes first, because the end of the line may be cut
             return StoreError(f"{advice} (session file {path})" if is_of_disk else f"the session file {path}: {advice}")
     if name == "SQLITE_NOTADB":
         return StoreError(f"{path} is not a session file, or its beginning is damaged; {REPAIR.format(path.stem)}")
@@ -450,7 +450,7 @@ def last_settings(store: Store) -> tuple[SessionStarted, SessionStarted]:
         try:
             event = event_from_json(line)
         except ValueError:
-            continue  # the session notes it as a gap
+            continue  # the session records it as a gap
         if isinstance(event, SessionStarted):
             first = now = event
         elif isinstance(event, SettingsChanged) and now is not None and event.model not in (None, now.model):

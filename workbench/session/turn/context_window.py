@@ -37,9 +37,9 @@ class ContextWindow:
     def __init__(self) -> None:
         self.was_too_full = False
         """Whether the history was condensed because of a full window since the user's last message."""
-        self._requests: set[str] = set()  # open calls of the tool that requests a condensation
+        self._requests: set[str] = set()  # open calls of the condensing tool
         self._is_requested_by_agent = False
-        # no response of the model cancels what the user requested
+        # no model response cancels the user's request
         self._is_requested_by_user = False
         self._is_fresh = False
         # the user undid a condensation: no limit of the settings may repeat it
@@ -97,7 +97,7 @@ class ContextWindow:
             self._was_undone, self._is_fresh, self.was_too_full = True, False, False
             return
         self._is_requested_by_agent = self._is_requested_by_user = self._was_undone = False
-        # the size of what remains is reported with the next response
+        # the size of the remaining messages is reported with the next response
         self._is_fresh, self._tokens = True, 0
         self.was_too_full |= event.reason == "overflow"
 
@@ -172,7 +172,7 @@ class ModelContext:
     def apply(self, event: Event) -> None:
         """Consume the next event; never raises, whatever the order of events is."""
         self.history.apply(event)
-        if event.kind == "action_decided":  # changes nothing in the others, and every action has one
+        if event.kind == "action_decided":  # changes nothing in the parts below, and every action has one
             return
         self.window.apply(event)
         self.pending.apply(event)

@@ -45,7 +45,7 @@ _INTRODUCTION = (
 
 @dataclass(frozen=True)
 class Tagged:
-    """Messages and, in parallel, the numbers of the events they come from."""
+    """Messages and, in parallel, the numbers of the events from which they come."""
 
     messages: list[Message]
     seqs: list[int]
@@ -84,7 +84,7 @@ def condensed(history: Tagged, first: int, last: int, summary: str) -> Tagged:
             after.seqs.extend(history.seqs[begin:end])
     if index is not None:
         after.messages.insert(index, {"role": "user", "content": f"{_INTRODUCTION}\n\n{summary}"})
-        after.seqs.insert(index, first)  # the next summary finds it in the order of the log
+        after.seqs.insert(index, first)  # so that the messages stay in the order of the log for the next summary
     return after
 
 
@@ -98,9 +98,7 @@ _LONGEST = 2_000_000
 
 
 def arguments_text(text: str) -> str:
-    """Return the arguments as the JSON text of an object: the model's own text, or an object that quotes it if it is
-    not one.
-    """
+    """Return the arguments as the JSON text of an object: the model's own text, or an object that quotes it."""
     try:
         value = json.loads(text, parse_constant=_refuse) if len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
@@ -173,7 +171,7 @@ class MessageHistory:
         self._response: ModelResponded | None = None
         self._answer: Message | None = None  # may still get calls: only results come after it
         self._answer_id = ""
-        self._own: dict[str, str] = {}  # commands of the user that have no result yet
+        self._own: dict[str, str] = {}  # the user's commands that have no result yet
         self.unsent: list[tuple[int, Message]] = []  # what to send once every call has its result
         self._decision_notes: dict[str, str] = {}  # action id -> what its decision tells the model
         self._nudge = 0
@@ -221,7 +219,7 @@ class MessageHistory:
                 self._apply_summary(event)
             case SessionStarted() | SettingsChanged():
                 self._apply_model(event)
-            case RunEnded() | MessageWithdrawn():  # a nudge needs no answer any more
+            case RunEnded() | MessageWithdrawn():  # a nudge no longer needs an answer
                 gone = event.message if isinstance(event, MessageWithdrawn) else self._nudge
                 self.unsent = [entry for entry in self.unsent if entry[0] != gone]
 
@@ -239,7 +237,7 @@ class MessageHistory:
             case ActionProposed():
                 self._apply_call(event)
             case ActionDecided():
-                # a later decision replaces the note: asked again, the action may run as the model proposed it
+                # a later decision replaces the note: asked again, the user may approve the action unchanged
                 self._decision_notes[event.action_id] = decision_note(event)
             case ActionObserved():
                 self._apply_result(event)

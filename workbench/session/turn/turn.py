@@ -127,7 +127,7 @@ class ModelTurn:
             raise
 
     def check_model(self, name: str | None) -> None:
-        """Check that the model of that name, if any, can be opened. Raises ModelError that says what to set."""
+        """Check that the model of that name, if any, can be opened. Raises ModelError; its message says what to set."""
         if name is not None and self._open_model is not None:
             self._open_model(name).close()
 
@@ -153,7 +153,7 @@ class ModelTurn:
             nonlocal shows_status
             if cancel.is_set:
                 return
-            # the first piece of the response clears the line about a wait
+            # the first part of the response clears the status line about a wait
             if shows_status or delta.kind == "status":
                 shows_status = delta.kind == "status"
                 self._show(delta.text if shows_status else "")

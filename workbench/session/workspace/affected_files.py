@@ -210,7 +210,7 @@ def touched(parts: Sequence[Part], root: Path) -> list[Touched]:
 
 
 def _named(part: Part, root: Path) -> Iterator[Touched]:
-    """Yield the places that a part deletes or overwrites."""
+    """Yield the places that a part deletes or overwrites, with the files there."""
     for paths, deletes in _lost_by(part):
         deep = deletes and not _leaves_directories(part)
         inside, outside = _existing((path for path in paths if not path.endswith(ANY)), root, follows=not deletes)
@@ -302,7 +302,7 @@ def _fitting(pattern: str) -> list[str]:
 
 
 def is_within(path: str, directory: str) -> bool:
-    """Return whether a path is the directory or below it."""
+    """Return whether a path is the directory or is below it."""
     return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 

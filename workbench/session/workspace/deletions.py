@@ -302,7 +302,7 @@ def _command_of(state: State, action_id: str) -> str:
 
 
 def _aside(keep: Callable[[], SafetyCopy | None], cancel: Cancel) -> SafetyCopy | SnapshotError | None:
-    """Return what `keep` returns, or its error; None also after an interrupt, which leaves `keep` running."""
+    """Return the result of `keep`, or its error; None also after an interrupt, which leaves `keep` running."""
     results: list[SafetyCopy | SnapshotError | None] = []
 
     def work() -> None:

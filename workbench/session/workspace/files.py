@@ -1,4 +1,4 @@
-"""The workspace files of a session: snapshots around the actions, safety copies, and reverting changes for the user."""
+"""The workspace files of a session: snapshots around the actions, safety copies, and reverts for the user."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class WorkspaceFiles:
             self._copies.keep(self._log.state, action_id, tool, arguments, cancel)
 
     def _wait(self, cancel: Cancel) -> None:
-        """Wait a limited time for the snapshot before an action."""
+        """Wait a limited time for the snapshot before an action, and report if it is late."""
         if self._recorder is None or not self._has_begun:
             return
         if self._recorder.wait(cancel, self._patience):

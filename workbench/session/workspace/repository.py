@@ -94,7 +94,7 @@ def unspared_files(part: Part, paths: Sequence[str], root: Path) -> set[Path] | 
 
 
 def _in_the_way(part: Part, root: Path) -> set[str]:
-    """Return the untracked paths that the command's checkout would write to, mostly those of ignored files."""
+    """Return the untracked paths that the command's checkout would write to, most of which are ignored files."""
     names = set().union(*(_listed(["ls-tree", "-r", "-z", "--name-only", tree], root) or () for tree in _trees(part)))
     return names - (_listed(["ls-files", "-z"], root) or set()) if names else set()
 
@@ -326,7 +326,7 @@ class SnapshotRepository:
         if path.endswith("/"):
             return "unfit"  # a repository of its own
         if stat.S_ISDIR(status.st_mode) or real_path(whole.parent) != str(whole.parent):
-            return "gone"  # the file that was there is gone; a directory counts by its files
+            return "gone"  # the recorded file is gone; a directory is recorded only by its files
         is_file = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST and os.access(whole, os.R_OK)
         return "fits" if is_file or stat.S_ISLNK(status.st_mode) else "unfit"
 
@@ -340,7 +340,7 @@ class SnapshotRepository:
         return [change for change in changes if change.path != METADATA]
 
     def files_of(self, version: str) -> list[Change]:
-        """Return every file of a version, as a change from nothing to that file."""
+        """Return every file of a version, as a change that adds the file."""
         listed = self.git(["ls-tree", "-r", "-z", "--full-tree", _object(version)])
         return [change for change in _listed_files(listed) if change.path != METADATA]
 

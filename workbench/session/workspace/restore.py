@@ -56,7 +56,7 @@ def restore(repository: SnapshotRepository, version: str) -> list[Change]:
         if file.path in others and not file.has_link:
             set_permissions(repository, file.path, _permissions(then, file))
     for path in sorted({*now.directories} - {*then.directories}, reverse=True):
-        with suppress(SnapshotError):  # the directory is not empty by now
+        with suppress(SnapshotError):  # the directory is no longer empty
             _change(repository, path, AnchoredEntry.rmdir)
     make_directories(repository, then.directories, then)
     return changes

@@ -61,7 +61,7 @@ class SafetyCopies:
         self._file = repository.directory / "copies.jsonl"
 
     def keep(self, paths: Sequence[str], held: Sequence[str], what: CopyDetails) -> SafetyCopy:
-        """Copy `paths` and the files `held` by the last version, as they are now. Raises SnapshotError."""
+        """Copy `paths` and the files `held` by the last version in their current state. Raises SnapshotError."""
         version = tree_of_files(self._repository, paths, held, what.metadata)
         return self._note(version, len(paths) + len(held), what, copied=len(paths))
 
@@ -114,7 +114,7 @@ class SafetyCopies:
         return done
 
     def _hold(self, version: str) -> None:
-        """Protect the files of a copy from being pruned with its version."""
+        """Protect the files of a copy from being pruned for as long as copies are kept."""
         path = self._repository.directory / "refs" / "held" / version[:_ID]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ _NOWHERE = Path()
 
 @dataclass(frozen=True)
 class Deltas:
-    """The files of a change, at most MOST_FILES, and the number of those left out."""
+    """The files of a change, at most MOST_FILES, and how many were left out."""
 
     files: tuple[FileDelta, ...] = ()
     more: int = 0
@@ -141,7 +141,7 @@ class SnapshotNotices:
         return text
 
     def infrequent(self, files: Sequence[FileDelta]) -> tuple[FileDelta, ...]:
-        """Count the files that other programs changed; return those that do not change too often."""
+        """Count the files that other programs changed; return the files that do not change too often."""
         self._counts.update(file.path for file in files)
         self._newly_frequent += [file.path for file in files if self._counts[file.path] == _FREQUENT + 1]
         return tuple(file for file in files if self._counts[file.path] <= _FREQUENT)

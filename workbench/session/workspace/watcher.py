@@ -68,7 +68,7 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
         stop_event=stop,
         yield_on_timeout=True,
         raise_interrupt=False,
-        ignore_permission_denied=False,  # ignoring them would hide the limits of the system as well
+        ignore_permission_denied=False,  # ignoring these errors would hide the limits of the system as well
         force_polling=False,
     )
     for batch in batches:
@@ -142,7 +142,7 @@ class Watcher:
             return self.is_whole and bool(self._changed)
 
     def drain(self) -> list[str]:
-        """Return the paths that changed since the last call, relative to the workspace."""
+        """Return the paths that have changed since the last call, relative to the workspace."""
         with self._lock:
             paths, self._changed = self._changed, set()
         prefix = f"{self._workspace}/"

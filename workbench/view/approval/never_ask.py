@@ -10,7 +10,7 @@ from workbench.config.settings import Settings
 
 
 class NeverAskQuestion:
-    """The question that is asked before a session begins in the mode that never asks."""
+    """The question asked before a session begins in the mode that never asks."""
 
     def __init__(self) -> None:
         self._answered = threading.Event()
@@ -22,7 +22,7 @@ class NeverAskQuestion:
         self._answered.set()
 
     def wait(self) -> bool:
-        """Return whether the mode is confirmed; blocks the thread that would begin the session until then."""
+        """Wait for the answer, in the thread that would begin the session; return whether the mode is confirmed."""
         self._answered.wait()
         return self._confirmed
 

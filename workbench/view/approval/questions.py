@@ -77,7 +77,7 @@ class Later:
 
 @dataclass(frozen=True)
 class Turn:
-    """A request to show another of the waiting questions."""
+    """A request to show another waiting question."""
 
     action_id: str
 
@@ -113,7 +113,7 @@ _ORDER: Final = ("LOW", "MEDIUM", "UNKNOWN", "HIGH")
 
 
 def together(waiting: Sequence[ActionItem], current: ActionItem, changed: Collection[str] = ()) -> list[ActionItem]:
-    """Return the waiting actions whose risk is at most that of the action shown.
+    """Return the waiting actions whose risk is not higher than the risk of the action shown.
 
     Leaves out the agent's questions, and actions (by id) that the user has changed: approved as proposed, they would
     lose those changes.
@@ -147,7 +147,7 @@ class QuestionDesk:
         return None if prompt_text else first
 
     def answered(self, action_id: str) -> None:
-        """Note that the question was answered, so that the next one of the batch may open."""
+        """Record that the question was answered, so that the next one of the batch may open."""
         self._later.discard(action_id)
         self._rung.discard(action_id)
 
@@ -167,7 +167,7 @@ class QuestionDesk:
         return self._called
 
     def line(self, waiting: Sequence[str]) -> str:
-        """Return what the prompt's line says about questions that are not open; empty if none waits."""
+        """Return the prompt's line about questions that are not open; empty if none waits."""
         if not waiting:
             return ""
         return f"{counted(len(waiting), 'action')} waiting · F8"

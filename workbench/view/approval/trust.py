@@ -1,4 +1,4 @@
-"""The question whether to trust a directory: asked before its session begins, answered on the trust screen."""
+"""The question of whether to trust a directory: asked before its session begins, answered on the trust screen."""
 
 from __future__ import annotations
 

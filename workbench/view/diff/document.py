@@ -41,7 +41,7 @@ def _add_file(rows: Rows, diff: FileDiff, file: int, opened: Collection[FoldId],
     likened = diff.added + diff.removed <= _MOST_LIKENED
     old = new = 0
     for index, hunk in enumerate(diff.hunks):
-        if hunk.old - old <= _MAX_UNFOLDED:  # what most of the work on a file with many hunks goes through
+        if hunk.old - old <= _MAX_UNFOLDED:  # the common case in a file with many hunks, so it is kept fast
             rows.add(("same", file, old, new, -1, 0), hunk.old - old)
         else:
             _add_unchanged(rows, diff, file, Hunk(old, hunk.old, new, hunk.new), opened)

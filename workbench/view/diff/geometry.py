@@ -146,7 +146,7 @@ class Geometry:
         return [1 if size <= width else len(self.wraps(head.after(step), side)) for step, size in enumerate(cells)]
 
 
-_MOST = 4  # with and without a scroll bar, before and after the window got another size
+_MOST = 4  # with and without a scroll bar, before and after a resize
 
 
 class Geometries:

@@ -1,4 +1,4 @@
-"""How lines of a diff are painted: escapes, dots and syntax, and the marks of the cursor and of search matches."""
+"""Paints lines of a diff: escapes, dots and syntax, and the marks of the cursor and of search matches."""
 
 from __future__ import annotations
 

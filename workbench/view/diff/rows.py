@@ -18,7 +18,7 @@ LineId: TypeAlias = tuple[int, Side, int]
 
 
 class DiffRow(NamedTuple):
-    """One row: line numbers from 0, -1 if a side has none; `size` is how many lines a fold hides.
+    """One row: line numbers from 0, or -1 if a side has none; `size` is how many lines a fold hides.
 
     Only the side-by-side form has rows of kind "changed", which hold a removed and an added line.
     """
@@ -115,4 +115,4 @@ class Rows:
 
 
 LineNumbers: TypeAlias = tuple[int, int]
-"""A line of the old side and one of the new."""
+"""A line number on the old side and one on the new."""

@@ -71,7 +71,7 @@ _VERBS = {"create": "new file", "undo_edit": "undo the last edit", "insert": "in
 
 
 class StyledLine(NamedTuple):
-    """One line that is safe to show, and the name of its style in the text widget ("" for plain)."""
+    """One line, safe to show, and the name of its style in the text widget ("" for plain)."""
 
     text: str
     style: str = ""
@@ -126,7 +126,7 @@ def _asker(action: ActionItem) -> list[StyledLine]:
 
 
 def _quote(action: ActionItem) -> str:
-    """Return what the model said about the action; without its risk if it named none or was not asked for one."""
+    """Return the model's words about the action; the risk is left out if the model named none or was not asked."""
     summary = on_one_line(action.summary.strip()[:LONGEST_QUOTE])
     risk = "" if action.model_risk == "UNKNOWN" else f" {action.model_risk}"
     if not risk and not summary:
@@ -166,7 +166,7 @@ def _edit_line(action: ActionItem) -> str:
 
 
 def argument_lines(arguments: Mapping[str, Any]) -> Iterator[StyledLine]:
-    """Yield each argument as `name: value`; a value of several lines goes below its name."""
+    """Yield each argument as `name: value`; a value with several lines goes below its name."""
     for name, value in arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2, default=str)
         if "\n" not in text:

@@ -40,7 +40,7 @@ class Picture:
             self._image = self._decoded(base64.b64decode(data, validate=True))
         except (binascii.Error, ValueError) as error:
             self.trouble = str(error) or "it cannot be decoded"
-        except Exception as error:  # noqa: BLE001 - a decoder of bytes from anywhere may raise anything
+        except Exception as error:  # noqa: BLE001 - decoding untrusted bytes may raise anything
             self.trouble = f"it cannot be decoded ({type(error).__name__})"
 
     def _decoded(self, data: bytes) -> Any:

@@ -38,7 +38,7 @@ class SessionRow:
 
 
 def session_row(row: SessionRow, width: int, now: datetime, *, is_twin: bool = False) -> Line:
-    """Return one row of exactly `width` cells; `is_twin` says that another session has the same title."""
+    """Return one row of exactly `width` cells; `is_twin` means that another session has the same title."""
     mark = Piece("● ", "accent") if row.is_current else Piece("↳ " if row.entry.parent else "  ", "dim")
     if row.match is not None:
         return [mark, *_match_row(row, width - 2)]
@@ -99,7 +99,7 @@ def _tail(row: SessionRow, width: int, now: datetime) -> Line:
 
 
 def _state(row: SessionRow) -> tuple[str, str]:
-    """Return the word for a session's state and its style; waiting for the user comes before being in use."""
+    """Return the word for a session's state and its style; a session that waits for the user is not shown as in use."""
     if row.entry.damaged:
         return "damaged", "failed"
     if row.entry.waiting:

@@ -32,7 +32,7 @@ def has_row(item: Item) -> bool:
 
 
 def row(item: Item, width: int, now: datetime, workspace: str = "") -> Line:
-    """Return the row of one item, exactly `width` cells."""
+    """Return the row of one item, exactly `width` cells wide."""
     if isinstance(item, ActionItem):
         return _action_row(item, width, now, workspace)
     if isinstance(item, UserItem):
@@ -64,7 +64,7 @@ def _action_row(item: ActionItem, width: int, now: datetime, workspace: str) -> 
 def _tail(item: ActionItem, width: int, now: datetime) -> Line:
     ended = outcome(item)
     tail: Line = []
-    if ended:  # without an outcome, the action's line gets the room
+    if ended:  # without an outcome, the action's line gets the space
         tail += [Piece(" "), *_outcome_pieces(ended, 8 if width >= WITH_OUTCOMES else cell_len(ended))]
     if width >= WITH_RISK_WORD:
         tail += [Piece(" "), Piece(pad(_risk(item), 7), _risk_style(item))]

@@ -49,7 +49,7 @@ def images_named(text: str) -> list[str]:
 def _words(pasted: str) -> list[str]:
     text = pasted.strip()
     if "\n" not in text and is_named_so(text) and not re.search(r"[\\'\"]", text):
-        return [text]  # blanks are part of the name
+        return [text]  # the spaces are part of the name
     try:
         return shlex.split(text)
     except ValueError:

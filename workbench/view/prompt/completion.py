@@ -27,7 +27,7 @@ _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """The text from `start` to the cursor that is to be completed; `of` is the command that an argument belongs to."""
+    """The text from `start` to the cursor, for completion; `of` is the command that an argument belongs to."""
 
     kind: Kind
     query: str

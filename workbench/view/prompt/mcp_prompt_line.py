@@ -63,7 +63,7 @@ def arguments_of(prompt: ServerPrompt, words: str) -> dict[str, str]:
 def _split(words: str) -> list[str]:
     try:
         return shlex.split(words)
-    except ValueError:  # an unmatched quote is a character like any other
+    except ValueError:  # an unmatched quote is treated as an ordinary character
         return words.split()
 
 

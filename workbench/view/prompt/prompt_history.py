@@ -80,7 +80,7 @@ class PromptHistory:
     def _append(self, text: str) -> None:
         if self._path is None or len(text) > _LONGEST:
             return
-        with suppress(OSError, WorkbenchError):  # the message is sent even if it cannot be kept
+        with suppress(OSError, WorkbenchError):  # the message is sent even if it cannot be saved
             private_directory(self._path.parent)
             _write(self._path, os.O_APPEND, [text])
 

@@ -21,12 +21,12 @@ def offset_of(text: str, row: int, column: int) -> int:
 
 
 def start_of_line(text: str, at: int) -> int:
-    """Return the offset of the line's first character."""
+    """Return the offset of the first character of the line."""
     return text.rfind("\n", 0, at) + 1
 
 
 def end_of_line(text: str, at: int) -> int:
-    """Return the offset just after the line's last character."""
+    """Return the offset just after the last character of the line."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
@@ -69,7 +69,7 @@ def _kind(sign: str) -> int:
 
 
 def _word(text: str, at: int) -> int:
-    """Return the start of the next word."""
+    """Return the offset of the start of the next word."""
     kind = _kind(text[at]) if at < len(text) else 0
     while at < len(text) and kind and _kind(text[at]) == kind:
         at += 1
@@ -79,7 +79,7 @@ def _word(text: str, at: int) -> int:
 
 
 def _word_end(text: str, at: int) -> int:
-    """Return the last character of this word or, from its end, of the next one."""
+    """Return the offset of the last character of this word or, from its end, of the next word."""
     at += 1
     while at < len(text) and not _kind(text[at]):
         at += 1
@@ -89,7 +89,7 @@ def _word_end(text: str, at: int) -> int:
 
 
 def _word_back(text: str, at: int) -> int:
-    """Return the start of this word or, from its start, of the one before."""
+    """Return the offset of the start of this word or, from its start, of the previous word."""
     at -= 1
     while at > 0 and not _kind(text[at]):
         at -= 1

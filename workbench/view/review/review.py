@@ -218,7 +218,7 @@ def keep_comments(directory: Path, comments: Sequence[Comment]) -> None:
     """Save the comments for the next screen, replacing the file atomically, or delete it if there are none."""
     path = directory / FILE
     beside = path.with_name(f"{FILE}.{os.getpid()}")
-    with suppress(OSError, WorkbenchError):  # a full disk must not cost this screen its comments
+    with suppress(OSError, WorkbenchError):  # if the disk is full, this screen keeps its comments
         if not comments:
             path.unlink(missing_ok=True)
             return

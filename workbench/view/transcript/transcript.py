@@ -30,7 +30,7 @@ Kind = Literal["person", "agent", "action", "notice"]
 
 @dataclass(frozen=True)
 class Detail:
-    """A part that is collapsed at first; `language` is that of its text, for highlighting."""
+    """A part that is collapsed at first; `language` is the language of its text, for highlighting."""
 
     title: str
     body: str
