@@ -1,1 +1,1 @@
-"""One model call: history, context window, condensing; used by the session."""
+"""One model call: history, context window, condensation; used by the session."""
