@@ -339,7 +339,7 @@ class Session:
         self._stop_after = self._log.last_seq
 
     def condense(self, *, undo: bool = False) -> None:
-        """Condense the history now or before the next model call, or undo it. Raises CommandError."""
+        """Condense the history now or at the next model call, or undo the last condensation. Raises CommandError."""
         with self._lock:
             self._log.commit(condensation_request(self._parts.context.history, undo=undo))
             self._announce()
