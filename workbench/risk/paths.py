@@ -110,6 +110,12 @@ CODE_PATHS = {
         "is run by each shell",
     ),
     ".local/share/applications": "is started by the desktop",
+    **dict.fromkeys(
+        words(
+            ".local/bin .cargo/bin .pyenv/shims .rbenv/shims .asdf/shims .volta/bin .bun/bin .deno/bin .npm-global/bin"
+        ),
+        "is found by each shell before the programs of the system",
+    ),
     ".julia/config": "is run by each start of the interpreter",
 }
 

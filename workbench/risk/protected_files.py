@@ -12,14 +12,15 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, NamedTuple
 
 from workbench.files.root_directory import real_path
 from workbench.files.stat_keys import StatKey, has_settled, is_settled_directory, stat_key
 from workbench.risk import git_settings
 from workbench.risk import paths as names
-from workbench.risk.paths import CODE_BEGINNINGS, code_reason, within, words
+from workbench.risk.paths import within
+from workbench.risk.protected_entries import LISTED, Scope, is_near
 
 MOST_DIRECTORIES: Final = 3_000
 """How many directories without protected files each scan visits, those nearest to the workspace first."""
@@ -28,20 +29,12 @@ MOST_NEW_DIRECTORIES: Final = 5_000
 MOST_FILES: Final = 1_000
 """How many protected files are read; further files, up to MOST_STATS, are compared by their stat."""
 MOST_STATS: Final = 20_000
+MOST_PROGRAMS: Final = 200
+"""The maximum number of programs of one directory of PATH that are compared; of more, only the names are."""
 MOST_BYTES: Final = 200_000
 """The largest file that is read, in bytes; a larger one is compared by its stat and cannot be restored."""
 _MOST_INCLUDES: Final = 20
-"""How many included git settings files are read."""
-_PASSED_OVER: Final = words(
-    "node_modules __pycache__ .venv venv .tox .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis site-packages "
-    ".cache .gradle .terraform .next .nuxt .turbo target"
-)
-"""Directories made by builds and installs; files with protected names in them do not belong to the project."""
-_IN_GIT: Final = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "objects/info/alternates")
-_Scope: TypeAlias = Literal["tree", "all", "hooks", "linked", "git", "modules", "unlisted"]
-"""How a directory is searched: `tree` for protected names, `all` for every file, also in subdirectories, `hooks` for
-every file, `linked` the same for a link's target; `git` is a git directory, `modules` contains git directories."""
-
+"""The maximum number of included git settings files that are read."""
 _UNLISTED: Final = "unlisted"
 """The scope of a directory that was not searched completely, because of a limit."""
 
@@ -49,7 +42,8 @@ _UNLISTED: Final = "unlisted"
 class PathState(NamedTuple):
     """The state of a path: its kind, mode, content and stat."""
 
-    kind: Literal["file", "link", "other"]
+    kind: Literal["file", "link", "other", "name"]
+    """`name` if only its name was looked at."""
     mode: int
     digest: bytes
     """Hash of a file's content or a link's target; empty if it was not read."""
@@ -61,12 +55,17 @@ class PathState(NamedTuple):
     """Whether the same stat later proves the same content."""
 
     def is_same(self, other: PathState | None) -> bool:
-        """Return whether the other state has the same content or, if a content was not read, the same stat."""
+        """Return whether the other state holds the same content; if that was not read, whether the stats are equal."""
+        if other is not None and "name" in (self.kind, other.kind):
+            return True
         if other is None or (self.kind, self.mode) != (other.kind, other.mode):
             return False
         if self.digest and other.digest:
             return self.digest == other.digest
         return self.kind == "other" or self.key == other.key
+
+
+_NAMED: Final = PathState("name", 0, b"", None, (), is_settled=False)
 
 
 class PathChange(NamedTuple):
@@ -88,9 +87,9 @@ class _Listing(NamedTuple):
 
     key: StatKey
     files: tuple[str, ...]
-    near: tuple[tuple[str, _Scope], ...]
-    """Subdirectories that contain protected files, or may contain some further down; these are searched first."""
-    others: tuple[tuple[str, _Scope], ...]
+    near: tuple[tuple[str, Scope], ...]
+    """Subdirectories that hold protected files, or may further down; these are searched first."""
+    others: tuple[tuple[str, Scope], ...]
     """The other subdirectories."""
 
 
@@ -98,16 +97,19 @@ class Baseline(NamedTuple):
     """The protected files at one moment, and the directories that were searched for them."""
 
     files: Mapping[str, PathState]
-    scopes: Mapping[str, _Scope]
-    """The scope of the directory in which each path was looked up, also if the directory did not exist."""
-    directories: Mapping[str, _Scope]
+    scopes: Mapping[str, Scope]
+    """The scope of the directory in which each path was looked up, also of one that did not exist."""
+    directories: Mapping[str, Scope]
     """Every directory that was searched, or would have been if it had existed."""
     listings: Mapping[str, _Listing]
+    omitted: tuple[str, ...] = ()
+    """What was not compared because of a limit, as text for the user."""
 
-    def would_find(self, path: str, scope: _Scope) -> bool:
-        """Return whether this scan would have found a file at the path; if so, one that was not found did not exist."""
+    def would_find(self, path: str, scope: Scope) -> bool:
+        """Return whether this scan would have found a file at the path, so that one not found did not exist."""
         # Old files must not count as new because a hooks path was set since, or a directory was over the limit.
         directory, child = path.rpartition("/")[0], ""
+        scope = "programs" if scope == "names" else scope
         if path in self.scopes or directory in self.directories or scope == "linked":
             return scope in (self.scopes.get(path), self.directories.get(directory))
         while directory and directory not in self.directories:
@@ -121,8 +123,12 @@ class Baseline(NamedTuple):
 class ProtectedFiles:
     """Finds the protected files of a workspace, its repositories and the home directory; never writes."""
 
-    def __init__(self, workspace: str, home: str, config: str = "", settings: Iterable[str] = ()) -> None:
-        """`config` is the user's configuration directory; `settings` are further settings files to protect."""
+    def __init__(
+        self, workspace: str, home: str, config: str = "", settings: Iterable[str] = (), programs: Iterable[str] = ()
+    ) -> None:
+        """Take the user's configuration directory as `config`, further protected settings files as `settings`, and
+        directories in which shells look for programs as `programs`.
+        """
         self._workspace = real_path(workspace)
         self._home = real_path(home)
         configs = dict.fromkeys(filter(None, (f"{self._home}/.config", config)))
@@ -134,7 +140,8 @@ class ProtectedFiles:
         self._existing: dict[str, tuple[StatKey, list[str]]] = {}
         directories = [f"{each}/{name}" for each in configs for name in sorted(names.CONFIG_DIRECTORIES)]
         directories += [f"{self._home}/{name}" for name in sorted(names.HOME_DIRECTORIES)]
-        self._starts: tuple[tuple[str, _Scope], ...] = tuple((path, "all") for path in directories)
+        self._starts: tuple[tuple[str, Scope], ...] = tuple((path, "all") for path in directories)
+        self._programs = tuple(dict.fromkeys(map(real_path, programs)))
         self._git_settings = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
         self._listings: dict[str, _Listing] = {}
         self._passed: set[str] = set()
@@ -148,18 +155,22 @@ class ProtectedFiles:
         self._listings = dict(self._listings)  # an earlier baseline keeps its own
         self._up_to_date.clear()
         result: dict[str, PathState] = {}
-        scopes: dict[str, _Scope] = {}
-        directories: dict[str, _Scope] = dict.fromkeys(self._named, "all")
-        for path, scope in self._paths(directories):
+        scopes: dict[str, Scope] = {}
+        directories: dict[str, Scope] = dict.fromkeys(self._named, "all")
+        omitted: list[str] = []
+        for path, scope in self._paths(directories, omitted):
             if len(result) >= MOST_STATS:
+                omitted.insert(0, f"protected files beyond the first {MOST_STATS:,}")
                 break
             state, scopes[path] = self._state(path, scope, len(result) < MOST_FILES), scope
             if state is not None:
                 result[path] = state
         self._states = result
-        return Baseline(result, scopes, directories, self._listings)
+        return Baseline(result, scopes, directories, self._listings, tuple(omitted))
 
-    def _state(self, path: str, scope: _Scope, reads: bool) -> PathState | None:
+    def _state(self, path: str, scope: Scope, reads: bool) -> PathState | None:
+        if scope == "names":
+            return _NAMED
         is_inside = within(path, self._workspace)
         state = _state(path, self._states.get(path), reads)
         # outside the workspace, content is retained only if it is needed to decide whether a change is inert
@@ -167,16 +178,26 @@ class ProtectedFiles:
             return state
         return state if state.content is None or state.kind == "link" else state._replace(content=None)
 
-    def _paths(self, directories: dict[str, _Scope]) -> Iterator[tuple[str, _Scope]]:
-        """Yield the paths that may be protected files, those in the workspace before those in the home directory."""
+    def _paths(self, directories: dict[str, Scope], omitted: list[str]) -> Iterator[tuple[str, Scope]]:
+        """Yield the paths that may be protected files, those of the workspace before those of the home directory."""
         included = self._included()
         for path in (*self._named_files(), *included):
             yield path, "all"
-        visited: dict[str, _Scope] = {}
+        visited: dict[str, Scope] = {}
         starts = [*self._repositories_around(included), (self._workspace, "tree")]
         directories.update((path, _UNLISTED) for path, _ in (*starts, *self._starts))
         yield from self._walked(starts, directories, visited)
         yield from self._walked(self._starts, directories, visited)
+        for directory in self._programs:
+            visited[directory] = "programs"
+            listing = self._listing(directory, "programs")
+            files = listing.files if listing is not None else ()
+            is_large = len(files) > MOST_PROGRAMS
+            if is_large:
+                omitted.append(f"the contents of the {len(files):,} programs in {directory}")
+            directories.setdefault(directory, "programs")
+            for path in files:
+                yield path, "names" if is_large else "programs"
         self._forget_most(visited)
 
     def _named_files(self) -> Iterator[str]:
@@ -194,10 +215,10 @@ class ProtectedFiles:
             yield from cached[1]
 
     def _walked(
-        self, starts: Iterable[tuple[str, _Scope]], directories: dict[str, _Scope], visited: dict[str, _Scope]
-    ) -> Iterator[tuple[str, _Scope]]:
-        """Yield the files in these directories and below, nearest first; record each directory in `directories`."""
-        urgent, waiting, new = deque[tuple[str, _Scope]](), deque(starts), 0
+        self, starts: Iterable[tuple[str, Scope]], directories: dict[str, Scope], visited: dict[str, Scope]
+    ) -> Iterator[tuple[str, Scope]]:
+        """Yield the files of these directories and of those below, nearest first; record each one in `directories`."""
+        urgent, waiting, new = deque[tuple[str, Scope]](), deque(starts), 0
         while urgent or waiting:
             path, scope = (urgent or waiting).popleft()
             if path in visited or path in self._passed:
@@ -216,8 +237,8 @@ class ProtectedFiles:
                 waiting += listing.others
             directories[path] = scope
 
-    def _forget_most(self, visited: Mapping[str, _Scope]) -> None:
-        """Drop directories beyond MOST_DIRECTORIES from later scans if they have no protected file in or below them."""
+    def _forget_most(self, visited: Mapping[str, Scope]) -> None:
+        """Skip, from now on, directories beyond MOST_DIRECTORIES that have no protected file in or below them."""
         plain = [path for path, scope in visited.items() if scope == "tree"]
         if len(plain) > MOST_DIRECTORIES:
             retained = set(plain[:MOST_DIRECTORIES])
@@ -235,7 +256,7 @@ class ProtectedFiles:
             retained_paths = visited.keys() - self._passed
             self._listings = {path: cached for path, cached in self._listings.items() if path in retained_paths}
 
-    def _listing(self, path: str, scope: _Scope) -> _Listing | None:
+    def _listing(self, path: str, scope: Scope) -> _Listing | None:
         try:
             info = os.lstat(path)
             if not stat.S_ISDIR(info.st_mode):
@@ -251,17 +272,17 @@ class ProtectedFiles:
         except (OSError, ValueError):
             self._listings.pop(path, None)
             return None
-        files, children = _LISTED[scope](path, listed, self._workspace)
-        # a directory that changed too recently for its stat to be reliable is listed again
+        files, children = LISTED[scope](path, listed, self._workspace)
+        # a directory that changed too recently to rely on its stat is listed again
         children = [each for each in children if each[0] not in self._passed]
-        near = tuple(each for each in children if _is_near(*each))
-        plain = tuple(each for each in children if not _is_near(*each))
+        near = tuple(each for each in children if is_near(*each))
+        plain = tuple(each for each in children if not is_near(*each))
         listing = _Listing(key if is_settled_directory(info) else (), tuple(files), near, plain)
         self._listings[path] = listing
         return listing
 
-    def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, _Scope]]:
-        """Yield the git and hooks directories that commands in the workspace use, also those of parent directories."""
+    def _repositories_around(self, included: Iterable[str]) -> Iterator[tuple[str, Scope]]:
+        """Yield the git and hooks directories that commands in the workspace use, also those of directories above."""
         directory = self._workspace
         for hooks in self._hooks_named((*self._git_settings, *included)):
             yield _beside(directory, hooks), "hooks"
@@ -271,7 +292,7 @@ class ProtectedFiles:
                 return
             directory = directory.rpartition("/")[0] or "/"
 
-    def _git_of(self, git: str) -> Iterator[tuple[str, _Scope]]:
+    def _git_of(self, git: str) -> Iterator[tuple[str, Scope]]:
         own = git = self._git_directory(git)
         if self._text(f"{git}/commondir"):
             yield git, "git"
@@ -342,77 +363,6 @@ def changes(before: Baseline, after: Baseline) -> list[PathChange]:
     return result
 
 
-def _is_near(path: str, scope: _Scope) -> bool:
-    """Return whether to search the directory early, before a limit cuts the search off: it may hold protected files."""
-    return scope != "tree" or path.rpartition("/")[2].casefold() in CODE_BEGINNINGS
-
-
-_Entry: TypeAlias = tuple[str, bool, bool]
-"""The name of a directory entry, whether it is a directory, and whether it is a link."""
-
-
-def _tree(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return the protected files in a workspace directory, and the subdirectories to search."""
-    files: list[str] = []
-    children: list[tuple[str, _Scope]] = []
-    for name, is_directory, is_link in listed:
-        whole, folded = f"{path}/{name}", name.casefold()
-        # a link may lead to a directory in which some files are protected
-        reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)
-        if is_directory and folded == ".git":
-            children.append((whole, "git"))
-        elif is_directory and folded not in _PASSED_OVER:
-            children.append((whole, "all" if reason else "tree"))
-        elif not is_directory and reason:
-            files.append(whole)
-            children += [(real_path(whole), "linked")] if is_link else []
-    return files, children
-
-
-def _all(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return every file of a protected directory, and its subdirectories, which are protected too."""
-    files = [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory]
-    return files, [(f"{path}/{name}", "all") for name, is_directory, _ in listed if is_directory]
-
-
-def _hooks(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return every file in a hooks directory; its subdirectories are searched as usual if it is in the workspace."""
-    children = _tree(path, [entry for entry in listed if entry[1]], workspace)[1] if within(path, workspace) else []
-    return [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory], children
-
-
-def _git(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return the files that make git run programs, without objects, index and refs, which each use changes."""
-    children: list[tuple[str, _Scope]] = [(f"{path}/hooks", "all"), (f"{path}/modules", "modules")]
-    children.append((f"{path}/worktrees", "modules"))
-    files = [f"{path}/{name}" for name in _IN_GIT]
-    # a link may replace one of the directories
-    directories = ("hooks", "info", "modules")
-    files += [f"{path}/{name}" for name, is_directory, _ in listed if not is_directory and name in directories]
-    return files, children
-
-
-def _modules(path: str, listed: list[_Entry], workspace: str) -> tuple[list[str], list[tuple[str, _Scope]]]:
-    """Return the git directories of submodules and worktrees, whose names may contain slashes."""
-    children: list[tuple[str, _Scope]] = []
-    for name, is_directory, _ in listed:
-        if is_directory:
-            is_git = any(os.path.lexists(f"{path}/{name}/{file}") for file in ("config", "HEAD", "gitdir"))
-            children.append((f"{path}/{name}", "git" if is_git else "modules"))
-    return [], children
-
-
-_Listed: TypeAlias = Callable[[str, list[_Entry], str], tuple[list[str], list[tuple[str, _Scope]]]]
-_LISTED: Mapping[_Scope, _Listed] = {
-    "tree": _tree,
-    "all": _all,
-    "hooks": _hooks,
-    "linked": _hooks,
-    "git": _git,
-    "modules": _modules,
-}
-
-
 def _state(path: str, previous: PathState | None, reads: bool) -> PathState | None:
     """Return the state of the path, for a link also with the linked file's content; None if nothing exists.
 
@@ -471,17 +421,48 @@ def _is_inert(change: PathChange) -> bool:
     directory, _, name = change.path.rpartition("/")
     if change.after is not None and change.after.kind == "link":
         return False
-    if "/.git" in change.path and f"{directory}/".find("/hooks/") > 0 and name.endswith(".sample"):
+    if directory.endswith("/site-packages"):
+        return change.after is None or (name.endswith(".pth") and _only_adds_paths(change.after.content, change.path))
+    if name.endswith(".sample") and _is_git_directory(f"{directory}/".partition("/hooks/")[0]):
         return change.before is None or change.after is None
-    if name == "config" and ("/.git/" in change.path or directory.endswith(".git")):
+    if name == "config" and _is_git_directory(directory):
         return _is_inert_config(change)
     if directory.endswith("/.ssh") and name in {"known_hosts", "known_hosts.old"}:
         old = change.before.content if change.before else b""
         new = change.after.content if change.after else b""
         return name.endswith(".old") or (bool(new) and new.startswith(old or b""))  # type: ignore[union-attr]
-    if change.after is None and change.before is not None and change.before.content == b"":
+    is_empty = change.after is None and change.before is not None and change.before.content == b""
+    return is_empty or (name in {"commondir", "gitdir"} and change.before is None and _is_plain_pointer(change))
+
+
+def _is_git_directory(directory: str) -> bool:
+    if "/.git/" in f"{directory}/" or directory.endswith(".git"):
         return True
-    return name in {"commondir", "gitdir"} and change.before is None and _is_plain_pointer(change)
+    return all(os.path.exists(f"{directory}/{name}") for name in ("HEAD", "objects"))  # noqa: PTH110 - strings
+
+
+_INSTALLED_LINE: Final = re.compile(
+    r"import _virtualenv|import (__editable___\w+_finder); ?\1\.install\(\)|"
+    r"import os; ?var = 'SETUPTOOLS_USE_DISTUTILS'; ?enabled = os\.environ\.get\(var, 'local'\) == 'local'; ?"
+    r"enabled and __import__\('_distutils_hack'\)(?:\.add_shim\(\))?; ?"
+)
+"""Lines of code in `.pth` files that installers write: of virtualenv, editable installs and setuptools."""
+_LIBRARIES: Final = re.compile(r"(?:/\.[tn]ox)?/[^/]+/[lL]ib(?:/py[^/]*)?/site-packages/[^/]*\Z")
+"""The path of a `.pth` file from the directory of the project on."""
+
+
+def _only_adds_paths(content: bytes | None, path: str) -> bool:
+    """Return whether a `.pth` file runs nothing but known code of installers, and adds no path outside the project."""
+    if content is None:
+        return False
+    project = _LIBRARIES.sub("", path)
+    for line in content.decode("utf-8-sig", "replace").splitlines():
+        if line.lstrip().startswith(("import ", "import\t")):
+            if not _INSTALLED_LINE.fullmatch(line.strip()):
+                return False
+        elif not line.startswith("#") and not within(_beside(path.rpartition("/")[0], line.strip()), project):
+            return False
+    return True
 
 
 def _is_plain_pointer(change: PathChange) -> bool:

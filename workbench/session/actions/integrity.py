@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,11 +24,10 @@ from workbench.files.root_directory import AnchoredEntry, Root, real_path
 from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import is_own_write
 from workbench.protocol.events import ActionObserved, Event, VersionTaken
-from workbench.risk import Assessment
-from workbench.risk.assessment import ANY
 from workbench.risk.paths import ZSH, within
 from workbench.risk.protected_files import Baseline, PathChange, PathState, ProtectedFiles, changes
 from workbench.session.actions.assess import Rater
+from workbench.session.actions.permits import ALL_CHANGES, NO_CHANGES, Permit, permit_of
 from workbench.session.actions.run import Result, RunningAction
 from workbench.session.log import Log
 from workbench.session.results import with_text
@@ -39,45 +38,10 @@ from workbench.tools.tool import ToolDefinition
 MOST_RESTORED: Final = 20
 """The most files that are restored after one action; if more have changed, the user is asked about all of them."""
 _NAMED: Final = 4
-_TREE_VERBS: Final = frozenset(
-    {
-        *("checkout", "switch", "pull", "merge", "rebase", "reset", "restore", "stash", "cherry-pick", "revert", "am"),
-        *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
-    }
-)
-"""Git subcommands that check out files of other versions: restoring only some of these would leave a mixed checkout."""
 _MODEL: Final = (
     "A protected file is changed only where the call names it, so that the user is asked: edit it with the editor. "
     "Do not try it in another way."
 )
-
-
-@dataclass(frozen=True)
-class Permit:
-    """The changes that one action may make because they were shown and approved, by absolute path."""
-
-    directories: frozenset[str] = frozenset()
-    """Protected paths that may change, with everything below them."""
-    files: frozenset[str] = frozenset()
-    deleted: frozenset[str] = frozenset()
-    """Paths that the action names as deleted, with everything below them."""
-    everything: bool = False
-    checks_out: bool = False
-    """Whether the action is a git command that checks out files of other versions."""
-
-    def allows(self, change: PathChange) -> bool:
-        """Return whether the change is permitted because it was shown."""
-        paths = [change.path]
-        if change.is_behind_link:
-            paths.append(real_path(change.path))
-        protected = (*self.directories, *self.deleted) if change.after is None else self.directories
-        return self.everything or any(
-            path in self.files or any(within(path, each) for each in protected) for path in paths
-        )
-
-
-NO_CHANGES: Final = Permit()
-ALL_CHANGES: Final = Permit(everything=True)
 
 
 @dataclass(frozen=True)
@@ -102,6 +66,8 @@ class _Shared:
     lock: threading.RLock = field(default_factory=threading.RLock)
     baseline: Baseline | None = None
     running: list[Permit] = field(default_factory=list)
+    omitted: tuple[str, ...] = ()
+    """What is not compared because of a limit, as far as it was reported."""
     pending: dict[str, PathChange] = field(default_factory=dict)
     """Changes that are kept until the user has been asked about them."""
 
@@ -117,14 +83,16 @@ class IntegrityGuard:
         """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
+        programs = _program_directories(home, workspace)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # if the workspace contains the home directory, protected files do not belong to the project alone
         self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
-            key = (self._workspace, home, config, *settings)
+            key = (self._workspace, home, config, *settings, *programs)
             if key not in _WORKSPACES:
-                _WORKSPACES[key] = _Shared(ProtectedFiles(self._workspace, home, config, settings))
+                files = ProtectedFiles(self._workspace, home, config, settings, programs)
+                _WORKSPACES[key] = _Shared(files)
             self._shared = _WORKSPACES[key]
 
     @property
@@ -142,6 +110,17 @@ class IntegrityGuard:
         """Stop asking about the changes: the user was asked about them and continues."""
         with self._shared.lock:
             self._shared.pending.clear()
+
+    def unreported_limits(self) -> str:
+        """Return a notice about protected files that are not compared, each time that there are others than before."""
+        with self._shared.lock:
+            baseline = self._shared.baseline
+            omitted = baseline.omitted if baseline is not None else ()
+            if omitted == self._shared.omitted:
+                return ""
+            self._shared.omitted = omitted
+        what = visible("; ".join(omitted), lines=False)
+        return f"not compared before and after actions, as there are too many: {what}" if what else ""
 
     def compare(self) -> Intrusion:
         """Compare with the last scan, between two actions, and report the changes.
@@ -210,7 +189,8 @@ class IntegrityGuard:
         ]
 
     def _may_restore(self, change: PathChange, permit: Permit) -> bool:
-        if not within(change.path, self._workspace):
+        # restoring one file of an installation would break it
+        if not within(change.path, self._workspace) or "/site-packages/" in change.path:
             return False
         return not permit.checks_out or "/.git/" in change.path[len(self._workspace) :]
 
@@ -276,39 +256,21 @@ def _named_settings(locations: Locations) -> tuple[str, ...]:
     return tuple(os.path.normpath(path) for path in named if path.startswith("/"))
 
 
-def permit_of(
-    assessment: Assessment, workspace: str, previewed: Iterable[str], *, by_user: bool, by_rule: bool
-) -> Permit:
-    """Return what an action may change.
+_USUAL: Final = (".local/bin", "bin")
 
-    That is the files of its preview; the protected paths it names, if the user or a rule approved them; and, if the
-    user approved it, everything its command names as changed or deleted.
+
+def _program_directories(home: str, workspace: str) -> tuple[str, ...]:
+    """Return the directories of PATH that belong to the user and lie outside the workspace, and the usual ones of it.
+
+    For root, who may write anywhere, that is those in the home directory.
     """
-    parts = assessment.parts
-    protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()
-    files, deleted = set(previewed), set[str]()
-    if by_user:
-        files |= {path for part in parts for path in part.changes if not path.endswith(ANY)}
-        deleted |= {path for part in parts for path in part.deletes if not path.endswith(ANY)}
-    root = real_path(workspace)
-    checks_out = any("git" in part.words[:1] and not _TREE_VERBS.isdisjoint(part.words[1:6]) for part in parts)
-    return Permit(
-        frozenset(path for path in _real(protected) if not within(root, path)),
-        _real(files),
-        frozenset(path for path in _real(deleted) if not within(root, path)),
-        checks_out=checks_out,
-    )
-
-
-def _real(paths: Iterable[str]) -> frozenset[str]:
-    """Return each path in three forms: as written, with its directory's links resolved, and with all links resolved."""
-    normal = [os.path.normpath(path) for path in paths]
-    return frozenset(each for path in normal for each in (path, real_path(path), _in_real_directory(path)))
-
-
-def _in_real_directory(path: str) -> str:
-    directory, _, name = path.rpartition("/")
-    return f"{real_path(directory or '/')}/{name}"
+    root, own = real_path(workspace), os.getuid()
+    directories = [f"{home}/{name}" for name in _USUAL]
+    for directory in filter(os.path.isabs, os.environ.get("PATH", "").split(os.pathsep)):
+        with suppress(OSError):
+            if os.stat(directory).st_uid == own and (own or within(real_path(directory), real_path(home))):  # noqa: PTH116
+                directories.append(directory)
+    return tuple(dict.fromkeys(each for each in map(real_path, directories) if not within(each, root)))
 
 
 def _is_own_write(change: PathChange) -> bool:
@@ -419,8 +381,11 @@ class Protection:
     def compare(self) -> None:
         """Record and report the protected files that have changed since the last action. Raises StoreError."""
         intrusion = self.guard.compare()
-        if intrusion.paths:
-            self._log.commit(intrusion.event(), happened=True)
+        limits = self.guard.unreported_limits()
+        events = [intrusion.event()] if intrusion.paths else []
+        events += [VersionTaken(notice=limits)] if limits else []
+        if events:
+            self._log.commit(*events, happened=True)
 
     def doubt(self, tool: ToolDefinition) -> str:
         """Return why changed protected files require asking about a call of this tool; empty if they do not."""

@@ -1,0 +1,103 @@
+"""What one action may change of the protected files, because it was shown and approved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.files.root_directory import real_path
+from workbench.risk import Assessment
+from workbench.risk.assessment import ANY, Part
+from workbench.risk.paths import within, words
+from workbench.risk.protected_files import PathChange
+
+_TREE_VERBS: Final = frozenset(
+    {
+        *("checkout", "switch", "pull", "merge", "rebase", "reset", "restore", "stash", "cherry-pick", "revert", "am"),
+        *("clone", "submodule", "worktree", "read-tree", "checkout-index", "bisect"),
+    }
+)
+"""Git subcommands that check out files of other versions: putting some of these back would leave a mixed checkout."""
+_INSTALLERS: Final = words(
+    "pip pip3 uv pipx poetry pdm hatch rye conda mamba pixi npm pnpm yarn bun deno cargo rustup go gem bundle brew "
+    "pyenv rbenv nodenv asdf mise volta composer dotnet stack cabal opam"
+)
+_INSTALL_VERBS: Final = words(
+    "install i add sync update upgrade uninstall remove rm link unlink rehash reshim tool global develop require use"
+)
+_INSTALLED_INTO: Final = ("/bin", "/shims", "/site-packages")
+
+
+@dataclass(frozen=True)
+class Permit:
+    """What one action may change because it was shown and approved, by absolute path."""
+
+    directories: frozenset[str] = frozenset()
+    """Protected paths that may change, with everything below."""
+    files: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+    """Paths that the action names as deleted, with everything below."""
+    everything: bool = False
+    installs: bool = False
+    """Whether the action installs programs or packages, as the user approved."""
+    checks_out: bool = False
+    """Whether the action is a git command that checks out files of other versions."""
+
+    def allows(self, change: PathChange) -> bool:
+        """Return whether the change was shown."""
+        paths = [change.path]
+        if change.is_behind_link:
+            paths.append(real_path(change.path))
+        if self.installs and change.path.rpartition("/")[0].endswith(_INSTALLED_INTO):
+            return True
+        protected = (*self.directories, *self.deleted) if change.after is None else self.directories
+        return self.everything or any(
+            path in self.files or any(within(path, each) for each in protected) for path in paths
+        )
+
+
+NO_CHANGES: Final = Permit()
+ALL_CHANGES: Final = Permit(everything=True)
+
+
+def permit_of(
+    assessment: Assessment, workspace: str, previewed: Iterable[str], *, by_user: bool, by_rule: bool
+) -> Permit:
+    """Return what an action may change.
+
+    That is the files of its preview, and the protected paths that its question named, if the user approved it, or that
+    a rule names.
+    """
+    parts = assessment.parts
+    protected = {path for part in parts for path in part.protected} if by_user or by_rule else set()
+    files, deleted = set(previewed), set[str]()
+    if by_user:
+        files |= {path for part in parts for path in part.changes if not path.endswith(ANY)}
+        deleted |= {path for part in parts for path in part.deletes if not path.endswith(ANY)}
+    root = real_path(workspace)
+    checks_out = any("git" in part.words[:1] and not _TREE_VERBS.isdisjoint(part.words[1:6]) for part in parts)
+    return Permit(
+        frozenset(path for path in _real(protected) if not within(root, path)),
+        _real(files),
+        frozenset(path for path in _real(deleted) if not within(root, path)),
+        installs=by_user and any(map(_installs, parts)),
+        checks_out=checks_out,
+    )
+
+
+def _installs(part: Part) -> bool:
+    named = [word.rpartition("/")[2] for word in part.words[:8]]
+    return not _INSTALLERS.isdisjoint(named[:4]) and not _INSTALL_VERBS.isdisjoint(named[1:])
+
+
+def _real(paths: Iterable[str]) -> frozenset[str]:
+    """Return the paths as written, with their directory's links resolved, and with all links resolved."""
+    normal = [os.path.normpath(path) for path in paths]
+    return frozenset(each for path in normal for each in (path, real_path(path), _in_real_directory(path)))
+
+
+def _in_real_directory(path: str) -> str:
+    directory, _, name = path.rpartition("/")
+    return f"{real_path(directory or '/')}/{name}"
