@@ -23,15 +23,17 @@ SECRET = (
     *("REGISTRY_AUTH", "AUTH_HEADER", "GOOGLE_APPLICATION_CREDENTIALS", "SSH_KEY_PASSPHRASE", "GITHUB_PAT"),
     *("my_api_key", "VaultToken", "APIKEY", "AZURE_STORAGE_CONNECTION_STRING", "PIP_PASSWORD"),
     *("UV_INDEX_SECRET", "OPENAI_API_KEY_2", "API_KEY_PROD", "PRIVATE_KEY_PEM", "WALLET_MNEMONIC", "SEED_PHRASE"),
+    *("AWS_SK", "USER_PIN", "CARDPIN", "LOGIN_OTP", "OTP", "TOTP_SEED", "OTP_CODE", "KEY_PASSPHRASE", "PASSPHRASES"),
     *("SLACK_WEBHOOK_URL", "SERVICE_ACCOUNT_JSON", "SIGNING_KEY_BASE64", "STRIPE_KEY_LIVE"),
 )  # fmt: skip
 PLAIN = (
     *("HOME", "PATH", "PWD", "OLDPWD", "LANG", "SHELL", "USER", "TERM", "EDITOR", "KEYBOARD", "MONKEY"),
     *("AUTHOR", "GIT_AUTHOR_NAME", "XAUTHORITY", "SSH_AUTH_SOCK", "DISPLAY", "VIRTUAL_ENV", "KEYMAP"),
+    *("DISK", "RISK", "SPIN", "PINS", "PING", "PIN_VERSION", "BOOTPATH", "HOTPLUG", "OTP_VERSION", "OPTS"),
     *("HTTP_PROXY", "NODE_ENV", "XDG_RUNTIME_DIR", "PATTERN", "DSNX", "WEBHOOK_PORT", "KEY_BINDINGS"),
 )  # fmt: skip
 SERVER = ServerConfig(name="s", kind="stdio", source="settings.toml", command="x")
-OWN_PROGRAMS = {"engine/launch.py", "engine/trial.py"}
+OWN_PROGRAMS = {"engine/launch.py", "engine/model_test.py"}
 """Our own engine calls the models, so it has the keys; it starts nothing with its own environment."""
 
 
@@ -61,6 +63,37 @@ def test_what_the_settings_list_is_passed_on():
     assert child_environment(env) == {"GITHUB_TOKEN": "x"}
     assert "GITHUB_TOKEN" in shell_environment(env, "nonce")
     assert "NPM_TOKEN" not in shell_environment(env, "nonce")
+
+
+LOGINS = {
+    "DATABASE_URL": "postgres://me:hunter2@db.example/x",
+    "REDIS_URI": "redis://:hunter2@r.example:6379/0",
+    "BROKER": "amqps://me:p%40ss@q.example//",
+    "MONGO": "mongodb+srv://me:hunter2@c.example/?retryWrites=true",
+    "PIP_INDEX_URL": "https://me:hunter2@x.example/index",
+    "REPOSITORIES": "https://x.example https://me:hunter2@y.example",
+    "GIT_REMOTE": "https://0123456789abcdef0123456789abcdef01234567@git.example/x.git",
+}
+NO_LOGINS = {
+    "DATABASE_URL": "postgres://me@db.example:5432/x",
+    "HOMEPAGE_URI": "https://x.example:8080/a:b@c",
+    "HTTPS_PROXY": "http://me:hunter2@p.example:3128",
+    "REMOTE": "git@git.example:me/x.git",
+    "SSH": "ssh://git@git.example:22/me/x.git",
+}
+
+
+@pytest.mark.parametrize("name", LOGINS)
+def test_a_url_with_a_password_reaches_no_child_unless_it_is_listed(name):
+    env = {name: LOGINS[name], "HOME": "/h"}
+    assert child_environment(env) == {"HOME": "/h"}
+    assert name not in shell_environment(env, "nonce")
+    PASSED_ON.set((name,))
+    assert child_environment(env) == env
+
+
+def test_a_url_without_a_password_is_passed_on():
+    assert child_environment(NO_LOGINS) == NO_LOGINS
 
 
 def test_the_address_of_an_index_with_a_login_in_it_reaches_no_server():

@@ -399,6 +399,14 @@ http -a bob:$PASS2 x.test
 ngrok authtoken YOUR_TOKEN
 kubectl create secret generic s --from-file=key=./key2.pem
 sudo -S ls <<< "$PASSWORD2"
+helm install x y --set image.tag=v1.2.3,replicas=3
+helm install x y --set auth.password=$PASSWORD2,auth.token=<token>
+cmake -DBUILD_TOKEN_TESTS:BOOL=ON -DTOKEN_DIR:PATH=/srv/build2/tokens ..
+docker run -e API_TOKEN -e PASSWORD=$PASSWORD2 img1
+docker build --build-arg API_TOKEN --build-arg VERSION=1.2.3 .
+grep -e password= -e token2 file3
+terraform apply -var region=eu-west-1
+java -Dtoken.count=12 -jar x2.jar
 """.strip().splitlines()
 
 

@@ -26,6 +26,7 @@ _SET = re.compile(
 _HEAD = re.compile(r"[\w.-]*\Z")
 _NAME_END = re.compile(r"[\w.-]*")
 _SIGN = re.compile(
+    r"(?::(?:STRING|PATH|FILEPATH|INTERNAL|UNINITIALIZED)(?==))?"
     r"\\?[\"']?\]?[ \t]*(?P<sign>=>|:=|=|:)(?!=)[ \t]*(?:[|>][+-]?[ \t]*\n[ \t]+)?|(?P<tag>>)"
     r"|(?P<pair>[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]*[=:][ \t]*)",
     re.IGNORECASE,
@@ -43,6 +44,13 @@ _PAIR = re.compile(
     r"(?:(?:--?[\w-]+|\b[\w-]+=[^\s,()]+|\b(?:write|put|set|login|create)\b[^\n(),=]*)[ \t]+|--[\w-]+=)\Z"
 )
 """The text before `name=value` among the arguments of a command."""
+_OPTION = re.compile(
+    r"(?:^|[\s\"'])(?:-[DPeEX]|/[dp]:|--?(?:set(?:-[\w-]+)?|define|build-arg|(?:\w+[-_])?env(?:-vars?|-add)?|extra-vars"
+    r"|var|arg|config|param(?:eter)?s?(?:-overrides)?|from-literal|secret|opt|property|\w+-props?))(?:[ \t]*|=)"
+    r"[\"']?(?:[^\s\"',=]{1,80}=[^\s\"',]{0,80}(?:,| +)){0,20}[\w.\[\]/-]*\Z",
+    re.IGNORECASE,
+)
+"""The text before `name=value` after an option that sets a variable: `-D`, `--set a=b,`, `--build-arg`, `-var`."""
 _SENTENCE = re.compile(r"(?:^|[\r\n\])>])[ \t]*(?:[A-Za-z]+[ \t]+){1,5}\Z")
 _OPEN = re.compile(r"[\"']?,?[ \t]*\r?\Z|[\"']?[ \t]*:[ \t]*[|>][+-]?[ \t]*\r?\Z")
 _PAIR_HEAD = re.compile(r"\b(?:name|key)[\"']?[ \t]*[=:][ \t]*[\"']?\Z", re.IGNORECASE)
@@ -161,12 +169,17 @@ def _setting_at(text: str, offset: int) -> Assignment | None:
     secret = value.group(kind)
     if kind == "bare" and text[offset - 1 : offset] in ("?", "&", "#"):
         secret = secret.partition("&")[0]
-    is_variable = name.isupper() and sign["sign"] == "=" and sign.group() == "="
-    if not _stands(text, offset, sign, value, is_variable=is_variable):
+    is_option = sign["sign"] == "=" and bool(_OPTION.search(_line_up_to(text, name_end)))
+    is_variable = is_option or (name.isupper() and sign["sign"] == "=" and sign.group() == "=")
+    if not is_option and not _stands(text, offset, sign, value, is_variable=is_variable):
         return _in_a_sentence(text, offset, name, sign, value)
     if not _looks_secret(secret, word, is_quoted=kind != "bare", is_variable=is_variable):
         return None
     return Assignment(value.start(kind), value.start(kind) + len(secret), _label(name))
+
+
+def _line_up_to(text: str, offset: int) -> str:
+    return text[max(0, offset - _LONGEST_HEAD) : offset].rpartition("\n")[2]
 
 
 def _label(name: str) -> str:
