@@ -22,6 +22,11 @@ _PR_SET_DUMPABLE = 4
 _SO_PEERPIDFD = 77
 """The value of this Linux socket option on x86, ARM and RISC-V."""
 _MOST_ANCESTORS = 1000
+_SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
+"""The level and options of macOS that Python does not name, see unix(4)."""
+_XUCRED_BYTES = 76
+_PROC_PIDTBSDINFO, _BSDINFO_BYTES, _PPID_OFFSET = 3, 136, 16
+"""The flavor of proc_pidinfo that tells the parent, the size of its result, and where in it the parent's pid is."""
 
 
 def forbid_tracing() -> None:
@@ -36,6 +41,8 @@ def forbid_tracing() -> None:
 
 def is_of_an_agent(pid: int) -> bool:
     """Return whether an agent started the process, as far as the system shows; True if it has already ended."""
+    if sys.platform == "darwin":
+        return _descends_from_us_on_macos(pid)
     if sys.platform != "linux":
         return False
     # It is in a process namespace that is not visible here.
@@ -61,6 +68,29 @@ def _ancestors(pid: int) -> Iterator[int]:
         pid = int(stat.rpartition(b")")[2].split()[1])
         if pid <= 1:
             return
+
+
+def _descends_from_us_on_macos(pid: int) -> bool:
+    """Return whether this process started the process or an ancestor of it; True if one has already ended.
+
+    A process that has detached from all its parents is not known as ours: macOS has no mark like that on Linux.
+    """
+    for _ in range(_MOST_ANCESTORS):
+        if pid == os.getpid():
+            return True
+        if pid <= 1:
+            return pid < 1
+        pid = _parent_on_macos(pid)
+    return True
+
+
+def _parent_on_macos(pid: int) -> int:
+    """Return the pid of the parent, 0 if the process has ended (libproc.h: struct proc_bsdinfo)."""
+    buffer = ctypes.create_string_buffer(_BSDINFO_BYTES)
+    size = ctypes.CDLL("/usr/lib/libproc.dylib").proc_pidinfo(
+        pid, _PROC_PIDTBSDINFO, ctypes.c_uint64(0), buffer, _BSDINFO_BYTES
+    )
+    return int.from_bytes(buffer.raw[_PPID_OFFSET : _PPID_OFFSET + 4], sys.byteorder) if size > _PPID_OFFSET else 0
 
 
 def _is_engine(pid: int) -> bool:
@@ -167,8 +197,25 @@ def _held(connection: socket.socket) -> Iterator[Callable[[], bool]]:
 
 def _peer(connection: socket.socket) -> tuple[int, int] | None:
     """Return the pid and uid of the peer, or None where the system cannot tell."""
+    if sys.platform == "darwin":
+        return _peer_on_macos(connection)
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return None
     pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
     return pid, uid
+
+
+def _peer_on_macos(connection: socket.socket) -> tuple[int, int]:
+    """Return the pid and uid of the peer; a pid of 0 is of a process that has ended, a uid of -1 of nobody.
+
+    The credentials are a struct xucred (sys/ucred.h): its version, which is 0, and the effective user.
+    """
+    try:
+        (pid,) = struct.unpack("i", connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, struct.calcsize("i")))
+        credentials = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        version, uid = struct.unpack_from("=II", credentials)
+    except (OSError, struct.error):
+        # The peer has left; unlike Linux, macOS keeps no credentials of it then.
+        return 0, -1
+    return pid, uid if version == 0 else -1
