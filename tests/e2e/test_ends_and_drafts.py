@@ -121,6 +121,25 @@ def test_a_dead_engine_is_said_above_an_open_question_and_the_answer_starts_anot
         assert "The agent process stopped. Your" not in terminal.text().splitlines()[0]
 
 
+def test_a_stopped_engine_is_said_above_an_open_question_until_it_continues(world: World):
+    model = world.script(bash("touch made-it", risk="HIGH"), finish("All done."))
+    with screen(world, "make it", "--model", model) as terminal:
+        terminal.wait_for("y approve")
+        engine = engine_of(world)
+        engine.suspend()
+        try:
+            shown = terminal.wait_for("The agent process was stopped and does not respond", 10)
+            assert f"kill -CONT {engine.pid}" in shown.splitlines()[0]
+            assert "y approve" in shown
+        finally:
+            engine.resume()
+        wait_for(lambda: "does not respond" not in terminal.text().splitlines()[0], "the line to go away")
+        time.sleep(1)
+        terminal.press("y")
+        terminal.wait_for("All done.")
+        assert (world.project / "made-it").exists()
+
+
 @pytest.mark.parametrize("open_first", ["f1", "f5", "ctrl+p", "question", "stopped engine"])
 def test_sigterm_gives_the_terminal_back_whatever_is_open(world: World, open_first: str):
     first = bash("touch made-it", risk="HIGH") if open_first == "question" else bash("true")

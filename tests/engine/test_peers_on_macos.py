@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.engine import sockets
-from workbench.engine.sockets import is_of_an_agent, is_own, is_screen
+from workbench.engine.sockets import is_of_an_agent, is_own, is_screen, is_stopped
 
 ENGINE, ME = os.getpid(), os.getuid()
 PARENTS = {700: 600, 600: 1, 900: 800, 800: ENGINE, 950: 940}
@@ -38,7 +38,7 @@ def _on_macos(monkeypatch):
     def proc_pidinfo(pid, flavor, argument, buffer, size):
         if flavor != 3 or pid not in PARENTS:
             return 0
-        buffer.raw = struct.pack("=5I", 0, 2, 0, pid, PARENTS[pid]).ljust(size, b"\0")
+        buffer.raw = struct.pack("=5I", 0, 4 if pid == 800 else 2, 0, pid, PARENTS[pid]).ljust(size, b"\0")
         return size
 
     def library(path):
@@ -66,6 +66,10 @@ def _on_macos(monkeypatch):
 )
 def test_only_processes_of_the_user_that_the_engine_did_not_start_are_screens(connection, own, screen):
     assert (is_own(connection), is_screen(connection)) == (own, screen)
+
+
+def test_a_stopped_process_is_known_by_its_state():
+    assert (is_stopped(800), is_stopped(700), is_stopped(4711)) == (True, False, False)
 
 
 def test_nobody_and_the_engine_itself_are_no_screens():

@@ -40,7 +40,14 @@ class EngineNotice:
     text: str
 
 
-Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | EngineNotice"
+@dataclass(frozen=True)
+class EngineStalled:
+    """The engine is alive but does not respond; with an empty `reason` it responds again."""
+
+    reason: str
+
+
+Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | EngineNotice | EngineStalled"
 
 
 class Client(Protocol):

@@ -7,19 +7,20 @@ import contextlib
 import json
 import logging
 import queue
+import select
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from workbench.client.client import CommandRefused, Disconnected, EngineNotice, Incoming
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled, Incoming
 from workbench.client.log_reader import EventHistory, FilePast, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
-from workbench.engine.sockets import connect, forbid_tracing, socket_path
+from workbench.engine.sockets import connect, forbid_tracing, is_stopped, socket_path
 from workbench.errors import WorkbenchError
 from workbench.protocol.codec import encode
 from workbench.protocol.commands import Command, Hello, Leave, Message, Refused, decode_hello, decode_message
@@ -29,6 +30,7 @@ from workbench.session.session_names import session_path
 from workbench.session.storage.store import Store
 
 _GREETING = 30.0
+_SILENCE_MS = 1_000
 
 
 class EngineGone(WorkbenchError):
@@ -76,9 +78,14 @@ class EngineConnection:
         except OSError as error:
             raise EngineGone("the engine has ended") from error
 
-    def receive(self) -> Sequence[Message]:
-        """Wait for at least one message. Raises EngineGone at the end, also after `close`."""
+    def receive(self, on_silence: Callable[[], None] | None = None) -> Sequence[Message]:
+        """Wait for at least one message; call `on_silence` after each second without one.
+
+        Raises EngineGone at the end, also after `close`.
+        """
         while b"\n" not in self._rest:
+            if on_silence is not None:
+                self._wait(on_silence)
             self._rest += self._read()
         *lines, self._rest = self._rest.split(b"\n")
         return [decode_message(line) for line in lines]
@@ -91,6 +98,17 @@ class EngineConnection:
         with contextlib.suppress(OSError):  # the engine closed it first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+
+    def _wait(self, on_silence: Callable[[], None]) -> None:
+        """Wait until there is something to read, or the connection ends."""
+        poll = select.poll()
+        try:
+            poll.register(self._socket, select.POLLIN)
+        except (OSError, ValueError):
+            # It is closed, which reading reports.
+            return
+        while not poll.poll(_SILENCE_MS):
+            on_silence()
 
     def _read(self) -> bytes:
         try:
@@ -157,7 +175,34 @@ class Inbox:
         return taken
 
 
+class _StallWatch:
+    """Reports that the engine was stopped (SIGSTOP, a debugger), which looks like thinking, and that it continues."""
+
+    def __init__(self, pid: int, inbox: Inbox) -> None:
+        self._pid = pid
+        self._inbox = inbox
+        self._seconds = 0
+        """How many checks in a row have found it stopped."""
+
+    def check(self) -> None:
+        """Note whether the engine is stopped; two checks in a row make it a stall."""
+        if not is_stopped(self._pid):
+            self.end()
+            return
+        self._seconds += 1
+        if self._seconds == _STALL_CHECKS:
+            self._inbox.put([EngineStalled(_STALLED.format(self._pid))])
+
+    def end(self) -> None:
+        """Note that the engine responds."""
+        if self._seconds >= _STALL_CHECKS:
+            self._inbox.put([EngineStalled("")])
+        self._seconds = 0
+
+
 logger = logging.getLogger(__name__)
+_STALL_CHECKS = 2
+_STALLED = "The agent process was stopped and does not respond. It continues with: kill -CONT {}"
 _GONE = "The agent process stopped. Your next answer or message restarts it"
 _PARTING = 1.0
 _FAULT = "The connection to the engine failed inside ohw ({}); what you send next connects again"
@@ -266,8 +311,11 @@ class EngineClient:
     def _read(self, connection: EngineConnection) -> None:
         """Run the reader thread of one connection."""
         try:
+            stall = _StallWatch(connection.engine_pid, self._inbox)
             while True:
-                self._inbox.put([self._taken(message) for message in connection.receive()])
+                messages = connection.receive(stall.check)
+                stall.end()
+                self._inbox.put([self._taken(message) for message in messages])
         except EngineGone:
             self._lost(connection, _GONE)
         except (ValueError, KeyError):

@@ -25,8 +25,8 @@ _MOST_ANCESTORS = 1000
 _SOL_LOCAL, _LOCAL_PEERCRED, _LOCAL_PEERPID = 0, 1, 2
 """The level and options of macOS that Python does not name, see unix(4)."""
 _XUCRED_BYTES = 76
-_PROC_PIDTBSDINFO, _BSDINFO_BYTES, _PPID_OFFSET = 3, 136, 16
-"""The flavor of proc_pidinfo that tells the parent, the size of its result, and where in it the parent's pid is."""
+_PROC_PIDTBSDINFO, _BSDINFO_BYTES, _STATUS_OFFSET, _PPID_OFFSET, _STOPPED = 3, 136, 4, 16, 4
+"""A flavor of proc_pidinfo, the size of its result, where in it the state and the parent's pid are, and SSTOP."""
 
 
 def forbid_tracing() -> None:
@@ -85,12 +85,28 @@ def _descends_from_us_on_macos(pid: int) -> bool:
 
 
 def _parent_on_macos(pid: int) -> int:
-    """Return the pid of the parent, 0 if the process has ended (libproc.h: struct proc_bsdinfo)."""
+    """Return the pid of the parent, 0 if the process has ended."""
+    return int.from_bytes(_bsdinfo(pid)[_PPID_OFFSET : _PPID_OFFSET + 4], sys.byteorder)
+
+
+def _bsdinfo(pid: int) -> bytes:
+    """Return what macOS tells about a process (libproc.h: struct proc_bsdinfo), empty if it has ended."""
     buffer = ctypes.create_string_buffer(_BSDINFO_BYTES)
     size = ctypes.CDLL("/usr/lib/libproc.dylib").proc_pidinfo(
         pid, _PROC_PIDTBSDINFO, ctypes.c_uint64(0), buffer, _BSDINFO_BYTES
     )
-    return int.from_bytes(buffer.raw[_PPID_OFFSET : _PPID_OFFSET + 4], sys.byteorder) if size > _PPID_OFFSET else 0
+    return buffer.raw if size == _BSDINFO_BYTES else b""
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether a signal or a debugger has stopped the process; False where the system cannot tell."""
+    if sys.platform == "darwin":
+        return _bsdinfo(pid)[_STATUS_OFFSET : _STATUS_OFFSET + 4] == _STOPPED.to_bytes(4, sys.byteorder)
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return False
+    return stat.rpartition(b")")[2].split()[0] in (b"T", b"t")
 
 
 def _is_engine(pid: int) -> bool:

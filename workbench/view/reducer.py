@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from workbench.client.client import CommandRefused, Disconnected, EngineNotice
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled
 from workbench.view import action_reducer
 from workbench.view.action_reducer import (
     NoticeKind,
@@ -73,7 +73,7 @@ def engine_state(state: SessionState, event: EngineState) -> Changed:
 def link_lost(state: SessionState, lost: Disconnected) -> Changed:
     """Mark the engine as gone: nothing runs or streams any more, and everything shown stays."""
     changed = Changed(status=True, live=True)
-    state.work = "lost"
+    state.work, state.stalled = "lost", ""
     state.work_detail = lost.reason
     for item in state.running.values():
         item.phase = "lost"
@@ -83,6 +83,14 @@ def link_lost(state: SessionState, lost: Disconnected) -> Changed:
         changed.merge(cut_short(state))
     kind: NoticeKind = "error" if lost.for_good else "warning"
     return changed.merge(added(state, NoticeItem(0, lost.reason, kind, refuses=True)))
+
+
+def _engine_stalled(state: SessionState, stalled: EngineStalled) -> Changed:
+    state.stalled = stalled.reason
+    notice = (
+        NoticeItem(0, stalled.reason, "warning") if stalled.reason else NoticeItem(0, "The agent process continues")
+    )
+    return added(state, notice).merge(Changed(status=True))
 
 
 def cut_short(state: SessionState) -> Changed:
@@ -107,6 +115,8 @@ def apply(state: SessionState, message: Incoming) -> Changed:
     """Apply one message of the client to the state and return what changed; a stored event counts only once."""
     if isinstance(message, Disconnected):
         return link_lost(state, message)
+    if isinstance(message, EngineStalled):
+        return _engine_stalled(state, message)
     if isinstance(message, CommandRefused):
         return added(state, NoticeItem(0, message.reason, "warning", refuses=True))
     if isinstance(message, EngineNotice):

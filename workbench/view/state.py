@@ -224,6 +224,8 @@ class SessionState:
     """How many of them came before `first_seq`."""
     work: EngineWork = "starting"
     work_detail: str = ""
+    stalled: str = ""
+    """Why the engine does not respond although it is alive; empty while it responds."""
     unsaved: bool = False
     """Whether the log cannot be written; the engine does nothing more until it can."""
     cost: float | None = 0.0

@@ -76,8 +76,9 @@ def began(state: SessionState) -> datetime | None:
 
 def activity_text(state: SessionState, answer: str = "F8") -> tuple[str, str]:
     """Return the current activity, as a sign and words, and its style; `answer` is the key that opens a question."""
-    if state.work == "lost":
-        return f"✗ {first_line(state.work_detail, 200) or 'the engine is gone'}", "$error"
+    if state.work == "lost" or state.stalled:
+        reason = state.stalled or state.work_detail
+        return f"✗ {first_line(reason, 200) or 'the engine is gone'}", "$error"
     if state.waiting:
         return _waiting(state, answer), "bold $sign-waiting"
     if state.unsaved:

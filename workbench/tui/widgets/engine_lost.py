@@ -1,4 +1,4 @@
-"""A line on every modal screen while the engine is gone, with what the user can do."""
+"""A line on every modal screen while the engine is gone or stopped, with what the user can do."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ class EngineLost(Static):
 
 
 def show_engine_lost(app: App[Any], state: SessionState) -> None:
-    """Show the line on every modal while the engine is gone, and remove it when the engine is back."""
+    """Show the line on every modal while the engine is gone or does not respond, and remove it afterwards."""
+    reason = state.work_detail if state.work == "lost" else state.stalled
+    line = Content.styled(f"✗ {visible(reason, lines=False)}", "bold $sign-failed")
     for screen in app.screen_stack:
         if not isinstance(screen, ModalScreen):
             continue
         lines = screen.query(EngineLost)
-        if state.work != "lost":
+        if not reason:
             lines.remove()
         elif not lines:
-            screen.mount(
-                EngineLost(Content.styled(f"✗ {visible(state.work_detail, lines=False)}", "bold $sign-failed"))
-            )
+            screen.mount(EngineLost(line))
+        else:
+            lines.first().update(line)
