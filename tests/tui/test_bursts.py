@@ -104,7 +104,7 @@ async def test_letters_behind_escape_and_behind_a_filters_sign_go_where_those_ke
 
 async def test_letters_behind_the_filters_sign_of_the_settings_are_its_words(tmp_path):
     where = Locations.from_environment({"HOME": str(tmp_path)})
-    app = workbench_app(FakeLink(), book=SettingsModel(where, Settings(), {}))
+    app = workbench_app(FakeLink(), settings_model=SettingsModel(where, Settings(), {}))
     async with app.run_test(size=(120, 40)) as pilot:
         burst(app, *"/settings", "enter")
         await wait_until(pilot, lambda: isinstance(app.screen, SettingsScreen) and app.screen._rows)

@@ -41,7 +41,7 @@ def first_app(where, found, **more):
         return Opened(FakeLink(), where.data)
 
     look = found if callable(found) else lambda: found
-    app = workbench_app(None, set={"model": None}, book=book, ways=look, start=start, **more)
+    app = workbench_app(None, set={"model": None}, settings_model=book, ways=look, start=start, **more)
     book.subscribe(lambda settings: apply_settings(app, settings))
     return app, started
 

@@ -91,7 +91,9 @@ async def test_on_each_screen_help_tells_its_keys_and_escape_leads_back(action, 
     monkeypatch.setenv("HOME", str(tmp_path))
     book = SettingsModel(Locations.from_environment({"HOME": str(tmp_path)}), Settings(), {})
     link = FakeLink([event for event in finished() if getattr(event, "seq", 0)])
-    app = workbench_app(link, book=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}})
+    app = workbench_app(
+        link, settings_model=book, folder=Path(tmp_path), set={"models": {"fast": {"model": "openai/x"}}}
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         await wait_until(pilot, lambda: app.state.changes)
         main = app.screen

@@ -47,7 +47,7 @@ def test_settings(case, look, folder, picture):
     book = SettingsModel(where, load_settings(where, env, lenient=True), env)
     events = finished()
     link = FakeLink([event for event in events if getattr(event, "seq", 0)])
-    app = workbench_app(link, folder=folder, book=book)
+    app = workbench_app(link, folder=folder, settings_model=book)
 
     async def show(pilot):
         await shown(pilot, link, events)

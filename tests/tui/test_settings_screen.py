@@ -25,7 +25,7 @@ def where(tmp_path):
 def app_on(where):
     link = FakeLink(Script().start().user("Hi.").events)
     book = SettingsModel(where, load_settings(where, {}), {})
-    app = workbench_app(link, book=book, set={"model": "scripted/demo"})
+    app = workbench_app(link, settings_model=book, set={"model": "scripted/demo"})
     app.settings = book.settings
     book.subscribe(lambda settings: apply_settings(app, settings))
     return link, app

@@ -54,7 +54,7 @@ def _trials(where: Locations, settings: Settings, workspace: Path, arguments: Na
     return tried(where, settings, workspace, (line for line in commands if line.strip()))
 
 
-def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:
+def rule_set_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:
     """Return the rules that apply in this directory."""
     trusted = is_trusted(workspace, settings.trusted)
     return RuleSet(where.rules_file, workspace, trusted=trusted, confirm_unknown=settings.confirm_unknown)
@@ -62,8 +62,8 @@ def book_of(where: Locations, settings: Settings, workspace: Path) -> RuleSet:
 
 def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, Sequence[str]]:
     """Return the list of the rules with their sources, and a line about each problem in the files."""
-    book = book_of(where, settings, workspace)
-    rules, faults = book.rules(), (*book.faults, *_unknown_tools(book, where, settings, workspace))
+    rule_set = rule_set_of(where, settings, workspace)
+    rules, faults = rule_set.rules(), (*rule_set.faults, *_unknown_tools(rule_set, where, settings, workspace))
     own = workspace / WORKSPACE_FILE
     is_ignored = own.exists() and not is_trusted(workspace, settings.trusted)
     end = [visible(f"The rules in {own} are ignored: the directory is not trusted.", lines=False)] if is_ignored else []
@@ -75,13 +75,13 @@ def _page(where: Locations, settings: Settings, workspace: Path) -> tuple[str, S
     return "\n".join([*(f"{text:<{width}}  {source}" for text, source in rows), *end]), faults
 
 
-def _unknown_tools(book: RuleSet, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
+def _unknown_tools(rule_set: RuleSet, where: Locations, settings: Settings, workspace: Path) -> tuple[str, ...]:
     """Return lines about rules for unknown tools; the user's tools are loaded only if a rule may refer to one."""
-    if not book.unknown_tools(list_registered_tools()):
+    if not rule_set.unknown_tools(list_registered_tools()):
         return ()
     selection = select_tools(settings, where.settings_file, ToolContext(str(workspace), complete=NoModel()))
     try:
-        return book.unknown_tools(selection.names)
+        return rule_set.unknown_tools(selection.names)
     finally:
         selection.close()
 
@@ -96,10 +96,10 @@ def origin(rule: Rule, user_file: Path, own: Path) -> str:
 
 def tried(where: Locations, settings: Settings, workspace: Path, commands: Iterable[str]) -> Iterator[str]:
     """Yield lines about what would happen to each command, and why; no command is run."""
-    book = book_of(where, settings, workspace)
+    rule_set = rule_set_of(where, settings, workspace)
     for command in commands:
         subject = command_subject(command, str(workspace), os.path.expanduser("~"))  # noqa: PTH111
-        yield from _outcome(book, settings, subject, summed(subject.parts), command)
+        yield from _outcome(rule_set, settings, subject, summed(subject.parts), command)
 
 
 def tried_call(where: Locations, settings: Settings, workspace: Path, name: str, path: str) -> Iterator[str]:
@@ -114,7 +114,7 @@ def tried_call(where: Locations, settings: Settings, workspace: Path, name: str,
         subject = subject_of(name, arguments, local, str(workspace))
         reads = tool.is_read_only
         yield from _outcome(
-            book_of(where, settings, workspace), settings, subject, local, f"{name} {whole}", reads=reads
+            rule_set_of(where, settings, workspace), settings, subject, local, f"{name} {whole}", reads=reads
         )
     finally:
         selection.close()
@@ -129,11 +129,11 @@ def _named(path: str, workspace: Path) -> tuple[str, dict[str, str]]:
 
 
 def _outcome(
-    book: RuleSet, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
+    rule_set: RuleSet, settings: Settings, subject: Subject, local: Assessment, call: str, *, reads: bool = False
 ) -> Iterator[str]:
     """Yield lines about what would happen to an action if the model rates it LOW."""
-    caution = BROKEN if book.is_broken else ""
-    rules, mode = book.rules(), cast(Mode, settings.mode)
+    caution = BROKEN if rule_set.is_broken else ""
+    rules, mode = rule_set.rules(), cast(Mode, settings.mode)
     ruling = rule_on(
         mode,
         effective("LOW", local.risk),
@@ -143,7 +143,7 @@ def _outcome(
         caution=caution,
         protected=guarded_by(rules, subject),
         unplaced=unplaced_write(subject),
-        confirm_unknown=book.confirm_unknown,
+        confirm_unknown=rule_set.confirm_unknown,
     )
     why = ruling.rule if ruling.by == "mode" or ruling.rule == caution else f"rule {ruling.rule}"
     yield f"{_DONE[ruling.verdict]:<14}  {local.risk:<6}  {visible(call.strip(), lines=False)}"

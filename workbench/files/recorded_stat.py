@@ -1,7 +1,7 @@
 """File system queries whose answers are recorded, so a result computed from them can be reused.
 
 The functions answer like their namesakes in `os.path`, and never raise. Within `recording()` every answer is recorded;
-the result of the computation is valid for as long as `Facts.hold` gets the same answers.
+the result of the computation is valid for as long as `RecordedAnswers.hold` gets the same answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Answer: TypeAlias = bool | int | str
 A = TypeVar("A", bool, int, str)
 
 
-class Facts:
+class RecordedAnswers:
     """The answers that one computation received."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Facts:
         self._is_consistent = True
 
     def note(self, question: Callable[[str], Answer], path: str, answer: Answer) -> None:
-        """Record an answer; a second one that differs makes the facts invalid."""
+        """Record an answer; a second one that differs makes them invalid."""
         if self._answers.setdefault((question, path), answer) != answer:
             self._is_consistent = False
 
@@ -38,25 +38,25 @@ class Facts:
         )
 
 
-_RECORDING: ContextVar[Facts | None] = ContextVar("facts", default=None)
+_RECORDING: ContextVar[RecordedAnswers | None] = ContextVar("facts", default=None)
 
 
 @contextmanager
-def recording() -> Iterator[Facts]:
+def recording() -> Iterator[RecordedAnswers]:
     """Record the answers given in this block, in this thread."""
-    facts = Facts()
-    token = _RECORDING.set(facts)
+    answers = RecordedAnswers()
+    token = _RECORDING.set(answers)
     try:
-        yield facts
+        yield answers
     finally:
         _RECORDING.reset(token)
 
 
 def _ask(question: Callable[[str], A], path: str) -> A:
     answer = question(path)
-    facts = _RECORDING.get()
-    if facts is not None:
-        facts.note(question, path, answer)
+    answers = _RECORDING.get()
+    if answers is not None:
+        answers.note(question, path, answer)
     return answer
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from workbench.files.recorded_stat import Facts, recording
+from workbench.files.recorded_stat import RecordedAnswers, recording
 from workbench.risk import Assessment, RatingContext, assess, live_inputs
 from workbench.session.state import State
 from workbench.tools.tool import ToolDefinition
@@ -29,7 +29,7 @@ class Assessments:
     def __init__(self, state: State) -> None:
         self._state = state
         self._lock = threading.Lock()
-        self._entries: dict[str, tuple[Assessment, Facts]] = {}
+        self._entries: dict[str, tuple[Assessment, RecordedAnswers]] = {}
 
     def of(self, tool: ToolDefinition, arguments: Mapping[str, Any]) -> Assessment:
         """Return the current rating of a call."""

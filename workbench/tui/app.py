@@ -155,12 +155,12 @@ class WorkbenchApp(TerminalApp):
         themes: Path | None = None,
         history: Path | None = None,
         settings_file: Path | None = None,
-        book: SettingsModel | None = None,
+        settings_model: SettingsModel | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`themes` is the user's directory of themes, `history` the file of submitted prompts.
 
-        `settings` were read from `settings_file`, and `book` writes changes to it.
+        `settings` were read from `settings_file`, and `settings_model` writes changes to it.
         """
         super().__init__(settings.terminal)
         self.opened = opened
@@ -169,7 +169,7 @@ class WorkbenchApp(TerminalApp):
         self.state = SessionState(workspace=str(opened.workspace), model=settings.model or "", mode=settings.mode)
         self.state.work = "starting" if opened.link is not None else "idle"
         self.switcher = SessionSwitcher(self, sources or SessionSources(), history)
-        self.book, self.keymap = book, settings.keys
+        self.settings_model, self.keymap = settings_model, settings.keys
         self.problems = Problems(self)
         self.problems.replace("settings", settings.problems)
         self.user_keys = UserKeymap(self, settings_file)
@@ -245,7 +245,7 @@ class WorkbenchApp(TerminalApp):
 
     def action_change_theme(self, name: str = "") -> None:
         """Change the theme, by name or from a list that previews the theme under the cursor."""
-        self._themes.choose(name, self.book)
+        self._themes.choose(name, self.settings_model)
 
     def action_setup(self) -> None:
         """Open the screen that offers models to start with."""
@@ -270,8 +270,8 @@ class WorkbenchApp(TerminalApp):
 
     def action_settings(self) -> None:
         """Open the Settings screen."""
-        if self.book is not None:
-            open_settings(self, self.book)
+        if self.settings_model is not None:
+            open_settings(self, self.settings_model)
 
     def action_rules(self) -> None:
         """Show the rules and what they match in this session."""

@@ -99,8 +99,8 @@ def open_rules(
 
     if not isinstance(app.screen, RulesScreen):
         file = Locations.from_environment().rules_file
-        book = RuleSet(file, workspace, trusted=is_trusted(workspace, trusted))
-        app.push_screen(RulesScreen(state, book, link.send if link else lambda _: None))
+        rule_set = RuleSet(file, workspace, trusted=is_trusted(workspace, trusted))
+        app.push_screen(RulesScreen(state, rule_set, link.send if link else lambda _: None))
 
 
 def open_servers(app: App[Any], settings: Settings, workspace: Path) -> None:
@@ -171,12 +171,12 @@ def open_first_run(
         app.push_screen(FirstRunScreen(find_ways, lambda text: screen.query_one(Prompt).type_in(text)), chosen)
 
 
-def open_settings(app: App[Any], book: SettingsModel) -> None:
+def open_settings(app: App[Any], settings_model: SettingsModel) -> None:
     """Show all settings, unless they are shown already."""
     from workbench.tui.screens.settings import SettingsScreen
 
     if not isinstance(app.screen, SettingsScreen):
-        app.push_screen(SettingsScreen(book))
+        app.push_screen(SettingsScreen(settings_model))
 
 
 async def export_session(app: App[Any], session_id: str, file: str) -> None:

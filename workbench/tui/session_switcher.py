@@ -167,13 +167,13 @@ class SessionSwitcher:
     async def _begin_on(self, way: Way | None) -> None:
         from workbench.tui.screens.first_run import DEMO
 
-        book = self._app.book
-        if way is None or book is None:
+        settings_model = self._app.settings_model
+        if way is None or settings_model is None:
             return
         if way is DEMO:
             await self.begin_demo()
             return
-        name, problem = book.save_model(way)
+        name, problem = settings_model.save_model(way)
         if problem:
             self._app.notify(visible(f"it is not kept: {problem}"), severity="warning", markup=False)
         await self.begin_on_model(name)

@@ -51,7 +51,7 @@ def open_screen(
     PASSED_ON.set(settings.pass_env)
     opener = Opener(locations, settings)
     opened = opener.demo() if demo else opener.session(workspace, prompt, session_id)
-    book = SettingsModel(locations, settings)
+    settings_model = SettingsModel(locations, settings)
     app = WorkbenchApp(
         opened,
         settings,
@@ -59,10 +59,10 @@ def open_screen(
         themes=locations.themes,
         history=locations.prompt_history,
         settings_file=locations.settings_file,
-        book=book,
+        settings_model=settings_model,
     )
-    book.subscribe(opener.update_settings)
-    book.subscribe(partial(apply_settings, app))
+    settings_model.subscribe(opener.update_settings)
+    settings_model.subscribe(partial(apply_settings, app))
     code = app.run(mouse=bool(settings.terminal.get("mouse", True)))
     if app.opened.link is not None:
         app.opened.link.close(stop=app.return_code is not None and app.return_code > 128)  # a signal ended it

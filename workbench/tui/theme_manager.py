@@ -45,18 +45,18 @@ class ThemeDirectory:
         app.set_class(not app.current_theme.dark, "-light-mode", update=False)
         app.stylesheet.set_variables(app.get_css_variables())
 
-    def choose(self, name: str, book: SettingsModel | None) -> None:
-        """Use the named theme; if the name is empty, open the list of themes and save the choice in `book`."""
+    def choose(self, name: str, settings_model: SettingsModel | None) -> None:
+        """Use the named theme; if the name is empty, open the list of themes and save the choice."""
         from workbench.tui.screens.theme_choice import ThemeChoice
 
         app = self._app
 
         def save(chosen: str | None) -> None:
-            if chosen is None or book is None:
+            if chosen is None or settings_model is None:
                 return
             app.theme = chosen
             try:
-                book.write({("theme",): chosen})
+                settings_model.write({("theme",): chosen})
             except WorkbenchError as error:
                 app.notify(visible(str(error)), severity="error", markup=False)
             else:

@@ -192,7 +192,7 @@ class AlwaysRule(NamedTuple):
     scope: Scope
 
 
-def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleSet, decision: list[Event]) -> list[Event]:
+def remembered(waiting: OpenAction | None, always: AlwaysRule, rule_set: RuleSet, decision: list[Event]) -> list[Event]:
     """Save the rule and return the events to commit, including the decision.
 
     If CommandError is raised, nothing was saved.
@@ -206,11 +206,11 @@ def remembered(waiting: OpenAction | None, always: AlwaysRule, book: RuleSet, de
     ]
     if always.scope == "session":
         return [*events, SettingsChanged(rule=rule_text)]
-    if book.user_file is None:
+    if rule_set.user_file is None:
         raise CommandError("there is no file to keep rules in; choose the session")
     try:
         rule = parse_rule(rule_text, "person")
-        add_rule(book.user_file, replace(rule, folder=book.workspace if always.scope == "folder" else ""))
+        add_rule(rule_set.user_file, replace(rule, folder=rule_set.workspace if always.scope == "folder" else ""))
     except RuleError as error:
         raise CommandError(str(error)) from error
     return events

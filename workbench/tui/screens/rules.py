@@ -43,7 +43,7 @@ _NONE: Final = "There are no rules yet."
 
 
 class RulesScreen(ModalScreen[None]):
-    """Shows the rules of `book` and of the session; session rules are changed by commands passed to `send`."""
+    """Shows the rules of `rule_set` and of the session; session rules are changed by commands passed to `send`."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,10 +51,10 @@ class RulesScreen(ModalScreen[None]):
         Binding("d", "drop", "Delete the rule", id="rules.delete"),
     ]
 
-    def __init__(self, state: SessionState, book: RuleSet, send: Callable[[Command], None]) -> None:
+    def __init__(self, state: SessionState, rule_set: RuleSet, send: Callable[[Command], None]) -> None:
         super().__init__(id="rules")
         self._state = state
-        self._book = book
+        self._rule_set = rule_set
         self._send = send
         self._rules: Sequence[Rule] = ()
         self._fits: dict[str, list[ActionItem]] = {}
@@ -84,7 +84,7 @@ class RulesScreen(ModalScreen[None]):
         (self.query_one("#rules-list") if self._rules else self.query_one(Input)).focus()
 
     async def _load(self) -> None:
-        self._rules = await in_daemon(lambda: self._book.rules(self._state.rules))
+        self._rules = await in_daemon(lambda: self._rule_set.rules(self._state.rules))
         await self._match_rules(self._rules)
         if not self.is_attached:
             return
@@ -92,7 +92,7 @@ class RulesScreen(ModalScreen[None]):
         rows.clear_options()
         rows.add_options(Option(row) for row in self._rows())
         rows.display = bool(self._rules)
-        self._show_note(_NONE if not self._rules else "", *self._book.faults)
+        self._show_note(_NONE if not self._rules else "", *self._rule_set.faults)
         if self._rules:
             rows.highlighted = 0
             self._show(self._rules[0])
@@ -123,7 +123,7 @@ class RulesScreen(ModalScreen[None]):
             f"  #{action.number:<4} {action.risk:<7} {action_line(action, self._state.workspace)}"
             for action in matches[-6:]
         ]
-        self._show_note(*lines, *self._book.faults)
+        self._show_note(*lines, *self._rule_set.faults)
 
     def _show_note(self, *lines: str) -> None:
         text = "\n".join(visible(line, lines=False) for line in lines if line)
@@ -180,12 +180,12 @@ class RulesScreen(ModalScreen[None]):
         if scope == "session":
             self._send(ChangeSettings(rule=rule.text))
             self._state_rule(rule.text, is_there=True)
-        elif await self._written(add_rule, replace(rule, folder=self._book.workspace if scope == "folder" else "")):
+        elif await self._written(add_rule, replace(rule, folder=self._rule_set.workspace if scope == "folder" else "")):
             self.query_one(Input).value = ""
         await self._load()
 
     async def _written(self, change: Callable[[Path, Rule], None], rule: Rule) -> bool:
-        path = self._book.user_file
+        path = self._rule_set.user_file
         try:
             if path is not None:
                 await in_daemon(lambda: change(path, rule))

@@ -99,9 +99,9 @@ class SettingsScreen(ModalScreen[None]):
         Binding("down", "rows", "To the rows", show=False, id="settings.rows"),
     ]
 
-    def __init__(self, book: SettingsModel) -> None:
+    def __init__(self, settings_model: SettingsModel) -> None:
         super().__init__(id="settings")
-        self._book = book
+        self._settings_model = settings_model
         self._rows: list[SettingRow] = []
         self.confirmation = Confirmation(self.call_after_refresh, time.monotonic)
         self._notice: tuple[KeyPath, str] = ((), "")
@@ -127,11 +127,11 @@ class SettingsScreen(ModalScreen[None]):
 
     async def _load(self) -> None:
         themes = theme_order(self.app.available_themes)
-        entries = await in_daemon(lambda: self._book.read(themes))
+        entries = await in_daemon(lambda: self._settings_model.read(themes))
         if not self.is_attached:
             return
-        self._rows = [SettingRow(entry, self._book.current(entry)) for entry in entries]
-        title = f"Settings · {visible(from_home(self._book.file), lines=False)}"
+        self._rows = [SettingRow(entry, self._settings_model.current(entry)) for entry in entries]
+        title = f"Settings · {visible(from_home(self._settings_model.file), lines=False)}"
         self.query_one("#settings-box").border_title = Content(title)
         self._show_problems()
         self._show()
@@ -140,8 +140,8 @@ class SettingsScreen(ModalScreen[None]):
         """Show the number of invalid settings, if there are any."""
         problems = getattr(self.app, "problems", None)
         if isinstance(problems, Problems):
-            problems.replace("settings", self._book.problems)
-        count = len(problems.lines if isinstance(problems, Problems) else self._book.problems)
+            problems.replace("settings", self._settings_model.problems)
+        count = len(problems.lines if isinstance(problems, Problems) else self._settings_model.problems)
         key = key_of(self.app, "mistakes", "f10")
         line = self.query_one("#settings-wrong", Static)
         line.update(Content(f"! {counted(count, 'invalid setting')} (ignored) · {key} for details"))
@@ -192,14 +192,14 @@ class SettingsScreen(ModalScreen[None]):
     def on_chosen(self, chosen: SettingList.Chosen) -> None:
         """Open the editor of the row."""
         if chosen.row.entry.is_secret:
-            self._show_notice(self._book.check(chosen.row.entry, "-"))
+            self._show_notice(self._settings_model.check(chosen.row.entry, "-"))
             return
 
         def written(text: str | None) -> None:
             if text is not None:
                 self.run_worker(self._save(chosen.row, text))
 
-        self.app.push_screen(SettingEdit(chosen.row, self._book.check), written)
+        self.app.push_screen(SettingEdit(chosen.row, self._settings_model.check), written)
 
     def action_reset(self) -> None:
         """Remove the current row's entry from the file; removing a whole saved model must be confirmed."""
@@ -215,7 +215,7 @@ class SettingsScreen(ModalScreen[None]):
 
     async def _save(self, row: SettingRow, text: str) -> None:
         try:
-            profile = self._book.save(row.entry, text)
+            profile = self._settings_model.save(row.entry, text)
         except WorkbenchError as error:
             self._show_notice(f"✗ {error}")
             return
@@ -237,7 +237,7 @@ class SettingsScreen(ModalScreen[None]):
             return
         self.confirmation.forget()
         try:
-            self._book.remove(row.entry)
+            self._settings_model.remove(row.entry)
         except WorkbenchError as error:
             self._show_notice(f"✗ {error}")
             return
