@@ -20,6 +20,7 @@ from workbench.protocol.events import ActionDecided, AgentNudged, Event, Setting
 from workbench.session.session_names import session_path
 from workbench.session.state import State
 from workbench.session.storage import sqlite_pages
+from workbench.session.storage.event_rows import text_of
 from workbench.session.storage.lock import SessionInUse, SessionLock
 from workbench.session.storage.repair import LostSettings, RepairResult, repair
 from workbench.session.storage.session_list import delete, list_sessions
@@ -260,6 +261,23 @@ def test_rows_that_are_missing_are_noticed_said_and_repaired(whole: Path, taken:
     saved = repaired(whole, written)
     assert saved is not None
     assert set(saved) >= here
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_rows_that_are_missing_at_the_end_are_noticed_by_the_index_of_words(whole: Path, count: int):
+    written = events_of(whole)
+    last_words = max(seq for seq, event in written.items() if text_of(event))
+    db = sqlite3.connect(whole)
+    db.execute("DELETE FROM events WHERE seq > ?", (last_words - count,))
+    db.commit()
+    db.execute("VACUUM")
+    db.close()
+    expected = f"event {last_words} is missing" if count == 1 else f"events .* to {last_words} at least are missing"
+    with pytest.raises(StoreError, match=expected):
+        Store.open(whole)
+    assert "anything that followed event" in repair(whole, beginning(whole)).lost
+    with Store.open(whole) as store:
+        assert store.last_seq >= last_words - count
 
 
 def test_what_is_lost_is_named_and_what_was_open_is_closed(whole: Path):

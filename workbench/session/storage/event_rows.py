@@ -148,18 +148,34 @@ def find_damage(db: sqlite3.Connection, crc: str) -> str:
 
     `crc` is the checksum column, or its substitute in a file without checksums. Raises sqlite3.Error.
     """
-    missing = ""
+    missing, last = "", 0
     for expected, row in enumerate(db.execute(_ROWS.format(crc=crc), (-(2**63), -1)), 1):
         if not is_intact(row):
             return f"event {row[0]}: {CHANGED}"
         if row[0] != expected:
             missing = missing or f"event {expected} {MISSING}"
-    if missing:
+        last = row[0]
+    if missing := missing or _missing_at_the_end(db, last):
         return missing
     for name, text in db.execute("SELECT hash, text FROM blobs"):
         if not is_named(text, name):
             return f"a long text: {CHANGED}"
     return ""
+
+
+def _missing_at_the_end(db: sqlite3.Connection, last: int) -> str:
+    """Describe events that are gone behind the last one, as far as the index of words has any of them."""
+    indexed = _last_indexed(db)
+    if indexed <= last:
+        return ""
+    return (
+        f"event {indexed} {MISSING}" if indexed == last + 1 else f"events {last + 1} to {indexed} at least are missing"
+    )
+
+
+def _last_indexed(db: sqlite3.Connection) -> int:
+    """Return the number of the last event in the index of words, 0 if there is none. Raises sqlite3.Error."""
+    return int(db.execute("SELECT coalesce(max(id), 0) FROM words_docsize").fetchone()[0])
 
 
 def _as_json(event: Event) -> tuple[Event, str]:
