@@ -69,7 +69,7 @@ HIDDEN = (
 """C0 (without tab and newline), DEL, C1, bidirectional and invisible characters and tags, for a character set."""
 _UNSAFE = re.compile(f"[{HIDDEN}]")
 _UNSAFE_OR_BREAK = re.compile(f"[{HIDDEN}\n\t]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 _NAMES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
 
 
@@ -86,14 +86,14 @@ def _escape(match: re.Match[str]) -> str:
     return sign if sign == "\u200d" and _joins_emoji(match) else _code(sign)
 
 
-_EMOJI = re.compile("[\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u26d3\u2708\u2764\u27a1\u2b1b\U0001f300-\U0001faff]")
+_EMOJI = "[\u2194\u2195\u2640\u2642\u2695\u2696\u26a7\u26d3\u2708\u2764\u27a1\u2b1b\U0001f300-\U0001faff]"
 
 
 def _joins_emoji(match: re.Match[str]) -> bool:
     """Return whether a matched zero-width joiner joins two emoji, as in a family, where it hides nothing."""
     text, at = match.string, match.start()
     before = text[:at].rstrip("\ufe0f")[-1:] if text[at - 1 : at] == "\ufe0f" else text[at - 1 : at]
-    return bool(_EMOJI.match(before) and _EMOJI.match(text, at + 1))
+    return bool(_pattern(_EMOJI).match(before) and _pattern(_EMOJI).match(text, at + 1))
 
 
 def _code(sign: str) -> str:
@@ -105,9 +105,9 @@ def _code(sign: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_LETTERS = re.compile(r"[^\W\d_]+")
-_ODD = re.compile(r"[^\x00-\x7f]")
-_FLAG_DASH = re.compile(r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])")
+_LETTERS = r"[^\W\d_]+"
+_ODD = r"[^\x00-\x7f]"
+_FLAG_DASH = r"(?<!\S)[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[^\W\d_])"
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "COPTIC", "ARMENIAN", "CHEROKEE", "LISU"})
 """The scripts that have letters drawn like Latin ones."""
 _WRITTEN_TODAY = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "HEBREW", "ARABIC", "GEORGIAN", "ETHIOPIC", "LATIN"})
@@ -124,7 +124,7 @@ _LATIN_TWINS = frozenset(
     "\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731\ua730\ua7af\ua7ae"
 )
 """Latin letters that are drawn like ASCII ones: dotless letters, small capitals and phonetic letters."""
-_OVERLAY = re.compile(
+_OVERLAY = (
     "[\u0334-\u0338\u0488\u0489\u20d2-\u20d4\u20d8-\u20da\u20dd-\u20e0\u20e2\u20e4-\u20e6\u20ea\u20eb]|"
     "(?<![\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff0-9#*])[\ufe0e\ufe0f]"
 )
@@ -142,9 +142,9 @@ def revealed(text: str, *, lines: bool = True) -> str:
     read as Latin, or it is written from right to left and an operator next to it would appear on its other side.
     """
     if not text.isascii():
-        text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _OVERLAY.sub(_codes, text)))
-        text = _LETTERS.sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))
-        text = _FLAG_DASH.sub(_codes, _ODD.sub(_symbol, text))
+        text = _pattern(ACCENTS).sub(_codes, _pattern(REORDERED).sub(_in_order, _pattern(_OVERLAY).sub(_codes, text)))
+        text = _pattern(_LETTERS).sub(_word, _pattern(FOREIGN_DIGITS).sub(_codes, text))
+        text = _pattern(_FLAG_DASH).sub(_codes, _pattern(_ODD).sub(_symbol, text))
     return visible(text, lines=lines)
 
 
@@ -250,7 +250,7 @@ def _codes(match: re.Match[str]) -> str:
 
 def well_formed(text: str) -> str:
     """Return the text with lone surrogates and NUL replaced, so that it can be stored as UTF-8 and sent to a model."""
-    return _SURROGATE.sub("\ufffd", text).replace("\x00", "\ufffd")
+    return _pattern(_SURROGATE).sub("\ufffd", text).replace("\x00", "\ufffd")
 
 
 def cut_middle(text: str, limit: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.approval_app import arm, ask, command, edit, keys_shown
 from tests.tui.diff_app import ScreenApp, question

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 from textual.widgets import Static
 
 from tests.tui.fake_link import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
 from tests.tui.trial import wait_until, workbench_app
-from workbench.client.log_reader import EventHistory, FilePast, read_history
+from workbench.client.client import EventHistory
+from workbench.client.log_reader import FilePast, read_history
 from workbench.protocol import events as ev
 from workbench.session.storage.store import Store
 from workbench.tui.screens.main import event_feed

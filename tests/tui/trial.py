@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from workbench.view.opened_session import Opened
 def workbench_app(link: FakeLink | None, **more: Any) -> WorkbenchApp:
     """An app whose seconds stand still."""
     settings = Settings(**{"model": "scripted/demo", **more.pop("set", {})})
-    sources = SessionSources(**{each.name: more.pop(each.name) for each in fields(SessionSources) if each.name in more})
+    sources = SessionSources(**{name: more.pop(name) for name in SessionSources.__struct_fields__ if name in more})
     opened = Opened(link, more.pop("folder", Path(WORKSPACE)), more.pop("message", ""))
     return WorkbenchApp(opened, settings, sources, clock=more.pop("clock", lambda: 0.0), **more)
 

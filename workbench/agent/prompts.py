@@ -81,8 +81,8 @@ def system_prompt(workspace: Path, tools: Iterable[str], skills: Sequence[Skill]
 def plan_note(allowed: Iterable[str]) -> str:
     """Return the addition to the system prompt in plan mode."""
     return (
-        "# Plan mode\nThe user wants a plan and no changes. Only these tools are available now:  "
-        f"{', '.join(allowed) or 'none'}; those that can write accept only calls that read (`view`).  "
+        "# Plan mode\nThe user wants a plan and no changes. Only these tools are available now: "
+        f"{', '.join(allowed) or 'none'}; those that can write accept only calls that read (`view`). "
         "Use them to find out what you can, then say in a message what you would change,"
         " file by file, how you would check it, and what you could not find out. Do not call finish."
     )

@@ -89,8 +89,8 @@ def _key_state(profile: Profile) -> str:
     A keyring is not looked into; the text is empty if no place is configured.
     """
     if profile.api_key_file:
-        there = "source" if Path(profile.api_key_file).expanduser().is_file() else "missing"
-        return f"  (key: {profile.api_key_file} {there})"
+        is_there = Path(profile.api_key_file).expanduser().is_file()
+        return f"  (key: {profile.api_key_file}{'' if is_there else ' is missing'})"
     if profile.api_key_keyring:
         return f"  (key: {profile.api_key_keyring} in the keyring)"
     if profile.api_key_env:

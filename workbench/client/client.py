@@ -5,19 +5,20 @@ Tests of screens use a client that needs no process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from msgspec import Struct
 
 # Not imported at run time, so that the first frame is painted sooner.
 if TYPE_CHECKING:
     from workbench.protocol.commands import Command
     from workbench.protocol.events import Event
     from workbench.protocol.live import LiveEvent
+    from workbench.session.storage.paging import Digest
 
 
-@dataclass(frozen=True)
-class Disconnected:
+class Disconnected(Struct, frozen=True):
     """The engine ended or did not start; `reason` is one line, `for_good` says that the session cannot
     continue here.
     """
@@ -26,28 +27,49 @@ class Disconnected:
     for_good: bool = False
 
 
-@dataclass(frozen=True)
-class CommandRefused:
+class CommandRefused(Struct, frozen=True):
     """The engine did not carry out a command; `reason` is one line."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class EngineNotice:
+class EngineNotice(Struct, frozen=True):
     """A line from the engine for the user, such as a tool that was left out."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class EngineStalled:
+class EngineStalled(Struct, frozen=True):
     """The engine is alive but does not respond; with an empty `reason` it responds again."""
 
     reason: str
 
 
 Incoming: TypeAlias = "Event | LiveEvent | Disconnected | CommandRefused | EngineNotice | EngineStalled"
+
+
+class Past(Protocol):
+    """The part of a log before the loaded events; read in threads. Every method may raise WorkbenchError."""
+
+    def start(self, end: int) -> int:
+        """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
+
+    def part(self, end: int) -> Sequence[Event]:
+        """Return the last part before event `end`."""
+
+
+class EventHistory(Struct, frozen=True):
+    """The events to start with; with a `digest`, they are the end of the log and it summarizes what came before.
+
+    Older parts, including those that a screen showed and dropped, are read from `past`.
+    """
+
+    events: Iterable[Event]
+    past: Past | None = None
+    digest: Digest | None = None
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
 
 
 class Client(Protocol):

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.client.client import Client, Disconnected, Incoming
-from workbench.client.log_reader import EventHistory
+from msgspec.structs import replace
+
+from workbench.client.client import Client, Disconnected, EventHistory, Incoming
 from workbench.errors import WorkbenchError
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled, Incoming
-from workbench.client.log_reader import EventHistory, FilePast, read_history
+from workbench.client.client import CommandRefused, Disconnected, EngineNotice, EngineStalled, EventHistory, Incoming
+from workbench.client.log_reader import FilePast, read_history
 from workbench.client.threads import start_watched
 from workbench.engine.launch import EngineRefused, Launch, start_engine
 from workbench.engine.sockets import connect, forbid_tracing, is_stopped, socket_path

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
+from workbench.client.client import EventHistory
 from workbench.protocol.events import Event
 from workbench.session.storage.paging import WINDOW, digest, part, part_start
 from workbench.session.storage.store import Store, StoreError
-
-if TYPE_CHECKING:
-    from workbench.session.storage.paging import Digest
-
-
-class Past(Protocol):
-    """The part of a log before the loaded events; read in threads. Every method may raise WorkbenchError."""
-
-    def start(self, end: int) -> int:
-        """Return the `seq` of the first event of the last part before event `end`; 1 if that part begins the log."""
-
-    def part(self, end: int) -> Sequence[Event]:
-        """Return the last part before event `end`."""
-
-
-@dataclass(frozen=True)
-class EventHistory:
-    """The events to start with; with a `digest`, they are the end of the log and it summarizes what came before.
-
-    Older parts, including those that a screen showed and dropped, are read from `past`.
-    """
-
-    events: Iterable[Event]
-    past: Past | None = None
-    digest: Digest | None = None
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self.events)
 
 
 class FilePast:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from workbench.errors import WorkbenchError
 from workbench.plain.narration import change_lines, file_line
@@ -92,7 +93,7 @@ class PlainQuestion:
         who = f"T{who_asks(self._item.agent)[1:]}"
         options = [f"  {number}. {text}" for number, text in enumerate(question.options, 1)]
         await self._asker.show([f"{who} asks you: {question.text}", *options])
-        how = "TextAnswer with a number or in your own words" if options else "TextAnswer in your own words"
+        how = "Answer with a number or in your own words" if options else "Answer in your own words"
         self._asker.print(f"{how}; /later leaves it open.")
         while True:
             line = (await self._asker.answer("Answer: ")).strip()

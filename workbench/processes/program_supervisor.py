@@ -55,4 +55,5 @@ def main() -> None:
     try:
         _watch(channel, child, wakes)
     finally:
-        descendants.end_all(child, _SECONDS)
+        is_clean = descendants.end_all(child, _SECONDS)
+    sys.exit(not is_clean)

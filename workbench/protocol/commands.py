@@ -6,7 +6,7 @@ A line is one JSON object. A new command is a subclass of `Command` here and a h
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias, Union
+from typing import Any, Literal, TypeAlias, Union
 
 from msgspec import field
 from msgspec.json import Decoder
@@ -141,23 +141,32 @@ class Leave(Command):
 
 
 Message: TypeAlias = Event | LiveEvent | Refused
-_MESSAGE: Final[Decoder[Message]] = Decoder(Message)
-_HELLO: Final = Decoder(Hello)
 
 
 def decode_message(line: bytes) -> Message:
     """Decode a message from an engine. Raises ValueError."""
-    return decode(_MESSAGE, line)
+    return decode(_message_decoder(), line)
 
 
 def decode_hello(line: bytes) -> Hello:
     """Decode the greeting of either side. Raises ValueError."""
-    return decode(_HELLO, line)
+    return decode(_hello_decoder(), line)
 
 
 def decode_command(line: bytes) -> Command:
     """Decode a command from a front end. Raises ValueError."""
     return decode(_command_decoder(tuple(Command.__subclasses__())), line)
+
+
+@cache
+def _message_decoder() -> Decoder[Message]:
+    """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
+    return Decoder(Message)
+
+
+@cache
+def _hello_decoder() -> Decoder[Hello]:
+    return Decoder(Hello)
 
 
 @cache

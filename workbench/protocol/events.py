@@ -6,7 +6,8 @@ Payloads are plain data (JSON), so a log can be read without importing a single 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TypeAlias
+from functools import cache
+from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 from msgspec.json import Decoder
@@ -432,9 +433,13 @@ Event: TypeAlias = (
     | DelegateStep
 )
 
-_DECODER: Final[Decoder[Event]] = Decoder(Event)
-
 
 def event_from_json(line: str | bytes) -> Event:
     """Decode one event of a log. Raises ValueError for an unknown kind or a wrong payload."""
-    return decode(_DECODER, line)
+    return decode(_decoder(), line)
+
+
+@cache
+def _decoder() -> Decoder[Event]:
+    """Return the decoder. It is made on first use, because resolving all annotations would delay the first frame."""
+    return Decoder(Event)

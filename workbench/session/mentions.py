@@ -6,11 +6,10 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from workbench.errors import WorkbenchError
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
-from workbench.llm.model import Cancel, Message
 from workbench.protocol.events import (
     Event,
     FileText,
@@ -21,6 +20,9 @@ from workbench.protocol.events import (
     UserMessage,
 )
 from workbench.text import well_formed
+
+if TYPE_CHECKING:
+    from workbench.llm.model import Cancel, Message
 
 MOST_IMAGES = 10
 """The most images in one message."""

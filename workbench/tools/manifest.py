@@ -7,10 +7,11 @@ tool; definition and executor load when a session opens the tool.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from workbench.protocol.presentation import Presentation
 
@@ -60,8 +61,7 @@ GENERIC: Final = Presentation()
 """The default presentation of a tool: its name and its arguments."""
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A built-in tool: the location of its class (`module:Class` in its package), its kind and its presentation."""
 
     definition: str

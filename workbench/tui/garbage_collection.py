@@ -17,7 +17,7 @@ _WORTHWHILE: Final = 5_000
 """Number of new objects that makes a collection worthwhile while the user is not typing."""
 _YOUNG_PER_FULL: Final = 24
 """Young collections for each full one, which visits all objects that are not frozen (some ten thousand)."""
-_AT_START: Final = 200_000
+_AT_START: Final = 1_000_000
 _idle_collections = [0]
 
 

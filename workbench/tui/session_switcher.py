@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from workbench.client.threads import in_daemon
 from workbench.config.modes import MODE_NAMES, MODES
@@ -38,8 +40,7 @@ def arguments_now(settings: Callable[[], Settings], themes: Callable[[], Iterabl
     }
 
 
-@dataclass(frozen=True)
-class SessionSources:
+class SessionSources(Struct, frozen=True):
     """Functions that open or list sessions; None if not available. Those that open one may raise WorkbenchError."""
 
     demo: Callable[[], Opened] | None = None

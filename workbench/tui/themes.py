@@ -6,10 +6,10 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
@@ -135,8 +135,7 @@ def variable_defaults(dark: bool) -> dict[str, str]:
     return _DARK if dark else _LIGHT
 
 
-@dataclass(frozen=True)
-class Themes:
+class Themes(Struct, frozen=True):
     """The usable themes, and one line about each problem in the other files."""
 
     usable: tuple[Theme, ...]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from workbench.suggest import near
 from workbench.text import first_line
 
 
-@dataclass(frozen=True)
-class SlashCommand:
+class SlashCommand(Struct, frozen=True):
     """One command: its name, its description, and the action of the main screen that it runs."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from workbench.tools.manifest import kind_of
 from workbench.view.formatting.cards import card
@@ -31,8 +32,7 @@ _FENCES: Final = ("```", "~~~")
 _LIST = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
-@dataclass(frozen=True)
-class WindowStep:
+class WindowStep(Struct, frozen=True):
     """Half-open ranges of items to mount and to unmount."""
 
     mount: range = range(0)

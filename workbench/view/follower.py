@@ -8,8 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from workbench.client.client import Client, Disconnected, EngineNotice, Incoming
-from workbench.client.log_reader import EventHistory, Past
+from workbench.client.client import Client, Disconnected, EngineNotice, EventHistory, Incoming, Past
 from workbench.client.threads import in_daemon
 from workbench.errors import WorkbenchError
 from workbench.protocol.events import ActionProposed, DelegateStep, FilesChanged, UserCommand

@@ -6,7 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-from workbench.files.git import run_git
 from workbench.text import visible
 
 _MOST = 4096
@@ -30,6 +29,8 @@ def current_branch(directory: Path) -> str:
 
 def is_dirty(directory: Path) -> bool:
     """Return whether git sees changes in the tree; blocks. Runs no program that the repository configures."""
+    from workbench.files.git import run_git
+
     return bool(run_git(["status", "--porcelain", "--untracked-files=normal"], cwd=directory).output)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from workbench.client.client import Client
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from workbench.view.approval.trust import TrustQuestion
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A session to show: its client (None if no model is set up), its directory, and the message to send first."""
 
     link: Client | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from workbench.view.wrapping import count_lines
 
@@ -26,8 +27,7 @@ CHANGED_BACK: Final = "changed back"
 """Takes the place of a tool's name if the user reverted files."""
 
 
-@dataclass(slots=True)
-class UserItem:
+class UserItem(Struct):
     """A message from the user; `queued` until the agent has read it."""
 
     seq: int
@@ -42,8 +42,7 @@ class UserItem:
     """The resources that servers supplied for it, each in a few words."""
 
 
-@dataclass(slots=True)
-class AgentItem:
+class AgentItem(Struct):
     """Text from the agent: streaming (`seq` 0) or complete; `reasoning` is folded on the screen."""
 
     seq: int
@@ -55,8 +54,7 @@ class AgentItem:
     """Whether the user has unfolded its reasoning; not in the log."""
 
 
-@dataclass(slots=True)
-class ActionItem:
+class ActionItem(Struct):
     """One action from proposal to result: a card in the conversation and a row on the timeline."""
 
     seq: int
@@ -117,8 +115,7 @@ class ActionItem:
     """Whether the user has folded its card to one line; not in the log."""
 
 
-@dataclass(slots=True)
-class NoticeItem:
+class NoticeItem(Struct):
     """One line from the workbench itself: a run that ended, a changed mode, a lost engine."""
 
     seq: int
@@ -134,8 +131,7 @@ class NoticeItem:
 Item: TypeAlias = UserItem | AgentItem | ActionItem | NoticeItem
 
 
-@dataclass
-class Task:
+class Task(Struct):
     """One entry of the agent's plan; `steps` are the numbers of the actions run while it was in progress."""
 
     id: str
@@ -150,8 +146,7 @@ class Task:
         return self.status == "done" and not self.steps
 
 
-@dataclass
-class FileState:
+class FileState(Struct):
     """One file of the changes list: its text when the session began, and its current text."""
 
     path: str
@@ -177,8 +172,7 @@ class FileState:
         return 0 if self.note else count_lines(self.before, self.after)[1]
 
 
-@dataclass
-class SessionState:
+class SessionState(Struct):
     """Everything the screen shows of a session."""
 
     session_id: str = ""
@@ -246,8 +240,7 @@ class SessionState:
     """The last model response of each running sub-agent, by the id of the action that called it."""
 
 
-@dataclass
-class Changed:
+class Changed(Struct):
     """The parts of the session that differ from what was shown.
 
     `added` items are at the end of `state.items`, `earlier` ones at its beginning; `gone` ones were removed there.

@@ -241,8 +241,7 @@ _FINE_SETTINGS = re.compile(
 
 def _git(call: Call) -> None:
     while call.words and call.words[0].text.startswith("-"):
-        if not _before(call):
-            return
+        _before(call)
     if not call.words:
         return
     verb = call.words[0].text
@@ -323,8 +322,8 @@ def _displayed(call: Call, verb: str) -> None:
             call.use(path, "read")
 
 
-def _before(call: Call) -> bool:
-    """Rate an option before the verb, and remove it with its value; always returns True."""
+def _before(call: Call) -> None:
+    """Rate an option before the verb, and remove it with its value."""
     flag = call.words.pop(0).text
     name, equals, value = flag.partition("=")
     if len(name) > 2 and name.startswith(("-c", "-C")):
@@ -342,7 +341,6 @@ def _before(call: Call) -> bool:
         call.use(Word(value, value), "read")
         if call.scan.rating(call.scan.absolute(literal(value)) or "/", "read")[0] != "LOW" or _is_far(call, value):
             call.raise_to("HIGH", "works on a repository outside the workspace")
-    return True
 
 
 def _is_far(call: Call, directory: str) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from workbench.protocol.events import ActionProposed, Event, UserMessage
 from workbench.session.storage.store import Store
@@ -102,8 +103,7 @@ _RESULT: Final = """
 SELECT seq FROM events WHERE seq > ? AND kind = 'action_observed' AND json_extract(json, '$.action_id') = ? LIMIT 1"""
 
 
-@dataclass(frozen=True)
-class DigestStep:
+class DigestStep(Struct, frozen=True):
     """Records that action `number` started to run with event `seq`."""
 
     seq: int
@@ -111,8 +111,7 @@ class DigestStep:
     tool: str
 
 
-@dataclass(frozen=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """A summary of the events before event `start`: the number of `actions`, the cost of model calls, and relevant
     events.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from typing import Protocol
 
@@ -136,8 +137,12 @@ class ModelTurn:
         name = self._log.state.model
         if not names or (name != self._model and self._open_model is None):
             return
-        model = self._agent.model if name == self._model or self._open_model is None else self._open_model(name)
-        if takes_no_images(model):
+        if name == self._model or self._open_model is None:
+            refuses = takes_no_images(self._agent.model)
+        else:
+            with closing(self._open_model(name)) as model:
+                refuses = takes_no_images(model)
+        if refuses:
             raise CommandError(f"{name} takes no images; choose another model, or leave out {', '.join(names)}")
 
     def _switch_model(self, name: str) -> None:

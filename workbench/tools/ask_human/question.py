@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Question:
+
+class Question(Struct, frozen=True):
     """The text of a question, and the answers to choose from; control characters are not escaped yet."""
 
     text: str

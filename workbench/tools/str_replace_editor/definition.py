@@ -36,8 +36,8 @@ Paths are absolute. Encoding, line ends, mode and links of a file are kept. View
 changed since you were last shown it, your edit is merged with that change, or refused and you have to view it again.
 Files over 10 MB and binary files are refused. The result of an edit shows the changed lines."""
 _SHORT = """View, create and edit text files. `view`: file with line numbers, folder or image. `create`: new file only.
-`str_replace`: `old_str` must be in the file exactly once. `insert`: after line `insert_line`. `undo_edit`: takes the
-last edit back. Paths are absolute."""
+`str_replace`: `old_str` must be in the file exactly once. `insert`: after line `insert_line`. `undo_edit`: undoes
+the last edit. Paths are absolute."""
 
 
 class StrReplaceEditorAction(Action):
@@ -214,8 +214,8 @@ def _summary(action: StrReplaceEditorAction, planned: Plan) -> str:
     if action.command == "create":
         return f"File created successfully at: {action.path}"
     if planned.edited is None:
-        return f"Took the creation of {action.path} back: the file is removed."
-    done = f"Took the last edit of {action.path} back." if action.command == "undo_edit" else f"Edited {action.path}."
+        return f"Undid the creation of {action.path}: the file is removed."
+    done = f"Undid the last edit of {action.path}." if action.command == "undo_edit" else f"Edited {action.path}."
     return f"{done} {show_change(planned.edited)}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
@@ -104,7 +105,7 @@ class ChangedFiles:
 
     def update(self, files: Sequence[FileState], path: str | None) -> None:
         """Replace the files, leaving out unchanged ones, and select the file at `path` or else the first."""
-        self.files = [replace(file) for file in files if file.before != file.after or file.note]
+        self.files = [copy(file) for file in files if file.before != file.after or file.note]
         self.chosen = next((at for at, file in enumerate(self.files) if file.path == path), 0)
 
     def quick_diff(self, file: FileState) -> FileDiff | None:

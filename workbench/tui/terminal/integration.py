@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, ClassVar, Final, Literal
 
+from msgspec import Struct
 from textual import events, on
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -23,7 +23,6 @@ from workbench.text import first_line
 from workbench.tui import garbage_collection
 from workbench.tui.focus import focus_default
 from workbench.tui.messages import QuestionRang
-from workbench.tui.terminal.clipboard import copy_with_program
 from workbench.tui.terminal.early_input import EarlyInput
 from workbench.tui.terminal.filters import AsciiFilter, NoColor
 from workbench.tui.textual_seam.driver import write_to_terminal
@@ -35,8 +34,7 @@ _NOTICE_9: Final = frozenset({"iTerm.app", "WezTerm", "ghostty"})
 _NOTICE_777: Final = ("foot", "rxvt")
 
 
-@dataclass(frozen=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """The control sequences to send; `notice` is the OSC number of a desktop notice, or empty for none."""
 
     title: bool = False
@@ -215,6 +213,8 @@ class TerminalIntegration:
     def copy_with_program(self, text: str) -> None:
         """Copy text with a program if the settings allow it, because many terminals refuse the control sequence."""
         if self.settings.clipboard and not self._app.is_headless:
+            from workbench.tui.terminal.clipboard import copy_with_program
+
             copy_with_program(text, self._env)
 
     def _focus_default(self, is_focused: bool) -> None:

@@ -18,7 +18,6 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.tui.terminal.clipboard import can_read_images, store_image
 from workbench.view.prompt.attachments import Pastes
 from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, request_at
 from workbench.view.prompt.prompt_history import PromptHistory
@@ -165,6 +164,8 @@ class Prompt(TextArea):
 
     def action_paste(self) -> None:
         """Paste the image on the system clipboard or, without one, the text that was copied here."""
+        from workbench.tui.terminal.clipboard import can_read_images
+
         if self.app.clipboard and not can_read_images(os.environ):
             super().action_paste()
         else:
@@ -280,5 +281,7 @@ def _with_space(choice: CompletionRow) -> str:
 
 def _stored_image() -> str:
     """Store the image on the clipboard and return the mention of its file. Raises WorkbenchError."""
+    from workbench.tui.terminal.clipboard import store_image
+
     image = store_image(Locations.from_environment().state / "pasted", os.environ)
     return f"{mention_of(str(image))} "

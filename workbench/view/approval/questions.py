@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import Struct
 
 from workbench.protocol.commands import AllowAlways, AnswerQuestion, Command, Decide
 from workbench.text import counted
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from workbench.protocol.events import FileText
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A waiting action, its position among the waiting ones, and the mode that asks."""
 
     action: ActionItem
@@ -29,8 +29,7 @@ class Asked:
     """The user's earlier changes to the action, if any."""
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The decision on one action, and the note that goes to the model with it.
 
     `edited` holds changed arguments, `hunks` the accepted hunks of the preview, and `written` the new content of its
@@ -56,8 +55,7 @@ class Decision:
         )
 
 
-@dataclass(frozen=True)
-class TextAnswer:
+class TextAnswer(Struct, frozen=True):
     """The answer to a question from the agent."""
 
     text: str
@@ -67,23 +65,20 @@ class TextAnswer:
         return AnswerQuestion(action_id=action_id, text=self.text)
 
 
-@dataclass(frozen=True)
-class Later:
+class Later(Struct, frozen=True):
     """A question left open, with the draft of the answer; `aside` if it only made way for another question."""
 
     draft: str = ""
     aside: bool = False
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A request to show another waiting question."""
 
     action_id: str
 
 
-@dataclass(frozen=True)
-class All:
+class All(Struct, frozen=True):
     """The approval of several waiting actions, with the id, fingerprint and asking event of each as they were shown."""
 
     actions: tuple[tuple[str, str, int], ...]
@@ -92,8 +87,7 @@ class All:
 Scope = Literal["session", "folder", "person"]
 
 
-@dataclass(frozen=True)
-class Always:
+class Always(Struct, frozen=True):
     """The approval of an action and of everything that matches the rule shown with it."""
 
     rule: str

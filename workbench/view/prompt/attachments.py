@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from workbench.files.images import HEAD, MOST_BYTES, is_named_so, kind_of
 from workbench.session.mentions import mention_names
@@ -18,8 +19,7 @@ from workbench.view.prompt.completion import mention_of
 _LONGEST_PASTE = 4_000
 
 
-@dataclass(frozen=True)
-class Attached:
+class Attached(Struct, frozen=True):
     """The description of one image; with `is_refused`, it cannot be sent."""
 
     words: str

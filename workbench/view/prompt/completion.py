@@ -5,9 +5,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
@@ -25,8 +26,7 @@ _ARGUMENT = re.compile(r"/([\w-]+) (\S*)")
 _OPEN_MENTION = re.compile(r"""(?:^|(?<=[\s(\[{<,;:='"]))@("[^"]*|[^\s"]*)$""")
 
 
-@dataclass(frozen=True)
-class CompletionRequest:
+class CompletionRequest(Struct, frozen=True):
     """The text from `start` to the cursor, for completion; `of` is the command that an argument belongs to."""
 
     kind: Kind
@@ -164,8 +164,7 @@ Names = Callable[[], Sequence[tuple[str, str]]]
 """Returns the current arguments of a command, each with a one-line description."""
 
 
-@dataclass(frozen=True)
-class CompletionRow:
+class CompletionRow(Struct, frozen=True):
     """One row of the list: its label, its description, and the text it inserts; `runs` if that can be sent at once."""
 
     label: str

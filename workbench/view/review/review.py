@@ -7,16 +7,18 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from workbench.client.client import Client
 from workbench.config.locations import private_directory
 from workbench.diff.hunks import FileDiff
 from workbench.errors import WorkbenchError
-from workbench.files.git import run_git
 from workbench.protocol.commands import RevertFiles
 from workbench.protocol.stand_ins import READABLE, blob_named
 from workbench.view.diff.rows import Side
@@ -44,6 +46,8 @@ def files_against_head(directory: Path) -> list[FileState]:
     except ValueError:
         raise WorkbenchError("the repository here says that its files lie in another folder (core.worktree)") from None
     only = [str(inside)] if inside.parts else []
+    from workbench.files.git import run_git
+
     has_head = run_git(["rev-parse", "--verify", "-q", "HEAD"], cwd=directory).ok
     tracked = ["diff-index", "--name-only", "-z", "HEAD"] if has_head else ["ls-files", "-z"]
     listed = _git([*tracked, "--", *only], top)
@@ -113,6 +117,8 @@ def _size(content: bytes | None) -> str:
 
 
 def _git(arguments: list[str], directory: Path, data: bytes = b"") -> bytes:
+    from workbench.files.git import run_git
+
     answer = run_git(arguments, cwd=directory, data=data)
     if not answer.ok:
         raise WorkbenchError(f"git cannot say what differs from HEAD: {answer.error or 'it failed'}")
@@ -124,8 +130,7 @@ LineId = tuple[Side, int]
 _LONGEST_QUOTE = 200
 
 
-@dataclass
-class Comment:
+class Comment(Struct):
     """A comment of the user's on one line; `quoted` is that line as it was when the comment was written."""
 
     path: str
@@ -240,8 +245,7 @@ def _comment(data: object) -> Comment | None:
     return Comment(path, "old" if side == "old" else "new", line, quoted, text)
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """A named set of changes; if `is_slow`, `files` may take a while and is called in a thread."""
 
     name: str
@@ -277,7 +281,7 @@ def _of_delta(delta: FileDelta, state: SessionState) -> FileState:
 
 def _copies(files: dict[str, FileState]) -> list[FileState]:
     """Return copies of the files, because the reducer keeps changing its own."""
-    return [replace(file) for file in files.values()]
+    return [copy(file) for file in files.values()]
 
 
 def is_stored(file: FileState) -> bool:
