@@ -164,9 +164,7 @@ class Prompt(TextArea):
 
     def action_paste(self) -> None:
         """Paste the image on the system clipboard or, without one, the text that was copied here."""
-        from workbench.tui.terminal.clipboard import can_read_images
-
-        if self.app.clipboard and not can_read_images(os.environ):
+        if self.app.clipboard and not _can_read_images():
             super().action_paste()
         else:
             self.paste_image(or_text=True)
@@ -277,6 +275,12 @@ class Prompt(TextArea):
 def _with_space(choice: CompletionRow) -> str:
     """Return the text to insert, with a space after it unless the user will continue right there."""
     return choice.insert if choice.runs or choice.insert.endswith(("/", '/"', "=")) else f"{choice.insert} "
+
+
+def _can_read_images() -> bool:
+    from workbench.tui.terminal.clipboard import can_read_images
+
+    return can_read_images(os.environ)
 
 
 def _stored_image() -> str:
