@@ -20,7 +20,7 @@ REFUSED = "the provider rejected the API key of anthropic/claude-sonnet-4-5: che
 
 
 def with_outcome(screen, number, outcome):
-    screen._trials.outcomes[FOUND[number]] = outcome
+    screen._model_tests.outcomes[FOUND[number]] = outcome
     screen.query_one("#first-rows").highlighted = number
     screen._show_outcome(FOUND[number])
 
