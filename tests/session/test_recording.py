@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.world import wait_for
 from workbench.config.locations import Locations
 from workbench.llm.model import Cancel
 from workbench.protocol.events import FileDelta
+from workbench.session.workspace import snapshots
 from workbench.session.workspace.repository import SnapshotRepository
 from workbench.tools import BashTool
 
@@ -23,7 +25,7 @@ class Told:
         self.fails = ""
         self.asked = threading.Event()
 
-    def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
+    def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
         yield set()
         self.asked.set()
         while not stop.wait(0.02):
@@ -34,15 +36,16 @@ class Told:
 
 
 @pytest.fixture
-def recorded(desk, tmp_path):
+def recorded(desk, tmp_path, monkeypatch):
     """A desk whose session has versions; its workspace is the folder `work`."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def make(*script, changes=None, **more):
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         kept = SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), work, "one")
         one = desk(*script, mode="never", repository=kept, changes=changes or Told(), **more)
-        one.work = work
+        one.work, one.repository = work, kept
         return one
 
     return make
@@ -103,6 +106,30 @@ def test_the_next_action_that_writes_waits_for_the_version_before_it(recorded):
     acted = [event.action_id for event in one.log() if event.kind == "action_observed"]
     assert [event.action_id for event in versions(one)] == ["", *acted]
     assert len({event.version for event in versions(one)}) == 4
+
+
+class Late(Told):
+    """A source that reports each change, in order, a second after it was made."""
+
+    def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
+        seen: set[str] = set()
+        yield set()
+        while not stop.wait(0.05):
+            new = {str(path) for directory in (workspace, marks) for path in directory.iterdir()} - seen
+            stop.wait(1)
+            yield new
+            seen |= new
+
+
+def test_a_slow_watcher_costs_an_action_none_of_its_changes(recorded, monkeypatch):
+    monkeypatch.setattr(snapshots, "_CHEAP", -1.0)  # as in a directory that is slow to scan
+    one = recorded(changes=Late())
+    one.agent.script += [write(one, "a.txt", "1"), write(one, "b.txt", "2"), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    trees = [one.repository.difference(*pair) for pair in pairwise(each.version for each in versions(one))]
+    assert [[change.path for change in changes] for changes in trees] == [["a.txt"], ["b.txt"]]
 
 
 def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):

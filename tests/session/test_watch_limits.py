@@ -26,7 +26,7 @@ if limit == "handles":
         except OSError:
             break
 looks = []
-watcher = Watcher(workspace, lambda: looks.append(1), lambda: 0.0)
+watcher = Watcher(workspace, workspace / "no-marks", lambda: looks.append(1), lambda: 0.0)
 watcher.start()
 until = time.monotonic() + 40
 while time.monotonic() < until and not (watcher.is_ready or watcher.problem):

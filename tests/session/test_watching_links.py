@@ -22,7 +22,9 @@ def watches() -> int:
 
 @contextmanager
 def watching(folder: Path):
-    watcher = Watcher(folder, lambda: None, lambda: 60.0)
+    marks = folder.with_name(f"{folder.name}-marks")
+    marks.mkdir()
+    watcher = Watcher(folder, marks, lambda: None, lambda: 60.0)
     watcher.start()
     try:
         wait_for(lambda: watcher.is_ready, "the watcher")
@@ -70,3 +72,25 @@ def test_a_name_that_is_no_utf_8_does_not_end_watching(tmp_path: Path):
         (tmp_path / "later").touch()
         wait_for(lambda: sees("later"), "the watcher")
         assert watcher.problem == ""
+
+
+def test_after_catching_up_every_earlier_change_has_been_reported(tmp_path: Path):
+    workspace = tmp_path / "workspace"
+    (workspace / "sub").mkdir(parents=True)
+    with watching(workspace) as watcher:
+        for round_ in range(10):
+            names = [f"sub/{round_}-{number}" for number in range(100)]
+            for name in names:
+                (workspace / name).write_text(name)
+            assert watcher.catch_up(20)
+            assert set(names) <= set(watcher.drain())
+        assert list(tmp_path.glob("workspace-marks/*")) == []
+
+
+def test_catching_up_ends_when_nothing_reports_changes(tmp_path: Path):
+    (tmp_path / "workspace").mkdir()
+    with watching(tmp_path / "workspace") as watcher:
+        watcher.fall_back("lost")
+        assert not watcher.catch_up(20)
+    watcher = Watcher(tmp_path / "workspace", tmp_path / "no-marks", lambda: None, lambda: 60.0)
+    assert not watcher.catch_up(20)

@@ -124,10 +124,17 @@ class ProtectedFiles:
     """Finds the protected files of a workspace, its repositories and the home directory; never writes."""
 
     def __init__(
-        self, workspace: str, home: str, config: str = "", settings: Iterable[str] = (), programs: Iterable[str] = ()
+        self,
+        workspace: str,
+        home: str,
+        config: str = "",
+        settings: Iterable[str] = (),
+        programs: Iterable[str] = (),
+        *,
+        data: str = "",
     ) -> None:
-        """Take the user's configuration directory as `config`, further protected settings files as `settings`, and
-        directories in which shells look for programs as `programs`.
+        """Take the user's configuration directory as `config`, further protected settings files as `settings`,
+        directories in which shells look for programs as `programs`, and our own data, not searched, as `data`.
         """
         self._workspace = real_path(workspace)
         self._home = real_path(home)
@@ -144,7 +151,7 @@ class ProtectedFiles:
         self._programs = tuple(dict.fromkeys(map(real_path, programs)))
         self._git_settings = (f"{self._home}/.gitconfig", *(f"{each}/git/config" for each in configs), *settings)
         self._listings: dict[str, _Listing] = {}
-        self._passed: set[str] = set()
+        self._passed: set[str] = {real_path(data)} if data else set()
         self._states: Mapping[str, PathState] = {}
         self._contents: dict[str, tuple[StatKey, str]] = {}
         self._up_to_date: set[str] = set()

@@ -83,15 +83,15 @@ class IntegrityGuard:
         """Changed files are moved below `state` before the old content is restored; without it, nothing is restored."""
         home, locations = str(Path.home()), Locations.from_environment()
         config, settings = str(locations.config.parent), _named_settings(locations)
-        programs = _program_directories(home, workspace)
+        programs, data = _program_directories(home, workspace), str(locations.data)
         self._root = Root.at(workspace)
         self._workspace = str(self._root.path)
         # if the workspace contains the home directory, protected files do not belong to the project alone
         self._aside = state / "put-back" if state and not within(real_path(home), self._workspace) else None
         with _WORKSPACES_LOCK:
-            key = (self._workspace, home, config, *settings, *programs)
+            key = (self._workspace, home, config, data, *settings, *programs)
             if key not in _WORKSPACES:
-                files = ProtectedFiles(self._workspace, home, config, settings, programs)
+                files = ProtectedFiles(self._workspace, home, config, settings, programs, data=data)
                 _WORKSPACES[key] = _Shared(files)
             self._shared = _WORKSPACES[key]
 

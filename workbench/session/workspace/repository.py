@@ -172,6 +172,8 @@ class SnapshotRepository:
         self._tree = ""
         self._signatures: dict[str, _Signature] = {}
         self._index = self.directory / f"index-{session_id}"
+        self.marks = Path(os.path.realpath(self.directory / "marks"))
+        """A directory for the marks of `Watcher.catch_up`."""
         self._own = OwnRepository(self.directory, workspace, self._index)
         self._metadata = MetadataTracker(self.workspace, self._is_excluded)
         self._hidden = [
@@ -188,7 +190,7 @@ class SnapshotRepository:
     def _prepare(self) -> None:
         try:
             private_directory(self.directory)
-            for part in ("objects", "refs", "info"):
+            for part in ("objects", "refs", "info", "marks"):
                 (self.directory / part).mkdir(exist_ok=True)
             put_file(self.directory / "config", _CONFIG.encode())
             put_file(self.directory / "HEAD", b"ref: refs/heads/none\n")

@@ -174,10 +174,8 @@ _CHEAP = 0.3
 """Seconds: after an action, a slower scan of the whole directory is replaced with one of the paths the watcher
 reported.
 """
-_WATCHER_DELAY = 0.3
-"""Seconds that the watcher needs to report a change."""
-_TRIES = 8
-"""How many times the recorder waits for the watcher before it treats the watcher as failed."""
+_WATCHER_SECONDS = 2.5
+"""Seconds that the recorder waits for the watcher to report the changes made so far."""
 _IDLE_FACTOR = 100
 """At most one part in this many of the time is spent on polling."""
 _MAX_PATHS, _MAX_PATHS_BYTES = 1_000, 100_000
@@ -216,7 +214,9 @@ class SnapshotRecorder:
     ) -> None:
         """`is_writing` returns whether an action that may write is running; `last` is the last snapshot in the log."""
         self.repository = repository
-        self._watcher = Watcher(repository.workspace, self._on_change, lambda: self._cost * _IDLE_FACTOR, changes)
+        self._watcher = Watcher(
+            repository.workspace, repository.marks, self._on_change, lambda: self._cost * _IDLE_FACTOR, changes
+        )
         self._report = report
         self._is_writing = is_writing
         self._copy_deleted = copy_deleted
@@ -372,23 +372,20 @@ class SnapshotRecorder:
             if was_ready:
                 self._check_watcher()
             return None
-        if self._cost <= _CHEAP:
+        if self._cost <= _CHEAP or not watcher.catch_up(_WATCHER_SECONDS):
             watcher.drain()
             return None
-        time.sleep(_WATCHER_DELAY)
         return _few(watcher.drain())
 
     def _check_watcher(self) -> None:
         """Check that the watcher reported every change; the whole directory is scanned at the end of a run anyway."""
-        time.sleep(_WATCHER_DELAY)
         changed = set(self.repository.changed()) - self.repository.skipped
+        if not changed:
+            return
+        self._watcher.catch_up(_WATCHER_SECONDS)
         reported = self._watcher.drain()
-        for _ in range(_TRIES):
-            if all(any(_covers(one, path) for one in reported) for path in changed):
-                return
-            time.sleep(_WATCHER_DELAY)
-            reported += self._watcher.drain()
-        self._watcher.fall_back("it missed changes")
+        if not all(any(_covers(one, path) for one in reported) for path in changed):
+            self._watcher.fall_back("it missed changes")
 
     def _difference(self, before: str, after: str) -> list[Change]:
         try:

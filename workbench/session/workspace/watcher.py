@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -26,12 +27,12 @@ _LEAST_PAUSE = 2.0
 class Changes(Protocol):
     """Yields sets of absolute paths that changed, or an empty set now and then; raises OSError or RuntimeError."""
 
-    def __call__(self, workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-        """Yield changes in the workspace until `stop` is set."""
+    def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
+        """Yield changes in the workspace and in the directory `marks`, in their order, until `stop` is set."""
 
 
-def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]:
-    """Yield the changes that the system reports in the directory and below it; follow no link out of it.
+def native_changes(workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
+    """Yield the changes that the system reports in both directories and below them; follow no link out of them.
 
     After a restart of the watch, or a name that the library cannot read, the whole directory counts as changed once.
     """
@@ -42,7 +43,7 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
     unreadable = 0
     while not stop.is_set():
         try:
-            yield from _watched(workspace, stop, missed=missed)
+            yield from _watched(workspace, marks, stop, missed=missed)
         except RuntimeError as error:
             unreadable += 1
             if _NO_TEXT not in str(error) or unreadable > _MOST_UNREADABLE:
@@ -50,7 +51,7 @@ def native_changes(workspace: Path, stop: threading.Event) -> Iterator[set[str]]
         missed = True
 
 
-def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterator[set[str]]:
+def _watched(workspace: Path, marks: Path, stop: threading.Event, *, missed: bool) -> Iterator[set[str]]:
     """Yield changes until the directories must be listed again.
 
     The library follows links, so if there are any, each directory is watched separately.
@@ -60,6 +61,7 @@ def _watched(workspace: Path, stop: threading.Event, *, missed: bool) -> Iterato
     directories, has_symlinks = _directories(workspace)
     batches = watch(
         *(directories if has_symlinks else [str(workspace)]),
+        *([marks] if marks.is_dir() else []),
         recursive=not has_symlinks,
         watch_filter=lambda _, path: is_of_interest(path),
         debounce=_LONGEST,
@@ -108,17 +110,21 @@ class Watcher:
     def __init__(
         self,
         workspace: Path,
+        marks: Path,
         on_change: Callable[[], None],
         pause: Callable[[], float],
         changes: Changes = native_changes,
     ) -> None:
-        """`pause` returns the seconds between two regular scans."""
+        """`marks` is a directory for `catch_up` alone; `pause` returns the seconds between two regular scans."""
         self._workspace = workspace
+        self._marks = marks
+        self._marked = 0
         self._on_change = on_change
         self._pause = pause
         self._changes = changes
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._changed: set[str] = set()
+        self._reported_marks: set[str] = set()
         self._stop = threading.Event()
         self._lost = threading.Event()
         self.is_ready = False
@@ -148,25 +154,51 @@ class Watcher:
         prefix = f"{self._workspace}/"
         return sorted(path.removeprefix(prefix) for path in paths if path.startswith(prefix))
 
+    def catch_up(self, seconds: float) -> bool:
+        """Wait until every change made so far has been reported; return False if that takes longer than `seconds`.
+
+        The system reports changes in their order, so once a new file in `marks` is reported, all earlier changes are.
+        """
+        self._marked += 1
+        mark = self._marks / f"{os.getpid()}-{self._marked}"
+        try:
+            mark.touch()
+        except OSError:
+            return False
+        with self._lock:
+            is_reported = self._lock.wait_for(lambda: str(mark) in self._reported_marks or self._lost.is_set(), seconds)
+            self._reported_marks.clear()
+        with contextlib.suppress(OSError):
+            mark.unlink()
+        return is_reported and self.is_whole
+
     def fall_back(self, problem: str) -> None:
         """Stop watching because of this problem, and ask for regular scans instead."""
         self.problem = self.problem or problem
-        self._lost.set()
+        self._lose()
 
     def close(self) -> None:
         """End the thread."""
         self._stop.set()
+        self._lose()
+
+    def _lose(self) -> None:
         self._lost.set()
+        with self._lock:
+            self._lock.notify_all()
 
     def _run(self) -> None:
         try:
-            for batch in self._changes(self._workspace, self._lost):
+            for batch in self._changes(self._workspace, self._marks, self._lost):
                 if self._lost.is_set():
                     break
                 self.is_ready = True
-                if batch:
-                    with self._lock:
-                        self._changed |= batch
+                marks = {path for path in batch if path.startswith(f"{self._marks}/")}
+                with self._lock:
+                    self._changed |= batch - marks
+                    self._reported_marks |= marks
+                    self._lock.notify_all()
+                if batch - marks:
                     self._on_change()
             if not self._stop.is_set():
                 self.fall_back("the system tells of no more changes")
