@@ -60,8 +60,9 @@ def script(folder: Path) -> str:
 
 
 def locations(folder: Path) -> Locations:
-    """A home of its own."""
-    return Locations(folder / "c", folder / "d", folder / "s", folder / "r")
+    """A home of its own, beside the workspace."""
+    home = folder.with_name(f"{folder.name}-home")
+    return Locations(home / "c", home / "d", home / "s", home / "r")
 
 
 @contextmanager

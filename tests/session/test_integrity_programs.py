@@ -10,8 +10,10 @@ from tests.session.test_integrity_guard import home as home
 from tests.session.test_integrity_guard import repo as repo
 from tests.session.test_integrity_guard import said, told
 from tests.session.test_integrity_guard import watched as watched
+from workbench.config.locations import Locations
 from workbench.risk import protected_files
 from workbench.risk.protected_files import ProtectedFiles, changes
+from workbench.session.workspace.repository import SnapshotRepository
 
 EVIL = "#!/bin/sh\necho evil\n"
 SITE = ".venv/lib/python3.11/site-packages"
@@ -149,3 +151,13 @@ def test_of_a_directory_with_many_programs_the_names_are_compared(repo, home, mo
     assert now.omitted == (f"the contents of the 6 programs in {programs}",)
     (programs / "a").unlink()
     assert [change.path for change in changes(now, protected.scan())] == [f"{programs}/a"]
+
+
+def test_our_own_versions_are_no_repository_of_the_project(home):
+    locations = Locations.from_environment()
+    protected = ProtectedFiles(str(home), str(home), data=str(locations.data))
+    before = protected.scan()
+    SnapshotRepository(locations, home, "one").prepare()
+    subprocess.run(["git", "init", "-q", "--bare", "store"], cwd=home, check=True)
+    (home / "store/hooks/post-receive").write_text(EVIL)
+    assert [change.path for change in changes(before, protected.scan())] == [str(home / "store/hooks/post-receive")]

@@ -20,7 +20,7 @@ FINAL = "what it deletes could not be restored"
 def kept(tmp_path) -> SnapshotRepository:
     (tmp_path / "work/build").mkdir(parents=True)
     (tmp_path / "work/.gitignore").write_text("*.tmp\nbuild/\n")
-    return SnapshotRepository(Locations.from_environment({"HOME": str(tmp_path / "home")}), tmp_path / "work", "one")
+    return SnapshotRepository(Locations.from_environment(), tmp_path / "work", "one")
 
 
 @pytest.fixture
