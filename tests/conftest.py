@@ -20,7 +20,7 @@ from tests.quick import (
     pytest_runtest_call,
     pytest_runtest_setup,
 )
-from tests.world import World
+from tests.sandbox import World
 
 __all__ = [
     "pytest_collection_modifyitems",

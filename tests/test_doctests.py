@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.world import World
+from tests.sandbox import World
 from workbench.tools import unregister_tool
 
 

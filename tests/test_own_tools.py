@@ -19,7 +19,7 @@ from mcp import types as mcp_types
 from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
-from tests.world import World, bash, finish
+from tests.sandbox import World, bash, finish
 from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch

@@ -37,8 +37,8 @@ from typing import Any
 import psutil
 
 from tests.bench.terminal_bench import environment
+from tests.sandbox import World, bash, finish
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish
 
 KINDS = ("engine", "screen", "both", "supervisor", "shell", "screen group", "engine group", "all")
 _APPROVED, _REJECTED = "q5", "q8"

@@ -82,7 +82,7 @@ asyncio.run(main())
 _SCREEN = (
     _KEYS
     + """
-from tests.tui.fake_link import FakeLink
+from tests.tui.fake_client import FakeLink
 from workbench.config.settings import Settings
 from workbench.protocol import events as ev, live
 from workbench.session.storage.store import Store

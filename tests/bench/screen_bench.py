@@ -57,7 +57,7 @@ _OURS = (
     _COMMON
     + """
 begun = cpu()
-from tests.tui.fake_link import FakeLink
+from tests.tui.fake_client import FakeLink
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.view.opened_session import Opened

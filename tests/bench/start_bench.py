@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.bench.measure import Measure
-from tests.bench.starting import in_turns, to_request
+from tests.bench.start_timing import in_turns, to_request
 from workbench.llm.client import QUIET
 
 _QUICK_ROUNDS = 25

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.sandbox import World
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
-from tests.tui.trial import wait_until, workbench_app
-from tests.world import World
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.engine.handlers import Context, handle

@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from tests.sandbox import World
 from tests.terminal.terminal import Terminal
-from tests.world import World
 from workbench.protocol.events import ActionDecided, ActionStarted, ModelResponded
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions

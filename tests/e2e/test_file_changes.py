@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
-from tests.world import World, bash, finish, wait_for
+from tests.sandbox import World, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection
 from workbench.config.settings import Settings
 from workbench.engine.launch import Launch

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.test_processes import STARTED_WITH, module_names, plant
-from tests.world import World, bash, finish, wait_for
+from tests.test_process_isolation import STARTED_WITH, module_names, plant
 
 GIT_SETTINGS = (
     *("core.hooksPath", "core.worktree.c", "fsmonitor.c.command", "gitweb.c", "sendemail.smtpserver", "tar.c.command"),

@@ -7,8 +7,8 @@ import threading
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn, bash, finish
+from tests.sandbox import World, wait_for
 from tests.terminal.terminal import Terminal
-from tests.world import World, wait_for
 from workbench.protocol.events import SettingsChanged
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions

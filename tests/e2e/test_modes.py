@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from tests.e2e.test_questions import ask, engine_of, kinds, log
+from tests.e2e.test_open_questions import ask, engine_of, kinds, log
 from tests.plain.test_plain import answer, asked, leave
+from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish, wait_for
 from workbench.protocol.events import ActionDecided, SessionStarted, SettingsChanged
 
 

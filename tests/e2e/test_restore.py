@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.delegating import delegating
+from tests.sandbox import World, bash, finish
+from tests.subagent_scripts import delegating
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish
 
 
 def events(world: World, command: str, mode: str = "never") -> list[dict]:

@@ -11,7 +11,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.world import World, bash, finish, wait_for
+from tests.sandbox import World, bash, finish, wait_for
 from workbench.protocol.codec import encode
 from workbench.session.session_names import session_path
 from workbench.session.storage.lock import SessionInUse, SessionLock

@@ -7,7 +7,7 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Turn
 from tests.fakes.model_turns import bash as bash_turn
 from tests.fakes.model_turns import finish as finish_turn
-from tests.world import World
+from tests.sandbox import World
 
 FIRST, SECOND, IN_FILE, UNKNOWN = "first-key-000111222", "second-key-333444", "file-key-5556667", "db-pass-word-88990"
 TOKEN = "".join(("gh", "p_", "0123456789abcdef" * 3))

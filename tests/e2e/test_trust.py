@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from tests.sandbox import World, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.world import World, finish, wait_for
 from workbench.tools.trust import agree, agreed, fingerprint, is_trusted
 
 TOOL = """

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from tests.world import World, bash, finish, wait_for
+from tests.sandbox import World, bash, finish, wait_for
 from workbench.client.engine_client import EngineConnection, EngineGone
 from workbench.config.settings import Settings
 from workbench.engine.launch import EngineRefused, Launch

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Fault, Turn
-from tests.world import wait_for
+from tests.sandbox import wait_for
 from workbench.engine.model_test import ModelTest
 from workbench.llm.discovery import ModelSource, sources_of_keys
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.fakes.model_turns import Fault, Reply, Request, ScriptTurn, Turn, turn_from_json
-from tests.fakes.model_wire import chunks_of, frame
+from tests.fakes.openai_chunks import chunks_of, frame
 
 Script: TypeAlias = Iterable[ScriptTurn]
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Called, Fault, Turn
-from tests.fakes.pairing import openai_faults
+from tests.fakes.request_checks import openai_faults
 from tests.llm.conftest import KEY, Caller
 from tests.session.fake_agent import Desk, LookAction
 from workbench.agent.agent import Agent

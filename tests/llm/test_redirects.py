@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import wires
+from tests.fakes import provider_streams
 from tests.fakes.model_turns import Fault, Turn
-from tests.fakes.wire_server import WireServer
+from tests.fakes.provider_server import WireServer
 from tests.llm.conftest import KEY
-from tests.llm.test_wires import ROUTE, ROUTES, Route, _account, ask, asking
+from tests.llm.test_provider_streams import ROUTE, ROUTES, Route, _account, ask, asking
 from workbench.llm.model import ModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 __all__ = ["_account"]  # the fixture of the routes
 OTHERS = tuple(
-    Route(f"{provider}/x", wires.openai_chat, "/v1")
+    Route(f"{provider}/x", provider_streams.openai_chat, "/v1")
     for provider in (
         *("azure", "cerebras", "dashscope", "fireworks_ai", "github_copilot", "groq", "hosted_vllm", "huggingface"),
         *("lm_studio", "moonshot", "openrouter", "perplexity", "xai", "zai"),
@@ -55,7 +55,7 @@ def test_no_kind_of_redirect_to_another_host_is_followed(route, status):
 
 @pytest.mark.parametrize("provider", ["zai", "nvidia_nim", "deepinfra", "sambanova", "groq", "together_ai"])
 def test_no_library_tries_again_by_itself(provider):
-    route = Route(f"{provider}/x", wires.openai_chat, "/v1")
+    route = Route(f"{provider}/x", provider_streams.openai_chat, "/v1")
     busy = Fault(503, headers={"retry-after": "0"})
     with WireServer(route.encoder, busy) as server, asking(route, server) as model:
         with pytest.raises(ModelError, match="is failing"):

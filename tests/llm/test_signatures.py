@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fakes.anthropic_server import AnthropicServer
-from tests.fakes.pairing import anthropic_faults
+from tests.fakes.request_checks import anthropic_faults
 from tests.llm.conftest import KEY
 from tests.session.fake_agent import Desk
 from workbench.agent.agent import Agent

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.pairing import anthropic_faults, openai_faults
+from tests.fakes.request_checks import anthropic_faults, openai_faults
 from tests.session.random_logs import damaged_logs, logs
 from workbench.llm.call import has_calls, in_words
 from workbench.llm.client import load_litellm

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tests.mcp.conftest import ask
-from tests.world import wait_for
+from tests.sandbox import wait_for
 from workbench.mcp.config import ServerConfigs, read_server
 from workbench.mcp.errors import ServerFailed
 from workbench.mcp.executor import read_resource

@@ -8,8 +8,8 @@ import pytest
 
 from tests.fakes.mcp_http import HttpServer
 from tests.mcp.conftest import ask
+from tests.sandbox import wait_for
 from tests.tools.web.site import Site
-from tests.world import wait_for
 from workbench.mcp.config import read_server
 from workbench.mcp.errors import ServerFailed
 

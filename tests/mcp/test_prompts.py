@@ -6,9 +6,9 @@ import pytest
 
 from tests.mcp.conftest import approve_all, fake_server
 from tests.mcp.test_resources import listed
-from tests.tui.fake_link import FakeLink
-from tests.tui.trial import wait_until, workbench_app
-from tests.world import wait_for
+from tests.sandbox import wait_for
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.client.engine_client import EngineConnection
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.model_turns import Called, Turn
-from tests.mcp.desk import mcp_desk
-from tests.mcp.test_runs import approve, bring, call, run, settings
+from tests.mcp.mcp_session import mcp_desk
+from tests.mcp.test_end_to_end import approve, bring, call, run, settings
+from tests.sandbox import World, wait_for
 from tests.session.fake_agent import says
-from tests.world import World, wait_for
 
 HOOK = ".git/hooks/pre-commit"
 

@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 
 from tests.mcp.conftest import fake_server
-from tests.mcp.desk import mcp_desk
+from tests.mcp.mcp_session import mcp_desk
+from tests.sandbox import wait_for
 from tests.session.fake_agent import says
-from tests.tui.fake_link import FakeLink
-from tests.tui.trial import wait_until, workbench_app
-from tests.world import wait_for
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.mcp.config import find_servers

@@ -2,8 +2,8 @@
 
 import json
 
-from tests.tui.fake_link import FakeLink
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.config.locations import Locations
 from workbench.tui.screens.trust import TrustScreen
 from workbench.view.approval.trust import started_by, trust_question

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.conftest import fake_server
-from tests.terminal.allowed import strange
+from tests.sandbox import World, bash, finish, wait_for
+from tests.terminal.allowed_output import strange
 from tests.terminal.terminal import Terminal
-from tests.world import World, bash, finish, wait_for
 from workbench.ascii import in_ascii, wants_ascii
 from workbench.protocol.events import ActionDecided, ActionObserved, Event, UserMessage
 from workbench.session.session_names import session_path

@@ -6,8 +6,8 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from tests.terminal.allowed import strange
-from tests.world import World
+from tests.sandbox import World
+from tests.terminal.allowed_output import strange
 from workbench.config.settings import TerminalSettings, read_terminal
 from workbench.errors import UsageError
 from workbench.tui.terminal.clipboard import copy_command

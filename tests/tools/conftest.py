@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.editing import Editor
+from tests.tools.editor import Editor
 
 
 @pytest.fixture

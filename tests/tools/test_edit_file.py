@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tools.editing import Editor
-from tests.tools.merger import Merger, merged
+from tests.tools.editor import Editor
+from tests.tools.fake_merger import Merger, merged
 from workbench.files.text_file import EditorError
 from workbench.tools import ArgumentError, CompletionError, LLMBasedFileEditTool, ToolContext, open_tools
 from workbench.tools.str_replace_editor.edits import replace_lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.editing import Editor
+from tests.tools.editor import Editor
 
 
 @pytest.fixture

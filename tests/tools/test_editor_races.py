@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.editing import Editor
+from tests.tools.editor import Editor
 from workbench.files.root_directory import AnchoredEntry, using_only
 
 WRITES = 500

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.tools.editing import Editor
+from tests.tools.editor import Editor
 from workbench.tools.str_replace_editor.files import Files
 
 

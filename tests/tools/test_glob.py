@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.searching import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.search_tree import HANGS, WAYS, call, interrupted, way, write
 from tests.tools.shells import processes
 from workbench.tools import ArgumentError, ToolContext
 from workbench.tools.glob.definition import MOST, GlobTool

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.tools.searching import HANGS, WAYS, call, interrupted, way, write
+from tests.tools.search_tree import HANGS, WAYS, call, interrupted, way, write
 from tests.tools.shells import eventually, processes
 from workbench.tools import ArgumentError, GrepTool, ToolContext
 

@@ -5,7 +5,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pictures_of import jpeg_head, png, webp_heads
+from tests.sample_images import jpeg_head, png, webp_heads
 from tests.tui.sample_session import STEADY
 from workbench.files.images import kind_of, pixels_of
 

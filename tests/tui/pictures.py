@@ -11,8 +11,8 @@ import pytest
 from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 
-from tests.tui.fake_link import FakeLink
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.protocol import live
 from workbench.tui.app import WorkbenchApp
 from workbench.tui.screens.approval import ApprovalScreen

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import START, Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import live
 from workbench.tui.widgets.activity import Activity, began
 from workbench.view import clock

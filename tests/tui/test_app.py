@@ -10,10 +10,10 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.widgets import Markdown
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import Disconnected
 from workbench.client.deferred_client import DeferredClient
 from workbench.errors import WorkbenchError
@@ -152,7 +152,7 @@ def test_a_worktree_has_its_own_branch_and_no_git_has_none(tmp_path):
 SCREEN = """
 import sys
 from pathlib import Path
-from tests.tui.fake_link import FakeLink
+from tests.tui.fake_client import FakeLink
 from workbench.config.settings import Settings
 from workbench.tui.app import WorkbenchApp
 from workbench.view.opened_session import Opened

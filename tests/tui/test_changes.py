@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.panel_app import PanelApp
 from tests.tui.sample_session import STEADY, WORKSPACE, Script, working_session
-from tests.tui.trial import wait_until, workbench_app
 from tests.tui.waiting import until
 from workbench.protocol import events as ev
 from workbench.tui.widgets.changes_panel import ChangesPanel, file_line

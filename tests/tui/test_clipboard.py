@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.pictures_of import png
+from tests.sample_images import png
 from workbench.errors import WorkbenchError
 from workbench.tui.terminal.clipboard import can_read_images, store_image
 

@@ -3,8 +3,8 @@ import threading
 import pytest
 from textual import events
 
-from tests.tui.fake_link import FakeLink
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.session.mentions import mentioned
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt

@@ -5,10 +5,10 @@ import threading
 import pytest
 from textual.widgets import Input, OptionList
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import armed, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.trial import armed, wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings, load_settings
 from workbench.tui.screens.first_run import FirstRunScreen

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.tui.drawn_plot import with_plot
+from tests.tui.plot_sessions import with_plot
 from tests.tui.sample_session import STEADY, fold
 from workbench.tui.widgets.text_lines import IllustratedText
 from workbench.view.formatting.detail import detail_text, picture_lines

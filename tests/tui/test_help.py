@@ -7,9 +7,9 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import Input, Markdown
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.picture_sessions import finished
-from tests.tui.trial import wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.config.settings import Settings
 from workbench.tui.key_names import key_groups, key_name

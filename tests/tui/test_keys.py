@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.keys import ANSWERS, all_bindings, read_keymap
 from workbench.tui.screens.approval import ApprovalScreen
 from workbench.tui.widgets.key_hints import KeyHints, bound_keys

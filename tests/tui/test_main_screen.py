@@ -2,9 +2,9 @@ import subprocess
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script, working_session
-from tests.tui.trial import wait_until, workbench_app
 from workbench.client.client import CommandRefused, Disconnected, EngineNotice
 from workbench.protocol import events as ev
 from workbench.protocol import live

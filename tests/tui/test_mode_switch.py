@@ -6,10 +6,10 @@ import time
 import pytest
 from textual import events
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.test_main_screen import shown
-from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
 from workbench.tui.screens.confirmations import NeverAskScreen
 from workbench.tui.screens.mode_switch import DEBOUNCE_SECONDS
 from workbench.tui.settings.apply import apply_settings

@@ -4,9 +4,9 @@ import pytest
 from textual.actions import parse
 from textual.widgets import Input, OptionList
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.errors import WorkbenchError
 from workbench.tui.palette_entries import PaletteEntry, PastSession, entries_of, fitting
 from workbench.tui.screens.diff_viewer import DiffViewerScreen

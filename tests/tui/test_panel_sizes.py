@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import long_session, working_session
-from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.prompt import Prompt
 from workbench.tui.widgets.side_panels import SidePanels

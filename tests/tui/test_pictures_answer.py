@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import in_each_look
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.agent_question import AnswerScreen

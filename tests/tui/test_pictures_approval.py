@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.session.fake_agent import Desk, calls
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
 from tests.tui.sample_session import WORKSPACE
-from tests.tui.trial import wait_until
 from workbench.llm.model import ModelUsage
 from workbench.protocol import events as ev
 from workbench.protocol import live

@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.tui.app_driver import workbench_app
 from tests.tui.pictures import app_with, at_rest, in_each_look, shown, text_on
-from tests.tui.test_pictures_stale import in_part, stale_file
-from tests.tui.trial import workbench_app
+from tests.tui.test_pictures_stale_files import in_part, stale_file
 from workbench.tui.terminal.filters import AsciiFilter
 from workbench.tui.terminal.integration import TerminalIntegration
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.picture_sessions import begun, said
 from tests.tui.pictures import at_rest, in_each_look, shown, text_on
-from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.screens.model_choice import ModelChoice

@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished, working
 from tests.tui.pictures import app_with, in_each_look, shown
-from tests.tui.trial import wait_until
 from workbench.tui.widgets.suggestions import Suggestions
 
 

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import begun, finished
 from tests.tui.pictures import app_with, in_each_look, shown, takes_answers, text_on
-from tests.tui.trial import wait_until
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.mcp.config import find_servers

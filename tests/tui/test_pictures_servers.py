@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun, finished
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.test_servers_screen import SERVERS, known
-from tests.tui.trial import wait_until
 
 __all__ = ["known"]
 from workbench.protocol import live

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import in_each_look, text_on
 from tests.tui.sample_session import START, Script
-from tests.tui.shelved import answer, ended, keep, touched
-from tests.tui.trial import wait_until, workbench_app
+from tests.tui.session_files import answer, ended, keep, touched
 from workbench.protocol import events as ev
 from workbench.tui.screens.sessions import SessionsScreen
 

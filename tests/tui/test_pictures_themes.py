@@ -2,9 +2,9 @@
 
 from textual.widgets import OptionList
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import finished
 from tests.tui.pictures import EVERY_SIZE, USUAL, Look, app_with, in_looks, shown
-from tests.tui.trial import wait_until
 from workbench.tui.screens.theme_choice import ThemeChoice
 from workbench.tui.themes import builtin_directory
 

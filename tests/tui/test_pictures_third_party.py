@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.plain.test_plain import SHAPE, answer, asked, leave, log
+from tests.sandbox import World, finish
 from tests.terminal.terminal import Terminal
 from tests.test_own_tools import environment_with
 from tests.third_party.send_note import SendNote
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import assess, begun
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import WORKSPACE, Script, fold
-from tests.tui.trial import wait_until
-from tests.world import World, finish
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.protocol.codec import encode

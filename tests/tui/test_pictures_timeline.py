@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import BEFORE, CALC, begun, said
 from tests.tui.pictures import app_with, in_each_look, shown
 from tests.tui.sample_session import START
-from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.tui.widgets.card import ActionCard

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.tui.app_driver import wait_until
 from tests.tui.picture_sessions import MODEL, assess
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until
 from workbench.protocol import events as ev
 from workbench.protocol import live
 from workbench.risk.actions import assess_url

@@ -1,8 +1,8 @@
 from textual import events
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.widgets.prompt import Prompt
 
 

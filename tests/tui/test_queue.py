@@ -2,9 +2,9 @@
 
 from textual import events as keys
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.widgets.composer import Composer

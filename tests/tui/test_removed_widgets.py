@@ -21,9 +21,9 @@ from textual.widget import Widget
 from textual.widgets import Markdown, Static, TextArea
 from textual.worker import Worker
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.protocol.live import TextDelta
 from workbench.tui.widgets.conversation import Conversation
 from workbench.tui.widgets.markdown_stream import plain_parser

@@ -9,7 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.diff_app import ScreenApp, painted
-from tests.tui.fake_link import FakeLink
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
 from tests.tui.waiting import until
 from workbench.client.client import CommandRefused

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.protocol import events as ev
 from workbench.rules.rule_files import read_rules
 from workbench.tui.screens.rules import RulesScreen

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
+from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until
 from tests.tui.picture_sessions import finished
 from tests.tui.pictures import app_with, shown, text_on
-from tests.tui.trial import armed, type_while_it_stands_still, wait_until
 from workbench.config.locations import Locations
 from workbench.mcp.config import find_servers
 from workbench.mcp.pins import PinStore

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import START, Script
-from tests.tui.shelved import answer, ended, keep, touched
-from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.session_files import answer, ended, keep, touched
 from workbench.config.locations import Locations
 from workbench.protocol import events as ev
 from workbench.session.storage.lock import SessionLock

@@ -3,11 +3,11 @@
 import pytest
 from textual.widgets import Input, OptionList
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import armed, type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
 from tests.tui.settings_form import edited, find, settings_in
-from tests.tui.trial import armed, type_while_it_stands_still, wait_until, workbench_app
 from workbench.config.settings import load_settings
 from workbench.tui.screens.main import MainScreen
 from workbench.tui.screens.settings import SettingEdit, SettingList, SettingsScreen

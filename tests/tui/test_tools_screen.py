@@ -2,10 +2,10 @@
 
 from textual.widgets import OptionList
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.pictures import text_on
 from tests.tui.sample_session import Script
-from tests.tui.trial import wait_until, workbench_app
 from workbench.agent.instructions import notes_request
 from workbench.tui.screens.tools import ToolsScreen
 from workbench.view.tools import about_tool, by_origin, on_request, tool_line, tool_rows

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import type_while_it_stands_still, wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.trial import type_while_it_stands_still, wait_until, workbench_app
 from workbench.config.locations import Locations
 from workbench.tools.trust import fingerprint
 from workbench.tui.screens.trust import TrustScreen

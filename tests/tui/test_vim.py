@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.fake_link import FakeLink
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import STEADY
-from tests.tui.trial import wait_until, workbench_app
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.vim import Vim, rest_in_normal
 

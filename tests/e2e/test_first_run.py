@@ -1,0 +1,158 @@
+"""A newcomer's first five minutes in a pseudo terminal: no screen is a dead end, and what was set up is kept."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Turn, finish
+from tests.sandbox import World, wait_for
+from tests.terminal.terminal import Terminal
+from tests.sandbox import World, wait_for
+from workbench.session.storage.session_list import list_sessions
+
+
+class Newcomer:
+    """Presses a key until it does what the screen says it does: the first ones may come too early to count."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+
+    def sees(self, *words: str) -> str:
+        return self.terminal.wait_until(lambda shown: all(word in shown for word in words), f"{words}", 60)
+
+    def presses(self, key: str, is_so: Callable[[str], object], what: str) -> str:
+        for _ in range(6):
+            self.terminal.press(key)
+            try:
+                return self.terminal.wait_until(is_so, what, 12)
+            except AssertionError:
+                continue
+        return self.terminal.wait_until(is_so, what, 12)
+
+    def approves(self, words: str) -> None:
+        """The question with these words, once all of it was seen; it is gone then, or the next one is there."""
+        self.sees(words, "esc later")
+        self.terminal.press("end")
+        self.sees(words, "y approve")
+        self.presses("y", lambda shown: "Approve?" not in shown or words not in shown, "the question to be answered")
+
+    def writes(self, line: str) -> None:
+        self.terminal.type(line)
+        self.terminal.wait_for(line[-20:])
+        self.terminal.press("enter")
+
+    def gets_help(self, key: str, words: str, back: str) -> None:
+        """Help opens over the screen, names a key of it, and escape leads back."""
+        self.presses(key, lambda shown: "Keys here" in shown and words in shown, f"help with {words!r}")
+        self.presses("escape", lambda shown: "Keys here" not in shown and back in shown, f"{back!r} again")
+
+
+def first_screen(person: Newcomer) -> None:
+    assert "F1 help" in person.sees("Welcome to ohw", "The demo", "esc not now")
+    person.gets_help("f1", "Not now", "Welcome to ohw")
+    person.presses(
+        "escape", lambda shown: "/setup" in shown and "Welcome" not in shown, "the advice of the main screen"
+    )
+    person.writes("/setup")
+    person.sees("Welcome to ohw", "The demo")
+    person.terminal.press("end")
+    person.presses("enter", lambda shown: "Approve?" in shown, "the demo's first question")
+
+
+def demo(person: Newcomer, world: World) -> Path:
+    person.sees("325000)", "y approve", "esc later")
+    (session,) = list_sessions(world.locations)
+    person.presses("n", lambda shown: "Reason for the agent" in shown, "the line for a reason")
+    person.terminal.type("the test is right")
+    person.terminal.press("enter")
+    person.approves('found["sign"]')
+    person.approves("rm -rf")
+    person.sees("✓ Finished")
+    return Path(session.workspace) / "ledger/amounts.py"
+
+
+def review(person: Newcomer, file: Path) -> None:
+    mended = file.read_text()
+    person.presses("f5", lambda shown: "hunk 1 of 1" in shown and "esc close" in shown, "the diff viewer")
+    person.gets_help("?", "In the diff", "hunk 1 of 1")
+    person.terminal.press("x")
+    person.sees("Reverted the hunk", "u to undo")
+    wait_for(lambda: file.read_text() != mended, "the file to be as before")
+    person.terminal.press("u")
+    person.sees("Restored the hunk")
+    wait_for(lambda: file.read_text() == mended, "the file to be mended again")
+    person.presses("escape", lambda shown: "enter send" in shown, "the main screen")
+
+
+def colours_and_settings(person: Newcomer, world: World) -> None:
+    file = world.locations.settings_file
+    person.writes("/theme")
+    person.sees("ohw-dusk", "esc")
+    person.terminal.press("down")
+    person.terminal.press("s")
+    wait_for(lambda: file.exists() and "theme" in tomllib.loads(file.read_text()), "the theme in the file")
+    person.writes("/settings")
+    person.sees("Settings · ~", "esc close")
+    person.gets_help("?", "In the list", "/ filter")
+    person.presses("/", lambda shown: "filter by name" in shown, "the line to filter by")
+    person.terminal.type("max_steps")
+    person.sees("max_steps", "Steps")
+    person.terminal.press("enter")
+    person.presses("enter", lambda shown: "Enter save · Esc cancel" in shown, "the line for the value")
+    person.terminal.type("x")
+    person.sees("must be a whole number")
+    person.presses("backspace", lambda shown: "must be a whole number" not in shown, "an empty line")
+    person.terminal.type("55")
+    person.terminal.press("enter")
+    person.sees("✓ saved")
+    assert tomllib.loads(file.read_text())["max_steps"] == 55
+    person.presses("escape", lambda shown: "Settings · ~" not in shown, "the main screen")
+
+
+def own_model(person: Newcomer, world: World, address: str) -> None:
+    person.writes("/setup")
+    person.sees("Welcome to ohw", "Another model")
+    person.terminal.press("end", "up", "up")
+    person.presses("enter", lambda shown: "Esc back" in shown, "the line for a name")
+    person.terminal.type("small")
+    person.terminal.press("enter")
+    person.sees("✗ write it as PROVIDER/NAME")
+    for _ in "small":
+        person.terminal.press("backspace")
+    person.sees("the server's URL")
+    person.terminal.type(f"openai/small {address}")
+    person.terminal.press("enter")
+    person.sees("✓ openai/small OK", "Enter starts with it")
+    person.presses("enter", lambda shown: "What should we work on?" in shown, "a session on that model")
+    person.gets_help("f1", "In the prompt", "What should we work on?")
+    person.writes("hello there")
+    person.sees("Nice to meet you.")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_the_first_five_minutes_have_no_dead_end(world: World, size):
+    columns, rows = size
+    with ModelServer([Turn("Ready."), finish("Nice to meet you.")]) as server:
+        arguments = ["--workspace", str(world.project)]
+        with Terminal(arguments, columns, rows, {**world.env, "OPENAI_API_KEY": "sk-unused"}) as terminal:
+            person = Newcomer(terminal)
+            first_screen(person)
+            review(person, demo(person, world))
+            colours_and_settings(person, world)
+            person.gets_help("f1", "Send", "enter send")
+            own_model(person, world, server.base_url)
+            terminal.press("ctrl+q")
+            assert terminal.wait_exit() == 0
+            assert "ohw resume" in terminal.text()
+    kept = tomllib.loads(world.locations.settings_file.read_text())
+    assert kept["model"] == "small"
+    assert kept["models"]["small"] == {"model": "openai/small", "api_base": server.base_url}
+    assert "sk-unused" not in world.locations.settings_file.read_text()
+    mine = next(each for each in list_sessions(world.locations) if each.workspace == str(world.project))
+    assert mine.title == "hello there"

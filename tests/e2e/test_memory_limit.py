@@ -1,0 +1,111 @@
+"""A limit of memory (`ulimit -v`), from one at which Python can just start: an end with one line, never a hang."""
+
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import bash as bash_turn
+from tests.fakes.model_turns import finish as finish_turn
+from tests.sandbox import World, bash, finish
+from workbench.engine.worker import Worker
+
+REFUSED = "the system refused more memory; close other programs or raise the limit (ulimit -v, ulimit -u)"
+
+
+def run_with(world: World, kilobytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`ohw run` under the limit; fails where it does not end."""
+    command = [sys.executable, "-m", "workbench", "run", "do it", "--mode", "high", *arguments]
+    limit = kilobytes * 1024
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=world.project,
+        env=world.env,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+
+
+@pytest.mark.parametrize("kilobytes", [15_000, 17_500, 20_000, 25_000, 30_000, 35_000, 40_000, 45_000])
+def test_without_memory_for_its_modules_it_says_so(world: World, kilobytes: int):
+    done = run_with(world, kilobytes, "--model", world.script(finish()))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"ohw: {REFUSED}\n"
+
+
+@pytest.mark.parametrize("kilobytes", [80_000, 110_000, 230_000])
+def test_a_run_ends_also_where_memory_is_refused_in_its_middle(world: World, kilobytes: int):
+    script = world.script(bash("seq 1 20000"), finish())
+    done = run_with(world, kilobytes, "--model", script)
+    if done.returncode == 0:
+        assert done.stdout == "Done.\n"
+    else:
+        assert done.stderr.strip()
+
+
+@pytest.mark.parametrize("kilobytes", [150_000, 230_000, 600_000])
+def test_a_limit_too_low_for_the_library_of_a_model_is_said_before_anything_begins(world: World, kilobytes: int):
+    with ModelServer([bash_turn("touch made-it"), finish_turn()]) as server:
+        done = run_with(world, kilobytes, "--model", "openai/x", "--api-base", server.base_url)
+        assert server.requests == []
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"ohw: the memory limit of {kilobytes:,} kB is too low for this model: "
+        "set it to 1,000,000 kB at least (ulimit -v), or to unlimited\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "error", ["MemoryError()", "ImportError('x.so: failed to map segment from shared object')", "OSError(12, 'x')"]
+)
+def test_a_thread_that_fails_for_want_of_memory_ends_the_process(error: str):
+    code = f"""
+import threading
+from workbench.engine.worker import end_without_memory
+end_without_memory()
+def fail():
+    raise {error}
+threading.Thread(target=fail).start()
+threading.Event().wait(30)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    assert (done.returncode, done.stderr) == (1, f"ohw: {REFUSED}\n")
+
+
+def test_another_fault_of_a_thread_is_told_as_ever(tmp_path: Path):
+    code = """
+import threading
+from workbench.engine.worker import end_without_memory
+end_without_memory()
+thread = threading.Thread(target=int, args=("x",))
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+    assert done.returncode == 0
+    assert "ValueError" in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_who_waits_for_a_worker_hears_of_its_end():
+    class Broken:
+        def step(self) -> bool:
+            raise ValueError("odd")
+
+    def fault(_: str) -> None:
+        raise MemoryError
+
+    rested = threading.Event()
+    worker = Worker(Broken(), rested.set, fault)
+    worker.start()
+    assert rested.wait(10)
+    worker.join(10)
+    assert not worker.is_alive()

@@ -1,0 +1,95 @@
+"""A question on the screen while the engine is killed, or while the person writes something else."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import psutil
+
+from tests.sandbox import World, bash, finish, wait_for
+from tests.terminal.terminal import Terminal
+from workbench.protocol.events import ActionProposed, ActionStarted, Event
+from workbench.session.session_names import session_path
+from workbench.session.storage.session_list import list_sessions
+from workbench.session.storage.store import Store
+
+
+def ask(world: World) -> tuple[str, ...]:
+    """The arguments of a screen whose agent asks to write a line, and finishes after that."""
+    model = world.script(bash("echo ran >> made-it", risk="HIGH"), finish("As you wish."))
+    return ("make the file", "--model", model, "--workspace", str(world.project))
+
+
+def say(terminal: Terminal, text: str) -> None:
+    terminal.type(text)
+    terminal.wait_for(text)
+    terminal.press("enter")
+
+
+def log(world: World) -> list[Event]:
+    (session,) = list_sessions(world.locations)
+    with Store.open(session_path(world.locations, session.id), readonly=True) as store:
+        return list(store.events())
+
+
+def kinds(world: World) -> list[str]:
+    return [event.kind for event in log(world) if event.kind != "version_taken"]
+
+
+def engine_of(world: World) -> psutil.Process:
+    (engine,) = [process for process in world.processes() if "workbench.engine" in process.cmdline()]
+    return engine
+
+
+def test_a_killed_engine_is_told_and_its_question_comes_back_with_resume(world: World):
+    with Terminal(ask(world), 110, 34, world.env) as terminal:
+        terminal.wait_for("y approve")
+        engine_of(world).kill()
+        terminal.wait_for("The agent process stopped")
+        wait_for(lambda: len(world.processes()) == 1, "only the screen to be left")
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.wait_exit() == 143
+    assert kinds(world)[-1] == "action_assessed"
+    with Terminal(["resume", "--last"], 110, 34, world.env) as terminal:
+        terminal.wait_for("y approve")
+        assert "echo ran >> made-it" in terminal.text()
+        assert not (world.project / "made-it").exists()
+        terminal.press("y")
+        terminal.wait_for("As you wish.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert (world.project / "made-it").read_text() == "ran\n"
+    wait_for(lambda: not world.processes(), "every process to be gone")
+
+
+def test_an_answer_given_after_the_engine_was_killed_counts_once(world: World):
+    with Terminal(ask(world), 110, 34, world.env) as terminal:
+        terminal.wait_for("y approve")
+        engine_of(world).kill()
+        terminal.wait_for("The agent process stopped")
+        terminal.wait_for("y approve")
+        terminal.press("y")
+        terminal.wait_for("As you wish.")
+        assert (world.project / "made-it").read_text() == "ran\n"
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+def test_words_sent_beside_a_question_never_run_the_action(world: World):
+    with Terminal(ask(world), 80, 24, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.press("escape")
+        terminal.wait_until(lambda shown: "Approve?" not in shown, "the question to be put off")
+        say(terminal, "stop, do not do that")
+        wait_for(lambda: kinds(world).count("user_message") == 2, "the message to be in the log")
+        assert "action_decided" not in kinds(world)
+        say(terminal, "/stop")
+        terminal.wait_for("Stopped by you")
+        say(terminal, "what else?")
+        terminal.wait_for("As you wish.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert not (world.project / "made-it").exists()
+    _, *others = [event.action_id for event in log(world) if isinstance(event, ActionProposed)]
+    assert [event.action_id for event in log(world) if isinstance(event, ActionStarted)] == others

@@ -1,0 +1,110 @@
+"""A change decided a hunk at a time, and one of a file that somebody else changed: screen, engine, file and model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.test_open_questions import log
+from tests.fakes.model_server import ModelServer
+from tests.fakes.model_turns import Called, Turn, finish
+from tests.sandbox import World
+from tests.terminal.terminal import Terminal
+from workbench.protocol.events import ActionDecided, ActionObserved, FilesChanged, FileText
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 26))
+AFTER = BEFORE.replace("line 2\n", "two\n").replace("line 12\n", "twelve\n").replace("line 23\n", "twenty-three\n")
+
+
+def editor(**arguments: Any) -> Turn:
+    risk = "LOW" if arguments["command"] == "view" else "MEDIUM"
+    said = {"security_risk": risk, "summary": "use the editor", **arguments}
+    return Turn(calls=(Called("str_replace_editor", said),))
+
+
+def args(world: World, server: ModelServer) -> tuple[str, ...]:
+    return ("edit it", "--model", "openai/x", "--api-base", server.base_url, "--workspace", str(world.project))
+
+
+def result(server: ModelServer) -> str:
+    """What the model was told last."""
+    return str(server.requests[-1].messages[-1]["content"])
+
+
+def leave(terminal: Terminal) -> None:
+    terminal.wait_for("✓ Finished")
+    terminal.press("ctrl+q")
+    assert terminal.wait_exit() == 0
+
+
+def test_two_of_three_hunks_are_left_out_and_one_is_edited(world: World):
+    file = world.project / "notes.txt"
+    file.write_bytes(BEFORE.replace("\n", "\r\n").encode())
+    file.chmod(0o640)
+    turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
+    world.env |= {"OPENAI_API_KEY": "sk-of-the-test", "VISUAL": "sed -i s/^twenty/about-twenty/"}
+    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.type(" ")
+        terminal.wait_for("2 of 3 hunks accepted")
+        terminal.press("j")
+        terminal.type(" ")
+        terminal.wait_for("1 of 3 hunks accepted")
+        terminal.press("j")
+        terminal.press("E")
+        terminal.wait_until(lambda shown: "✓ 3 edited" in shown and "y approve 1 of 3" in shown, "the answer to count")
+        terminal.press("y")
+        leave(terminal)
+        told = result(server)
+    written = BEFORE.replace("line 23\n", "about-twenty-three\n").replace("\n", "\r\n").encode()
+    assert file.read_bytes() == written
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert "1 of 3 hunks accepted" in told
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in told
+    assert "Hunk 2 (line 12): not accepted.\n-line 12\n+twelve\n" in told
+    assert "Hunk 3 (line 23): accepted, edited by the user.\n-twenty-three\n+about-twenty-three\n" in told
+    assert "    23\tabout-twenty-three\n" in told
+
+
+def test_what_somebody_else_wrote_meanwhile_is_merged_and_everybody_is_told(world: World):
+    file = world.project / "notes.txt"
+    file.write_text(BEFORE)
+    edit = editor(command="str_replace", path=str(file), old_str="line 2\n", new_str="two\n")
+    turns = [editor(command="view", path=str(file)), lambda request: _after_a_change(file, edit), finish("Done.")]
+    world.env["OPENAI_API_KEY"] = "sk-of-the-test"
+    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.wait_for("notes.txt has changed since the agent read it  +1 −1")
+        terminal.wait_for("+ 25, by somebody else")
+        terminal.press("y")
+        leave(terminal)
+        told = result(server)
+    assert file.read_text() == BEFORE.replace("line 2\n", "two\n").replace("line 25", "25, by somebody else")
+    assert "notes.txt changed since you last saw it: +1 -1" in told
+    assert "-line 25\n+25, by somebody else" in told
+
+
+def _after_a_change(file: Path, turn: Turn) -> Turn:
+    file.write_text(BEFORE.replace("line 25", "25, by somebody else"))
+    return turn
+
+
+def test_a_part_is_in_the_log_once_and_as_the_agents_doing(world: World):
+    file = world.project / "notes.txt"
+    file.write_text(BEFORE)
+    turns = [editor(command="str_replace", path=str(file), old_str=BEFORE, new_str=AFTER), finish("As you wish.")]
+    world.env["OPENAI_API_KEY"] = "sk-of-the-test"
+    with ModelServer(turns) as server, Terminal(args(world, server), 110, 60, world.env) as terminal:
+        terminal.wait_for("y approve")
+        terminal.type(" ")
+        terminal.wait_for("y approve 2 of 3")
+        terminal.press("y")
+        leave(terminal)
+    written = AFTER.replace("two\n", "line 2\n")
+    events = log(world)
+    changes = [event.files_changed for event in events if isinstance(event, ActionObserved) and event.files_changed]
+    assert [[(delta.before, delta.after) for delta in files] for files in changes] == [[(BEFORE, written)]]
+    assert not [event for event in events if isinstance(event, FilesChanged)]
+    (decided,) = [event for event in events if isinstance(event, ActionDecided) and event.by == "person"]
+    assert decided.written == (FileText(path=str(file), text=written),)
+    assert decided.hunks == (1, 2)

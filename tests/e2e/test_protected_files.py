@@ -1,0 +1,115 @@
+"""A script that changes protected files unseen, in each front end: put back or asked about, and said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.plain.test_plain import answer, leave
+from tests.sandbox import World, bash, finish, wait_for
+from tests.subagent_scripts import delegating
+from tests.terminal.terminal import Terminal
+
+HOOK = ".git/hooks/pre-commit"
+SCRIPT = """
+import pathlib, sys
+path = pathlib.Path({path!r}).expanduser()
+path.parent.mkdir(parents=True, exist_ok=True)
+path.write_text("evil")
+"""
+
+
+@pytest.fixture
+def project(world: World) -> World:
+    """A repository with a script for a hook and one for the user's shell."""
+    subprocess.run(["git", "init", "-q", "."], cwd=world.project, check=True)
+    (world.project / "hook.py").write_text(SCRIPT.format(path=HOOK))
+    (world.project / "shell.py").write_text(SCRIPT.format(path="~/.bashrc"))
+    return world
+
+
+def test_a_run_puts_a_hook_back_and_says_so(project: World):
+    model = project.script(bash("python3 hook.py"), bash("echo go on"), finish())
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert done.returncode == 0, done.stderr
+    assert f"{HOOK} (new), which no question showed, and put back" in done.stdout + done.stderr
+    assert not (project.project / HOOK).exists()
+
+
+def test_the_log_names_the_files_and_the_model_is_told(project: World):
+    model = project.script(bash("python3 hook.py"), finish())
+    done = project.ohw("run", "go", "--json", "--model", model, "--mode", "never")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (taken,) = [event for event in events if event.get("guarded")]
+    assert taken["guarded"] == [str(project.project / HOOK)]
+    (result,) = [event for event in events if event["kind"] == "action_observed" and "put back" in json.dumps(event)]
+    assert taken["action_id"] == result["action_id"]
+
+
+def test_a_run_stops_at_the_action_after_a_change_of_the_home_folder(project: World):
+    model = project.script(bash("python3 shell.py"), bash("touch after"), finish())
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert done.returncode == 3
+    assert "~/.bashrc" in done.stdout + done.stderr
+    assert (project.home / ".bashrc").read_text() == "evil"
+    assert not (project.project / "after").exists()
+
+
+@pytest.mark.parametrize("line", ["cp -r new/. .", "echo x > $(git rev-parse --git-path hooks)/pre-commit"])
+def test_a_run_stops_at_a_write_to_an_unknown_path(project: World, line: str):
+    (project.project / "new/.git/hooks").mkdir(parents=True)
+    (project.project / "new" / HOOK).write_text("evil")
+    done = project.ohw("run", "go", "--model", project.script(bash(line), finish()), "--mode", "never")
+    assert done.returncode == 3
+    assert "not known before it runs" in done.stdout + done.stderr
+    assert not (project.project / HOOK).exists()
+
+
+def test_plain_mode_says_it_and_asks(project: World):
+    model = project.script(bash("python3 hook.py; python3 shell.py"), bash("touch after"), finish("All done."))
+    args = ("go", "--plain", "--model", model, "--mode", "high", "--workspace", str(project.project))
+    with Terminal(args, 100, 150, project.env) as terminal:
+        terminal.wait_for("and put back")
+        answer(terminal, "y")
+        terminal.wait_for("All done.")
+        leave(terminal)
+        text = " ".join(terminal.text().split())
+    assert "protected files changed without being shown: ~/.bashrc" in text
+    assert (project.project / "after").exists()
+    assert not (project.project / HOOK).exists()
+
+
+def test_the_screen_shows_it_and_asks(project: World):
+    model = project.script(bash("python3 hook.py; python3 shell.py"), bash("touch after"), finish("All done."))
+    args = ("go", "--model", model, "--mode", "high", "--workspace", str(project.project))
+    with Terminal(args, 160, 50, project.env) as terminal:
+        terminal.wait_for("touch after")
+        terminal.wait_for("changed without being shown")
+        terminal.wait_for("Protected files changed")
+        assert not (project.project / "after").exists()
+        terminal.press("ctrl+q")
+    wait_for(lambda: not project.processes(), "every process to be gone")
+    assert not (project.project / HOOK).exists()
+
+
+def test_what_a_sub_agent_changes_is_put_back_and_said(project: World):
+    agents = {"ann": [bash("python3 hook.py; python3 shell.py"), finish("Ann is done.")]}
+    model = delegating(project.home / "script.toml", agents, bash("touch after"))
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert done.returncode == 3, done.stdout
+    said = done.stdout + done.stderr
+    assert f"{HOOK} (new), which no question showed, and put back" in said
+    assert "~/.bashrc" in said
+    assert not (project.project / HOOK).exists()
+    assert not (project.project / "after").exists()
+
+
+@pytest.mark.parametrize("line", ["(sleep 1; python3 hook.py) &", "setsid -f sh -c 'sleep 1; python3 hook.py'"])
+def test_what_a_background_process_changes_during_a_later_action_is_put_back(project: World, line: str):
+    later = "while ! test -e .git/hooks/pre-commit; do sleep 0.1; done"
+    model = project.script(bash(f"{line} > /dev/null 2>&1"), bash(later), finish())
+    done = project.ohw("run", "go", "--model", model, "--mode", "never")
+    assert f"{HOOK} (new), which no question showed, and put back" in done.stdout + done.stderr
+    assert not (project.project / HOOK).exists()

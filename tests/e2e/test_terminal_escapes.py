@@ -1,0 +1,237 @@
+"""Text from outside on its way to the terminal: wherever it is shown, only what is allowed by name arrives there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.sandbox import World, bash, finish, toml, wait_for
+from tests.terminal.allowed_output import PLAIN, strange
+from tests.terminal.terminal import Terminal
+
+PAYLOADS = (
+    "\x1b]52;q;cHdu\x07",
+    "\x1b[77n",
+    "\x1b]0;title\x07",
+    "\x1b]8;;http://x.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b[2J\x1b[9917;9977H",
+    "\x1b[8mgone",
+    "\x1b[5i",
+    "\x1bP+q544e\x1b\\",
+    "\x1b_x\x1b\\",
+    "\x1b^x\x1b\\",
+    "\x9b31m",
+    "\x9d0;t\x9c",
+    "\x07\x08\x0b\x0c\x0e\x7f",
+    "\x1b[?1049;77l",
+    "a\u202egnp.exe",
+    "a\u2066b\u2069",
+    "a\u200bb\u200cc\u2060d\ufeff",
+    "a\U000e0041\U000e0042b",
+    "\u2028\u2029",
+    "\u3164\u115f\xad",
+    "\x1bc",
+    "\x1b[3;1t",
+)
+MARKUP = "[@click=app.quit]x[/][/foo][red"
+
+
+def hostile(name: str) -> str:
+    """All payloads behind a name, so that one sees which of them is shown where."""
+    return name + "".join(PAYLOADS) + MARKUP + " END"
+
+
+def safe(name: str) -> str:
+    """What is to be seen of `hostile(name)` where there is least room."""
+    return name + r"\e]52;q"
+
+
+def file_name(name: str) -> str:
+    return hostile(name).replace("/", "")[:100]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_each_payload_would_be_found(payload):
+    assert strange(f"a{payload}b".encode())
+    assert strange(f"a{payload}b".encode(), allowed=PLAIN)
+
+
+def edit(path: str, text: str) -> dict[str, object]:
+    arguments = {"command": "create", "path": path, "file_text": text}
+    return {"tool": "str_replace_editor", "risk": "MEDIUM", "summary": hostile("summary"), "arguments": arguments}
+
+
+@contextmanager
+def over(terminal: Terminal, open_with: str, *marks: str) -> Iterator[None]:
+    """A screen over the main one: open it by a key or a command, see that it is there, and close it again."""
+    if open_with.startswith("/"):
+        terminal.type(open_with)
+        terminal.wait_for(open_with)
+        terminal.press("enter")
+    else:
+        terminal.press(open_with)
+    for mark in marks:
+        terminal.wait_for(mark)
+    yield
+    terminal.press("escape")
+    terminal.wait_until(lambda shown: marks[0] not in shown, f"{marks[0]!r} to be closed")
+
+
+def configure(world: World) -> None:
+    """Settings, a rule, files and a branch that hold the payloads."""
+    folder = world.locations.config
+    folder.mkdir(parents=True)
+    tables = f"theme = {toml(hostile('colour'))}\n[models.own]\nmodel = {toml('openai/' + MARKUP)}\n"
+    tables += f"[mcpServers.far]\nenabled = false\ncommand = {toml(hostile('server'))}\n"
+    (folder / "settings.toml").write_text(tables, encoding="utf-8")
+    (folder / "rules.toml").write_text(f"[[deny]]\ncommand = {toml('rule' + PAYLOADS[0])}\n", encoding="utf-8")
+    theme = f"name = {toml(hostile('ohw-hue'))}\nprimary = '#7cc4d8'\n"
+    (folder / "themes").mkdir()
+    (folder / "themes/own.toml").write_text(theme, encoding="utf-8")
+    (folder / "themes" / (file_name("broken") + ".toml")).write_text(hostile("hue"), encoding="utf-8")
+    (world.project / file_name("file")).write_text(hostile("inside"))
+    (world.project / "text").write_text(hostile("output"))
+    subprocess.run(["git", "init", "-q", "-b", "evil\u202ebranch"], cwd=world.project, check=True)
+
+
+def hostile_turns(world: World) -> list[dict[str, object]]:
+    """A model that says nothing without payloads: thought, plan, output, a file, a command, a question, an end."""
+    plan = [{"id": "1", "title": hostile("task"), "status": "todo"}]
+    ask = {"question": hostile("query"), "options": [hostile("option"), "no"]}
+    return [
+        bash("cat text; ls") | {"text": hostile("said"), "reasoning": hostile("mused")},
+        {"tool": "task_tracker", "arguments": {"command": "plan", "task_list": plan}},
+        edit(f"{world.project}/{file_name('new')}", hostile("line")),
+        bash(f"echo '{hostile('danger')}'", risk="HIGH"),
+        {"tool": "ask_human", "arguments": ask},
+        finish(hostile("done")),
+    ]
+
+
+def test_no_surface_lets_a_sequence_through(world: World):
+    """Each surface is waited for by its own mark, and each shows what it was given as text."""
+    configure(world)
+    args = (hostile("prompt"), "--model", world.script(*hostile_turns(world)), "--workspace", str(world.project))
+    with Terminal(args, 150, 40, world.env) as terminal:
+        show_questions(terminal)
+        show_panels(terminal)
+        show_screens(terminal)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert strange(terminal.raw, bells=3) == []  # a bell for each question at most
+
+
+def show_questions(terminal: Terminal) -> None:
+    """The three questions, and the conversation behind them."""
+    terminal.wait_for("y approve", 40)
+    for mark in ("Change", safe("new"), safe("line")):
+        terminal.wait_for(mark)
+    terminal.press("y")
+    terminal.wait_for("│ $ " + safe("echo 'danger"))  # on the left side of its box
+    asked = re.compile(r"says HIGH\.(?:.*\n){1,5}.*y approve   n reject")  # its own keys, none of the question before
+    terminal.wait_until(asked.search, "the second question to take keys")
+    terminal.press("n")
+    terminal.wait_for("Reason for the agent")
+    terminal.press("enter")
+    for mark in ("The agent asks", safe("query"), safe("option"), "enter send"):
+        terminal.wait_for(mark)
+    terminal.press("1")
+    terminal.wait_until(lambda shown: "The agent asks" not in shown, "the question to be answered")
+    terminal.wait_for(safe("done"))
+
+
+def show_panels(terminal: Terminal) -> None:
+    """What stands around the conversation, and what stands above the prompt."""
+    for mark in (r"evil\u202ebranch", safe("task"), safe("new")):
+        terminal.wait_for(mark)
+    terminal.type("@")
+    terminal.wait_for(safe("file"))
+    terminal.press("backspace")
+    terminal.wait_until(lambda shown: safe("file") not in shown, "the list to be closed")
+    terminal.press("ctrl+r")
+    terminal.wait_for("Sent before")
+    terminal.wait_for("│ › " + safe("prompt"))
+    terminal.press("escape")
+    terminal.wait_until(lambda shown: "Sent before" not in shown, "the list to be closed")
+
+
+def show_screens(terminal: Terminal) -> None:
+    """All that lies over the main screen."""
+    with over(terminal, "f5", "revert hunk", safe("new"), safe("line")):
+        pass
+    terminal.press("f2")
+    terminal.wait_for("enter open")
+    terminal.press("home", "down", "down", "down")
+    terminal.wait_for("›✓  3")
+    with over(terminal, "enter", "/ search · n N next", safe("new"), safe("line")):
+        pass
+    terminal.press("escape")  # from the timeline back to the prompt
+    terminal.wait_for("enter send")
+    with over(terminal, "/rules", "Try a rule on this session", safe("rule")):
+        pass
+    with over(terminal, "/model", "Switch model", "own", "openai/" + MARKUP):
+        pass
+    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+        look_for(terminal, "own", "openai/" + MARKUP)
+    with over(terminal, "/theme", "enter · esc", safe("ohw-hue")):
+        pass
+    with over(terminal, "/sessions", "Sessions · 1", safe("prompt")):
+        pass
+    with over(terminal, "ctrl+p", "─ Palette", "keys and guides"):
+        look_for(terminal, "filenew", safe("new"))
+    with over(terminal, "/cost", "Cost and context"):
+        pass
+    with over(terminal, "/settings", "2 invalid settings"):
+        pass
+    with over(terminal, "/mcp", "MCP servers", "disabled", safe("server")):
+        pass
+    with over(terminal, "/mistakes", "Problems in settings and themes", safe("broken")):
+        pass
+    with over(terminal, "f1", "Keys here"):
+        pass
+
+
+def look_for(terminal: Terminal, typed: str, mark: str) -> None:
+    """Type into the palette, once it takes keys, until it shows what is looked for."""
+    wait_for(lambda: terminal.type(f"\x15{typed}") or is_shown(terminal, mark), f"{mark!r} in the palette")
+
+
+def is_shown(terminal: Terminal, mark: str) -> bool:
+    try:
+        return bool(terminal.wait_for(mark, 3))
+    except AssertionError:
+        return False
+
+
+def test_commands_print_harmless_bytes_alone(world: World):
+    (world.project / "text").write_text(hostile("output"))
+    model = world.script(bash("cat text"), finish(hostile("done")))
+    run = world.ohw("run", "-", "--model", model, "--mode", "never", stdin=hostile("prompt"))
+    rated = world.ohw("risk", hostile("x"), f"echo '{hostile('x')}'")
+    listed = world.ohw("sessions")
+    assert run.returncode == 0, run.stderr
+    for done in (run, rated, listed):
+        assert strange((done.stdout + done.stderr).encode("utf-8", "surrogateescape"), allowed=PLAIN) == []
+    assert safe("done") in run.stdout
+    assert [json.loads(line)["risk"] for line in rated.stdout.splitlines()] == ["HIGH", "HIGH"]
+
+
+def test_a_folder_whose_names_hold_sequences_is_named_harmlessly_in_the_title_and_before_it_is_trusted(world: World):
+    folder = world.project / file_name("folder")
+    folder.mkdir()
+    (folder / ".ohw/tools").mkdir(parents=True)
+    (folder / ".ohw/tools" / f"{file_name('tool')}.py").write_text("tool = None\n")
+    env = {**world.env, "TERM": "xterm-256color"}
+    args = ("--workspace", str(folder), "--model", world.script(finish("done")))
+    with Terminal(args, 110, 34, env) as terminal:
+        terminal.wait_for(safe("folder"))
+        terminal.wait_for(safe("tool"))  # the question whether the folder is trusted
+        terminal.wait_until(lambda shown: b"\x1b]2;ohw folder" in terminal.raw, "the title")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert strange(terminal.raw) == []

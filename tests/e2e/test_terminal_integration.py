@@ -1,0 +1,273 @@
+"""The screen and the terminal around it: title, focus, bell, copies, suspending, sizes, and what is given back."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import termios
+from pathlib import Path
+from random import Random
+
+import psutil
+import pytest
+
+from tests.sandbox import World, bash, finish, wait_for
+from tests.terminal.allowed_output import strange
+from tests.terminal.screen import Screen
+from tests.terminal.terminal import Terminal
+
+GIVEN_BACK = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1004l", b"\x1b[23;2t")
+
+
+def screen(world: World, *turns: dict, **env: str) -> Terminal:
+    args = ("go", "--model", world.script(*turns), "--mode", "high", "--workspace", str(world.project))
+    return Terminal(args, 110, 34, world.env | env)
+
+
+def sent(terminal: Terminal, sequence: str, seconds: float = 30.0) -> None:
+    """Wait until the terminal got these bytes."""
+    terminal.wait_until(lambda _: sequence.encode() in terminal.raw, f"{sequence!r} to be sent", seconds)
+
+
+def held(world: World) -> tuple[Path, str]:
+    """A command that runs until a file is there."""
+    go = world.project / "go"
+    return go, f"touch begun; while [ ! -e {go} ]; do sleep 0.05; done"
+
+
+def wait_for_stop(terminal: Terminal) -> None:
+    """Wait until the process has stopped, and take in all that it wrote before."""
+    process = psutil.Process(terminal.pid)
+
+    def has_stopped() -> bool:
+        terminal.text()  # nothing may wait for a full terminal
+        return process.status() == psutil.STATUS_STOPPED
+
+    wait_for(has_stopped, "it to stop")
+    terminal.text()
+
+
+def test_title_progress_and_a_notice_when_the_window_is_not_in_front(world: World):
+    go, waits = held(world)
+    name = world.project.name
+    more = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}
+    with screen(world, bash(waits), bash("touch made-it", risk="HIGH"), finish("All done."), **more) as terminal:
+        sent(terminal, f"\x1b]2;ohw {name} - working\x07")
+        sent(terminal, "\x1b]9;4;3;0\x07")
+        terminal.type("\x1b[O")  # the window is no longer in front
+        wait_for((world.project / "begun").exists, "the command to run")
+        terminal.text()
+        go.touch()
+        sent(terminal, f"\x1b]9;ohw {name}: a question needs your answer\x07")
+        sent(terminal, f"\x1b]2;ohw {name} - needs approval\x07")
+        terminal.type("\x1b[I")
+        terminal.wait_for("y approve")
+        terminal.press("y")
+        terminal.wait_for("All done.")
+        sent(terminal, f"\x1b]2;ohw {name}\x07")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        shown_last = terminal.raw.rfind(b"All done.")
+        assert all(terminal.raw.rfind(end) > shown_last for end in (*GIVEN_BACK, b"\x1b]9;4;0;0\x07"))
+        assert strange(terminal.raw, bells=1) == []
+
+
+def test_what_is_switched_off_is_not_sent(world: World):
+    world.locations.settings_file.parent.mkdir(parents=True)
+    world.locations.settings_file.write_text(
+        "[terminal]\ntitle = false\nprogress = false\nnotice = false\nmouse = false\n"
+    )
+    with screen(world, finish("All done."), TERM="xterm-ghostty", TERM_PROGRAM="ghostty") as terminal:
+        terminal.wait_for("All done.")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+    assert not any(part in terminal.raw for part in (b"\x1b]2;", b"\x1b]9;", b"\x1b[22;2t", b"\x1b[?1000h"))
+
+
+def test_no_color_sends_no_colour(world: World):
+    with screen(world, bash("touch made-it", risk="HIGH"), finish(), NO_COLOR="1") as terminal:
+        terminal.wait_for("y approve")
+        terminal.wait_for("HIGH")
+        assert not _colours(terminal.raw)
+        assert b"\x1b[1m" in terminal.raw
+        assert b";7m" in terminal.raw or b"\x1b[7m" in terminal.raw
+        terminal.press("ctrl+q")
+
+
+def _colours(raw: bytes) -> set[str]:
+    import re
+
+    return set(re.findall(r"[34]8;[25];[\d;]+|\x1b\[[\d;]*\b(?:3|4|9|10)[0-7]m", raw.decode(errors="replace")))
+
+
+def test_a_selection_is_copied_by_the_terminal_and_by_the_system(world: World):
+    tools = world.home / "bin"
+    tools.mkdir()
+    program = tools / "wl-copy"
+    program.write_text(f"#!/bin/sh\ncat > {world.home}/clipboard\n")
+    program.chmod(0o755)
+    more = {"WAYLAND_DISPLAY": "wayland-1", "PATH": f"{tools}:{os.environ['PATH']}"}
+    with screen(world, finish("A sentence to copy."), **more) as terminal:
+        shown = terminal.wait_for("│  A sentence to copy.")
+        terminal.wait_for("✓ Finished")
+        row = next(at for at, line in enumerate(shown.splitlines(), 1) if line.startswith("│  A sentence to copy."))
+        column = 4
+        terminal.type(f"\x1b[<0;{column};{row}M\x1b[<32;{column + 5};{row}M\x1b[<32;{column + 10};{row}M")
+        terminal.type(f"\x1b[<0;{column + 10};{row}m")
+        wait_for((world.home / "clipboard").exists, "the program to be given the text")
+        wait_for(lambda: "sentence" in (world.home / "clipboard").read_text(), "all of the text")
+        text = (world.home / "clipboard").read_text()
+        sent(terminal, f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+@pytest.mark.parametrize(
+    "stops",
+    [[signal.SIGTSTP], [signal.SIGSTOP], [signal.SIGTSTP, signal.SIGTSTP], []],
+    ids=["SIGTSTP", "SIGSTOP", "SIGTSTP twice", "SIGCONT alone"],
+)
+def test_continued_at_the_same_size_it_is_drawn_whole_takes_keys_and_gives_the_terminal_back(
+    world: World, stops: list[signal.Signals]
+):
+    with Terminal(["--model", world.script(finish("x")), "--workspace", str(world.project)], 110, 34, world.env) as it:
+        before = termios.tcgetattr(it.process.child_fd)
+        it.wait_for("Ask anything")
+        it.type("half a")
+        it.wait_for("half a")
+        for number in stops:
+            os.kill(it.pid, number)
+        if stops:
+            wait_for_stop(it)
+            it.screen = Screen(110, 34)  # a shell wrote over it
+        for _ in range(3):
+            os.kill(it.pid, signal.SIGCONT)
+        it.type(" thought")
+        it.wait_for("half a thought")
+        it.wait_for("F1 help")
+        os.kill(it.pid, signal.SIGTERM)
+        assert it.wait_exit() == 143
+        assert not it.screen.is_alternate
+        assert termios.tcgetattr(it.process.child_fd) == before
+
+
+@pytest.mark.parametrize("env", [{"COLUMNS": "1"}, {"LINES": "1"}, {"COLUMNS": "1", "LINES": "1"}, {"COLUMNS": "x"}])
+def test_the_size_is_the_terminals_whatever_the_environment_says(world: World, env: dict[str, str]):
+    with screen(world, finish("All done."), **env) as terminal:
+        terminal.wait_for("All done.")
+        terminal.wait_for("F1 help")
+        assert any(len(line) > 100 for line in terminal.screen.lines)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+
+
+@pytest.mark.parametrize("by_key", [True, False], ids=["ctrl+z", "SIGTSTP"])
+def test_suspended_and_continued_the_session_goes_on(world: World, by_key: bool):
+    go, waits = held(world)
+    with screen(world, bash(waits), finish("All done.")) as terminal:
+        wait_for((world.project / "begun").exists, "the command to run")
+        terminal.wait_for("touch begun")
+        terminal.type("half a thought")
+        terminal.wait_for("half a thought")
+        before = len(terminal.raw)
+        if by_key:
+            terminal.press("ctrl+z")
+        else:
+            os.kill(terminal.pid, signal.SIGTSTP)
+        wait_for_stop(terminal)
+        assert not terminal.screen.is_alternate
+        assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
+        assert terminal.raw[before:].count(b"\x1b[23;2t") == 1  # the title below is somebody else's
+        go.touch()
+        terminal.resize(90, 30)
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.wait_for("All done.")
+        terminal.wait_for("half a thought")
+        assert terminal.screen.is_alternate
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert "Traceback" not in terminal.text()
+
+
+def test_two_hundred_sizes_in_two_seconds_keep_the_question(world: World):
+    edges = [(1, 1), (500, 200), (2, 50), (500, 1), (1, 200), (300, 3), (40, 12), (80, 24)]
+    between = Random(6)
+    sizes = [edges[n % 8] if n % 2 else (between.randint(1, 500), between.randint(1, 200)) for n in range(200)]
+    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+        terminal.wait_for("y approve")
+        assert any(terminal.resize_often(sizes, 1.0) < 2.0 for _ in range(5))
+        terminal.resize(110, 34)
+        approves(terminal)
+        terminal.wait_for("All done.", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert b"Traceback" not in terminal.raw
+    assert (world.project / "made-it").exists()
+
+
+def approves(terminal: Terminal) -> None:
+    """Press the key until it counts: what is shown may still be a frame of a size in which the text was not whole."""
+    for _ in range(10):
+        terminal.wait_until(lambda shown: "y approve" in shown or "All done." in shown, "the question", 60)
+        terminal.press("y")
+        try:
+            terminal.wait_until(lambda shown: "Approve?" not in shown, "the question to be answered", 10)
+        except AssertionError:
+            continue
+        return
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_gives_the_window_back(world: World, number: signal.Signals):
+    with screen(world, bash("touch made-it", risk="HIGH"), finish()) as terminal:
+        terminal.wait_for("y approve")
+        before = len(terminal.raw)
+        os.kill(terminal.pid, number)
+        if number == signal.SIGINT:
+            terminal.wait_for("Ctrl+C again")
+            os.kill(terminal.pid, number)
+        assert terminal.wait_exit() == 128 + number
+        assert [end for end in GIVEN_BACK if end not in terminal.raw[before:]] == []
+    wait_for(lambda: not world.processes(), "every process to be gone")
+
+
+def test_a_thousand_random_sizes_leave_the_screen_alive_and_a_signal_still_ends_it(world: World):
+    chance = Random(7)
+    columns = [1, 2, 3, 4, 5, 7, 20, 80, 160, 500]
+    rows = [1, 2, 3, 5, 12, 40, 200]
+    with screen(world, bash("touch made-it", risk="HIGH"), finish("All done.")) as terminal:
+        terminal.wait_for("touch made-it")
+        for _ in range(10):
+            sizes = [(chance.choice(columns), chance.choice(rows)) for _ in range(100)]
+            terminal.resize_often(sizes, 2.0)
+        terminal.resize(110, 34)
+        terminal.wait_for("touch made-it")
+        terminal.wait_for("y approve")
+        terminal.resize_often([(chance.choice(columns), chance.choice(rows)) for _ in range(30)], 0.5)
+        os.kill(terminal.pid, signal.SIGTERM)
+        assert terminal.wait_exit(10) == 143
+        assert b"Traceback" not in terminal.raw
+        shown_last = terminal.raw.rfind(b"\x1b[?1049h")
+        assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
+
+
+def test_a_thousand_random_sizes_while_the_agent_works_lose_nothing(world: World):
+    chance = Random(11)
+    steps = [bash(f"sleep 0.1; seq 1 {number * 20}; echo {number} >> marks") for number in range(40)]
+    with screen(world, *steps, finish("All done.")) as terminal:
+        before = termios.tcgetattr(terminal.process.child_fd)
+        wait_for((world.project / "marks").exists, "the agent to work")
+        for _ in range(10):
+            sizes = [(chance.randint(1, 500), chance.randint(1, 200)) for _ in range(100)]
+            terminal.resize_often(sizes, 1.0)
+        terminal.resize(110, 34)
+        terminal.wait_for("All done.", 60)
+        terminal.press("ctrl+q")
+        assert terminal.wait_exit() == 0
+        assert b"Traceback" not in terminal.raw
+        assert not terminal.screen.is_alternate
+        assert termios.tcgetattr(terminal.process.child_fd)[3] | termios.PENDIN == before[3] | termios.PENDIN
+        shown_last = terminal.raw.rfind(b"\x1b[?1049h")
+        assert all(terminal.raw.rfind(end) > shown_last for end in GIVEN_BACK)
+    assert (world.project / "marks").read_text().split() == [str(number) for number in range(40)]

@@ -1,0 +1,160 @@
+"""What reaches out costs nothing before it is used, starts nothing before trust, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.mcp.conftest import fake_server
+from tests.sandbox import World, bash, finish, wait_for
+from tests.terminal.terminal import Terminal
+from tests.tools.browser.conftest import chromium
+from tests.tools.web.site import Site
+from tests.sandbox import World, bash, finish, wait_for
+from workbench.mcp.config import find_servers
+from workbench.mcp.pins import PinStore
+
+__all__ = ["chromium"]
+pytestmark = pytest.mark.timeout(400)  # a Chromium may have to be installed first
+
+HEAVY = ("mcp", "mcp_types", "playwright", "IPython", "httpx2", "openapi_pydantic", "markdownify", "pypdf")
+ALL_ON = "[tools]\nexecute_ipython_cell = true\nbrowser = true\n"
+ECHO = {"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+CHILD = """
+import subprocess
+subprocess.Popen(["sleep", "701"], start_new_session=True)
+"""
+
+
+@pytest.fixture
+def watched(world: World) -> Path:
+    """Every Python process of this person writes there what it loads and starts."""
+    folder = world.home / "watched"
+    folder.mkdir()
+    world.env |= {"WATCHED": str(folder), "PYTHONPATH": str(Path(__file__).parents[1] / "fakes/watched")}
+    return folder
+
+
+def noted(folder: Path, what: str) -> set[str]:
+    lines = [line for file in folder.iterdir() for line in file.read_text().splitlines()]
+    return {line.partition(" ")[2] for line in lines if line.startswith(f"{what} ")}
+
+
+def settings(world: World, text: str) -> None:
+    world.locations.config.mkdir(parents=True, exist_ok=True)
+    world.locations.settings_file.write_text(text)
+
+
+def ten_known_servers(world: World) -> str:
+    """In the shape of the settings; what they offer is known from before."""
+    told = {f"server{number}": fake_server(world.home) for number in range(10)}
+    found = find_servers(told, world.locations.settings_file, world.project, [])
+    for server in found.servers:
+        PinStore(world.locations).listed(server, [{**ECHO, "name": f"{server.name}_say"}])
+    lines = [
+        f"[mcpServers.{name}]\ncommand = {json.dumps(server['command'])}\nargs = {json.dumps(server['args'])}\n"
+        f"startTimeout = {server['startTimeout']}\nfirstWait = 60\n"
+        for name, server in told.items()
+    ]
+    return "\n".join(lines)
+
+
+def test_nothing_that_reaches_out_is_loaded_before_it_is_used(world: World, watched: Path):
+    settings(world, ten_known_servers(world) + ALL_ON)
+    done = world.ohw("run", "go", "--model", world.script(bash("true"), finish()))
+    assert done.returncode == 0, done.stderr
+    assert noted(watched, "load") & {"textual", "litellm", *HEAVY} == set()
+    assert "pydantic" in noted(watched, "load")  # so it does write them down
+    with Terminal(
+        ["--workspace", str(world.project), "--model", world.script(finish("All done."))], 120, 40, world.env
+    ) as screen:
+        screen.wait_for("Ask anything")
+        screen.type("go")
+        screen.press("enter")
+        screen.wait_for("All done.", 60)
+        screen.press("ctrl+q")
+        assert screen.wait_exit() == 0
+    assert "textual" in noted(watched, "load")
+    assert noted(watched, "load") & set(HEAVY) == set()
+    assert not (world.home / "starts").exists()
+    call = {"tool": "server3_say", "risk": "LOW", "arguments": {"text": "hello"}}
+    cell = {"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": "1"}}
+    done = world.ohw("run", "go", "--model", world.script(call, cell, finish()), "--mode", "never")
+    assert done.returncode == 0, done.stderr
+    assert noted(watched, "load") & set(HEAVY) == {"mcp", "mcp_types", "httpx2", "IPython"}
+    assert (world.home / "starts").stat().st_size == 1
+
+
+def test_no_process_of_any_kind_before_trust(world: World, watched: Path):
+    subprocess.run(["git", "init", "-q", str(world.project)], check=True)
+    hook = world.home / "hook-ran"
+    (world.project / ".git/config").write_text(
+        f"[core]\n\tfsmonitor = touch {hook}\n[diff]\n\texternal = touch {hook}\n"
+    )
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"fake": fake_server(world.home)}}))
+    tools = world.project / ".ohw/tools"
+    tools.mkdir(parents=True)
+    (tools / "own.py").write_text(f"import pathlib\npathlib.Path({str(hook)!r}).touch()\n")
+    settings(world, ALL_ON)
+    world.env["OHW_MODEL"] = world.script(finish("All done."))
+    with Terminal(["--workspace", str(world.project)], 120, 40, world.env) as screen:
+        screen.wait_for("Trust this directory?")
+        screen.type("a message that waits")  # time goes by, and the screen works
+        screen.wait_for("a message that waits")
+        assert noted(watched, "start") == set()
+        assert psutil.Process(screen.pid).children(recursive=True) == []
+        assert [process.pid for process in world.processes()] == [screen.pid]
+        screen.press("ctrl+q")
+        assert screen.wait_exit() == 0
+    assert not hook.exists()
+    assert not (world.home / "starts").exists()
+    wait_for(lambda: not world.processes(), "everything to end")
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_no_process_is_left_also_after_a_kill(world: World, chromium: str, is_killed: bool):
+    """A server, a cell and a command each with a child that left its session, and a browser with its own."""
+    told = fake_server(world.home, {"stays": True})
+    server = f"[mcpServers.fake]\ncommand = {json.dumps(told['command'])}\nargs = {json.dumps(told['args'])}\n"
+    settings(world, f"{server}startTimeout = 60\nfirstWait = 60\n{ALL_ON}")
+    last = [bash("touch reached; sleep 703")] if is_killed else [bash("touch reached"), finish("All done.")]
+    with Site({"/": lambda visit: visit.answer(b"<title>Shop</title><p>Words</p>")}) as site:
+        world.env["OHW_MODEL"] = world.script(
+            {"tool": "echo", "risk": "LOW", "arguments": {"text": "child"}},
+            {"tool": "execute_ipython_cell", "risk": "LOW", "arguments": {"code": CHILD}},
+            {"tool": "browser", "risk": "LOW", "arguments": {"code": f"goto('{site.url()}')"}},
+            bash("setsid -f sleep 702"),
+            *last,
+        )
+        with Terminal(["--workspace", str(world.project), "--mode", "never", "go"], 120, 40, world.env) as screen:
+            screen.never_ask()
+            wait_for((world.project / "reached").exists, "the last command", 150)
+            (engine,) = [each for each in world.processes() if "workbench.engine" in each.cmdline()]
+            running = engine.children(recursive=True)
+            shown = []
+            for process in running:
+                with contextlib.suppress(psutil.NoSuchProcess):  # a short one of the browser's
+                    shown.append(" ".join(process.cmdline()))
+            for mark in ("sleep 600", "sleep 701", "sleep 702", "mcp_server.py", "--type=zygote", "--type=renderer"):
+                assert any(mark in line for line in shown), (mark, shown)
+            if is_killed:
+                os.kill(engine.pid, signal.SIGKILL)
+                wait_for(lambda: [each.pid for each in world.processes()] == [screen.pid], "all but the screen to end")
+            else:
+                screen.wait_for("All done.", 60)
+            screen.press("ctrl+q")
+            assert screen.wait_exit() == 0
+    wait_for(lambda: not world.processes() and not any(map(lives, running)), "everything to end")
+
+
+def lives(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False

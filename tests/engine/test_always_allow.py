@@ -1,0 +1,36 @@
+"""Always, through the real engine: the next same command runs without a question, by the rule that was saved."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.test_engine import launch, log, receive_until, refusal
+from tests.sandbox import World, bash, finish
+from workbench.client.engine_client import EngineConnection
+from workbench.protocol.commands import AllowAlways, SendMessage
+from workbench.protocol.events import ActionAssessed, ActionDecided, RunEnded, SettingsChanged
+from workbench.rules.rule_files import read_rules
+
+
+@pytest.mark.parametrize("scope", ["session", "person"])
+def test_the_next_same_command_runs_by_the_rule(there: World, scope: str):
+    model = there.script(bash("touch made", risk="LOW"), bash("touch made", risk="LOW"), finish("All done."))
+    connection = EngineConnection.open(launch(there, model))
+    connection.send_command(SendMessage(text="make it"))
+    asked = receive_until(connection, lambda message: isinstance(message, ActionAssessed))
+    question = next(message for message in asked if isinstance(message, ActionAssessed))
+    assert question.needs_decision
+    assert question.always == "allow $ touch made"
+
+    said = {"action_id": question.action_id, "fingerprint": question.fingerprint, "scope": scope}
+    connection.send_command(AllowAlways(**said, rule="allow $ touch *"))
+    assert "not the rule that was shown" in refusal(connection).reason
+    connection.send_command(AllowAlways(**said, rule=question.always))
+    receive_until(connection, lambda message: isinstance(message, RunEnded))
+    connection.close()
+
+    decisions = [(event.by, event.rule) for event in log(there) if isinstance(event, ActionDecided)]
+    assert decisions[:2] == [("person", "allow $ touch made"), ("rule", "allow $ touch made")]
+    kept = [rule.text for rule in read_rules(there.locations.rules_file, "person").rules]
+    told = [event.rule for event in log(there) if isinstance(event, SettingsChanged)]
+    assert (kept, told) == (([], ["allow $ touch made"]) if scope == "session" else (["allow $ touch made"], []))

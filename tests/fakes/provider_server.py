@@ -1,0 +1,95 @@
+"""A real HTTP server on loopback that streams in the form of any provider, whole or cut at a byte; used by tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import threading
+from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.fakes.model_turns import Fault, Request, Turn
+from tests.fakes.provider_streams import CONTENT_TYPES, Encoder
+
+
+class WireServer:
+    """Answers every request with `turn` in the form of `encoder`, or with a fault or a redirect.
+
+    `cut` is the number of bytes after which the body ends: cleanly, so that only the form itself tells, or with a
+    reset where `resets`. `requests` holds what came.
+    """
+
+    def __init__(self, encoder: Encoder, turn: Turn | Fault, *, cut: int | None = None, resets: bool = False) -> None:
+        self.encoder = encoder
+        self.turn = turn
+        self.cut = cut
+        self.resets = resets
+        self.redirect: tuple[int, str] | None = None
+        """A status and a `location` in place of an answer; at the path `/moved` there is one."""
+        self.requests: list[Request] = []
+
+    def __enter__(self) -> WireServer:
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.wire = self
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(10)
+
+    @property
+    def base_url(self) -> str:
+        """The address without a path."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def body(self) -> bytes:
+        """The whole answer as it goes over the wire."""
+        return b"".join(self.encoder(self.turn)) if isinstance(self.turn, Turn) else b""
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    wire: WireServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+
+    def do_GET(self) -> None:
+        """A redirect that turned a question into a look-up ends here too."""
+        self._answer({})
+
+    def do_POST(self) -> None:
+        self._answer(json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}"))
+
+    def _answer(self, body: dict[str, Any]) -> None:
+        wire = self.server.wire
+        wire.requests.append(Request(self.path, dict(self.headers.items()), body))
+        with contextlib.suppress(OSError):
+            if wire.redirect and self.path != "/moved":
+                self._head(wire.redirect[0], {"location": wire.redirect[1], "content-length": "0"})
+            elif isinstance(wire.turn, Fault):
+                self._head(wire.turn.status, {"content-type": "application/json", **wire.turn.headers})
+                self.wfile.write(wire.turn.raw or json.dumps({"error": wire.turn.error}).encode())
+            else:
+                self._head(200, {"content-type": CONTENT_TYPES.get(wire.encoder, "text/event-stream")})
+                self.wfile.write(wire.body[: wire.cut])
+                self.wfile.flush()
+                if wire.resets:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    def _head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""

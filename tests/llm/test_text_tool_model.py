@@ -1,0 +1,145 @@
+"""A model without tool calling behind plain-text calls: what it is sent, what streams, what comes back."""
+
+import itertools
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.llm.test_text_tool_calls import BASH, FINISH, call
+from workbench.llm.model import Cancel, Delta, ModelRequest, ModelResponse
+from workbench.llm.text_tools.model import CallHider, TextCallModel
+
+ASKED = [{"role": "system", "content": "Be good."}, {"role": "user", "content": "List the files."}]
+
+
+class Chatting:
+    """A model that only chats: gives its texts in small pieces and keeps what it was asked."""
+
+    name = "chat/only"
+
+    def __init__(self, *texts: str, **more: object) -> None:
+        self.texts = list(texts)
+        self.more = more
+        self.requests: list[ModelRequest] = []
+        self.is_closed = False
+
+    def respond(self, request, on_delta, cancel):
+        self.requests.append(request)
+        text = self.texts.pop(0)
+        for at in range(0, len(text), 5):
+            on_delta(Delta("text", text[at : at + 5]))
+        return ModelResponse("r1", self.name, text, **self.more)
+
+    def close(self):
+        self.is_closed = True
+
+
+def ask(model, messages=ASKED, tools=(BASH, FINISH)):
+    shown: list[Delta] = []
+    response = TextCallModel(model).respond(ModelRequest(messages, tools), shown.append, Cancel())
+    return response, "".join(delta.text for delta in shown if delta.kind == "text")
+
+
+def test_tools_go_out_as_text_and_a_call_comes_back_as_one():
+    model = Chatting(
+        "I look.\n\n<function=execute_bash>\n<parameter=command>ls</parameter>\n<parameter=timeout>3</parameter>\n"
+    )
+    response, shown = ask(model)
+    (request,) = model.requests
+    assert (request.tools, request.stop) == ((), ("</function",))
+    assert "BEGIN FUNCTION #1: execute_bash" in request.messages[0]["content"]
+    assert response.text == "I look."
+    assert shown.rstrip() == "I look."
+    assert response.finish_reason == "tool_calls"
+    ((name, arguments),) = [(each.name, json.loads(each.arguments)) for each in response.tool_calls]
+    assert (name, arguments) == ("execute_bash", {"command": "ls", "timeout": 3})
+
+
+def test_history_with_calls_is_text_for_the_model_also_calls_whose_arguments_were_none():
+    broken = {**call("execute_bash", "c2"), "function": {"name": "execute_bash", "arguments": "{'command'"}}
+    history = [
+        *ASKED,
+        {"role": "assistant", "content": "", "tool_calls": [call("execute_bash", "c1", command="ls"), broken]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a.txt"},
+        {"role": "tool", "tool_call_id": "c2", "content": "no JSON"},
+    ]
+    model = Chatting("Fine.")
+    response, shown = ask(model, history)
+    sent = model.requests[0].messages
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "user", "user"]
+    assert "{'command'" in sent[2]["content"]
+    assert sent[3]["content"] == "EXECUTION RESULT of [execute_bash]:\na.txt"
+    assert (response.text, shown, response.tool_calls) == ("Fine.", "Fine.", ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<function=execute_bash>\n<parameter=command>rm -rf /tm",
+        "<function=execute_bash>\nls\n</function>",
+    ],
+)
+def test_a_call_that_cannot_be_read_is_no_json_for_the_agent(text):
+    (made,) = ask(Chatting(text))[0].tool_calls
+    assert made.name == "execute_bash"
+    with pytest.raises(ValueError, match="Expecting value"):
+        json.loads(made.arguments)
+
+
+def test_wrong_values_and_unknown_tools_are_left_to_the_agent_to_refuse():
+    text = "<function=execute_bash>\n<parameter=timeout>soon</parameter>\n</function>\n<function=rm>\n</function>"
+    response, _ = ask(Chatting(text))
+    assert [(each.name, json.loads(each.arguments)) for each in response.tool_calls] == [
+        ("execute_bash", {"timeout": "soon"}),
+        ("rm", {}),
+    ]
+
+
+def test_an_answer_that_was_interrupted_calls_nothing():
+    text = "So.\n\n<function=finish>\n</function>"
+    response, _ = ask(Chatting(text, incomplete=True))
+    assert (response.text, response.tool_calls) == ("So.", ())
+
+
+def test_a_request_without_tools_and_one_to_a_model_that_calls_tools_pass_through():
+    model = Chatting("Sum.", "Sum.")
+    ask(model, tools=())
+    assert model.requests[0].messages == ASKED
+    wrapped = TextCallModel(model, lambda: False)
+    request = ModelRequest(ASKED, (BASH,))
+    wrapped.respond(request, lambda delta: None, Cancel())
+    assert model.requests[1] is request
+    wrapped.close()
+    assert model.is_closed
+
+
+pieces = st.lists(
+    st.sampled_from(["a", " <", "<fun", "</", "think>", "x\n", "<tool", "function", "="]), max_size=8
+).map("".join)
+
+
+def streamed(text: str, cuts: list[int]) -> dict[str, str]:
+    shown: list[Delta] = []
+    hider = CallHider(shown.append)
+    edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    for start, end in itertools.pairwise(edges):
+        hider.add(Delta("text", text[start:end]))
+    hider.end()
+    return {kind: "".join(delta.text for delta in shown if delta.kind == kind) for kind in ("text", "reasoning")}
+
+
+@given(pieces, pieces, st.lists(st.integers(0, 200), max_size=12))
+def test_words_stream_whole_and_a_call_never_shows_however_it_is_cut(words, rest, cuts):
+    whole = words + "<function=execute_bash>" + rest
+    expected = words if "<function=" not in words and "<tool_call>" not in words and "<think>" not in words else None
+    shown = streamed(whole, cuts)["text"]
+    assert "<function=" not in shown
+    assert expected is None or shown == expected
+
+
+@given(st.lists(st.integers(0, 60), max_size=10))
+def test_thinking_streams_as_reasoning(cuts):
+    text = "Well. <think>2 < 3 </th</think>Yes. <function=finish>"
+    assert streamed(text, cuts) == {"text": "Well. Yes. ", "reasoning": "2 < 3 </th"}

@@ -1,0 +1,331 @@
+"""A server that wants a sign-in: the person gives it once, it is renewed, and where that ends the person is told."""
+
+import asyncio
+import json
+import socket
+import stat
+import sys
+import threading
+import types
+import urllib.request
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.fakes.oauth_server import OAuthServer
+from tests.mcp.conftest import ask
+from tests.sandbox import finish
+from workbench.errors import UsageError
+from workbench.mcp.config import read_server
+from workbench.mcp.errors import ServerFailed
+from workbench.mcp.login import Loopback, RedirectAnswer, login, logout
+from workbench.mcp.token_store import TokenStore
+from workbench.secrets.masker import MASKER
+
+
+@pytest.fixture(autouse=True)
+def _no_keyring(monkeypatch):
+    """As where the package is not installed."""
+    monkeypatch.setitem(sys.modules, "keyring", None)
+
+
+class Keyring(types.ModuleType):
+    """A package that behaves as `keyring` does."""
+
+    def __init__(self):
+        super().__init__("keyring")
+        self.kept = {}
+        self.errors = types.SimpleNamespace(KeyringError=OSError)
+
+    def set_password(self, service, name, word):
+        self.kept[service, name] = word
+
+    def get_password(self, service, name):
+        return self.kept.get((service, name))
+
+    def delete_password(self, service, name):
+        del self.kept[service, name]
+
+
+@pytest.fixture
+def keyring(monkeypatch):
+    made = Keyring()
+    monkeypatch.setitem(sys.modules, "keyring", made)
+    return made
+
+
+class Person:
+    """Reads what is said, and opens the address in a browser."""
+
+    def __init__(self):
+        self.said = []
+        self.pages = []
+        self.notices = []
+        self._threads = []
+
+    def __call__(self, line):
+        self.said.append(line)
+        for word in line.split():
+            if word.startswith("http://") and "/authorize?" in word:
+                self._threads.append(threading.Thread(target=self._open, args=(word,)))
+                self._threads[-1].start()
+
+    def _open(self, address):
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(address, timeout=30) as page:
+            self.pages.append(page.read().decode())
+
+    def leave(self):
+        for thread in self._threads:
+            thread.join(30)
+
+
+@pytest.fixture
+def person():
+    made = Person()
+    yield made
+    made.leave()
+
+
+def web(place, url, **more):
+    return read_server("web", {"url": url, "startTimeout": 60, **more}, "here", str(place.folder))
+
+
+def signed_in(place, server, person, **more):
+    told = web(place, server.url, **more)
+    store = TokenStore(place.locations, told)
+    login(store, told, person)
+    return told, store
+
+
+def test_a_server_that_wants_a_sign_in_says_how_and_no_browser_is_opened(place, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("nobody asked for a browser"))
+    with OAuthServer() as server, pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):
+        place.client(web(place, server.url)).connect().result(60)
+    assert server.clients == {}
+    assert server.asked == []
+
+
+def test_a_sign_in_is_made_with_a_proof_kept_privately_and_used(place, person):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        person.leave()
+        assert "You are signed in." in person.pages[0]
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        place.clients.pop().close()
+    asked = server.asked[0]
+    assert asked["code_verifier"]
+    assert asked["resource"] == server.url
+    kept = place.locations.data / "mcp" / "tokens"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(file.stat().st_mode) for file in kept.glob("*.key")] == [0o600]
+    found = store.read()
+    assert found.access in server.access
+    assert found.access not in "".join(person.said)
+    assert MASKER.masked(f"a {found.access} b {found.refresh} c") == (
+        "a ‹secret of the MCP server web› b ‹secret of the MCP server web› c"
+    )
+    logs = "".join(file.read_text() for file in place.locations.logs.glob("*.log"))
+    assert "ready" in logs
+    assert found.access not in logs
+
+
+def test_m08_a_token_that_ended_is_renewed_before_it_is_sent(place, person):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        old = store.read()
+        store.write(replace(old, until=1.0))
+        before = len(server.requests)
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        place.clients.pop().close()
+    assert store.read().access != old.access
+    assert [asked["grant_type"] for asked in server.asked] == ["authorization_code", "refresh_token"]
+    assert server.asked[1]["resource"] == server.url
+    sent = [headers.get("authorization") for _, path, headers in server.requests[before:] if path == "/mcp"]
+    assert f"Bearer {old.access}" not in sent
+
+
+def test_m08_a_token_that_is_refused_in_mid_session_is_renewed_and_the_call_goes_through(place, person):
+    with OAuthServer(seconds=None) as server:
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
+        server.access.clear()
+        assert ask(tool, "hello").text == "echo: hello"
+        assert store.read().access in server.access
+        place.clients.pop().close()
+
+
+def test_two_processes_do_not_renew_the_same_token_twice(place, person):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
+        server.access.clear()
+        renewed = replace(store.read(), access="access-of-the-other")
+        server.access.add("access-of-the-other")
+        server.refresh.clear()
+        store.write(renewed)  # as another process would
+        assert ask(tool, "hello").text == "echo: hello"
+        place.clients.pop().close()
+    assert [asked["grant_type"] for asked in server.asked] == ["authorization_code"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("over", "it has ended the sign-in; the user can sign in again with: ohw mcp login web"),
+        ("down", "its sign-in could not be renewed (HTTP 503); try again"),
+    ],
+)
+def test_m08_a_sign_in_that_ended_is_an_observation_and_the_next_one_helps_at_once(place, person, mode, words):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        tool = place.tool(server=told)
+        tool.executor._notice = person.notices.append
+        server.access.clear()
+        server.mode = mode
+        for _ in range(4):
+            seen = ask(tool, "hello")
+            assert seen.is_error
+            assert seen.text == f"the MCP server web cannot be used: {words}"
+            assert person.notices[-1] == seen.text
+        server.mode = ""
+        login(store, told, person)
+        assert ask(tool, "hello").text == "echo: hello"
+        place.clients.pop().close()
+
+
+def test_m08_no_token_goes_to_another_host(place, person):
+    with OAuthServer() as server, OAuthServer() as other:
+        told, store = signed_in(place, server, person)
+        server.mode, server.target = "redirect", other.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(ServerFailed, match="web cannot be used"):
+            place.client(told).connect().result(60)
+        assert server.requests[-1][2]["authorization"] == f"Bearer {store.read().access}"
+        assert other.requests == []
+
+
+def test_signing_in_again_is_done_as_the_same_client_and_logout_forgets(place, person):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        login(store, told, person)
+        assert len(server.clients) == 1
+        logout(store, told, person)
+        assert not store.is_there
+        assert store.read() is None
+        logout(store, told, person)
+    assert person.said[-2:] == ["The sign-in at web is forgotten.", "There is no sign-in at web."]
+
+
+def test_a_refusal_of_the_person_is_said(place, person):
+    with OAuthServer("denied") as server, pytest.raises(ServerFailed, match=r"was refused \(access_denied\)"):
+        signed_in(place, server, person)
+    assert "was refused" in person.pages[0]
+
+
+def test_a_sign_in_is_for_its_own_server_and_headers_of_the_settings_come_first(place, person, monkeypatch):
+    with OAuthServer() as server, OAuthServer() as other:
+        _, store = signed_in(place, server, person)
+        with pytest.raises(ServerFailed, match="to sign in"):
+            place.client(web(place, other.url)).connect().result(60)
+        off = web(place, server.url, oauth=False)
+        with pytest.raises(ServerFailed, match="HTTP 401"):
+            place.client(off).connect().result(60)
+        with pytest.raises(ServerFailed, match="HTTP 401"):
+            place.client(web(place, server.url, headers={"Authorization": "Bearer mine"})).connect().result(60)
+    assert all(store.read().access not in json.dumps(request) for request in other.requests)
+    assert "Bearer mine" in {headers.get("authorization") for _, _, headers in server.requests}
+
+
+def test_a_client_of_the_settings_is_not_registered(place, person):
+    with OAuthServer() as server:
+        server.clients["known-client"] = [f"http://127.0.0.1:{free_port()}/callback"]
+        port = int(server.clients["known-client"][0].split(":")[2].partition("/")[0])
+        signed_in(place, server, person, oauth={"clientId": "known-client", "callbackPort": port})
+        assert server.asked[0]["client_id"] == "known-client"
+        assert list(server.clients) == ["known-client"]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"url": "http://example.org/mcp"}, "a token would go unencrypted to example.org"),
+        ({"command": "x"}, "runs on this machine"),
+    ],
+)
+def test_where_no_sign_in_can_be_it_is_said(place, settings, words):
+    told = read_server("web", settings, "here", str(place.folder))
+    with pytest.raises(UsageError, match=words):
+        login(TokenStore(place.locations, told), told, print)
+
+
+def test_the_keyring_keeps_it_where_there_is_one(place, person, keyring):
+    with OAuthServer() as server:
+        told, store = signed_in(place, server, person)
+        kept = place.locations.data / "mcp" / "tokens"
+        assert [json.loads(file.read_text()) for file in kept.glob("*.key")] == [{"place": "keyring"}]
+        assert "the keyring of the system" in person.said[-1]
+        assert ask(place.tool(server=told), "hello").text == "echo: hello"
+        place.clients.pop().close()
+        logout(store, told, person)
+    assert keyring.kept == {}
+
+
+async def test_a_loopback_answers_only_what_a_sign_in_brings():
+    async with Loopback() as listener:
+
+        async def got(path):
+            reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(listener.url).port)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            page = await reader.read()
+            writer.close()
+            return page.split(b"\r\n")[0].decode()
+
+        assert await got("/favicon.ico") == "HTTP/1.1 404 Not Found"
+        assert await got("/callback") == "HTTP/1.1 404 Not Found"
+        assert await got("/callback?code=one&state=s&iss=http%3A%2F%2Fx") == "HTTP/1.1 200 OK"
+        assert await got("/callback?code=two&state=s") == "HTTP/1.1 200 OK"
+        assert await listener.answer() == RedirectAnswer("one", "s", "http://x")
+
+
+def test_the_command_signs_in_and_a_run_says_that_it_is_needed(world):
+    """The real program: a run without, the person's act, a run with."""
+    world.locations.config.mkdir(parents=True, exist_ok=True)
+    with OAuthServer() as server:
+        world.locations.settings_file.write_text(
+            f'[mcpServers.web]\nurl = "{server.url}"\nstartTimeout = 60\nfirstWait = 60\n'
+        )
+        options = ("--mode", "never", "--json")
+        first = world.ohw("run", "go", *options, "--model", world.script(finish()))
+        assert first.returncode == 0, first.stderr
+        assert "the MCP server web cannot be used: HTTP 401 Unauthorized" in first.stderr
+        assert "to sign in: ohw mcp login web" in first.stderr
+        process = world.start("mcp", "login", "web")
+        address = next(line.strip() for line in process.stdout if "/authorize?" in line)
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=30) as page:
+            assert "You are signed in." in page.read().decode()
+        said, complaint = process.communicate(timeout=60)
+        assert (process.returncode, complaint) == (0, "")
+        assert "Signed in at web." in said
+        assert "web responds" in said
+        called = {"tool": "echo", "risk": "LOW", "arguments": {"text": "hello"}}
+        done = world.ohw("run", "go", *options, "--model", world.script(called, finish()))
+        assert done.returncode == 0, done.stderr
+        assert "echo: hello" in done.stdout
+        token = max(server.access)
+        assert token not in done.stdout + done.stderr + said
+        assert "web  1 tool, signed in" in world.ohw("mcp").stdout
+        assert world.ohw("mcp", "logout", "web").stdout == "The sign-in at web is forgotten.\n"
+
+
+def test_over_a_stream_of_events_too_a_server_says_how_to_sign_in(place):
+    with OAuthServer() as server:
+        server.got = lambda handler: server.send(handler, 401)
+        with pytest.raises(ServerFailed, match="to sign in: ohw mcp login web"):
+            place.client(web(place, server.url, type="sse")).connect().result(60)
+        place.clients.pop().close()

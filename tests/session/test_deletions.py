@@ -1,0 +1,295 @@
+"""What a command takes away is read from its data, whatever the reason for its risk says; a copy of it can be had."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.session.test_snapshots import repository
+from workbench.config.locations import Locations
+from workbench.risk.commands import assess_command
+from workbench.risk.paths import PathContext
+from workbench.session.workspace.deletions import DeletionSurvey
+from workbench.session.workspace.repository import SnapshotRepository
+
+
+@pytest.fixture
+def losses(tmp_path, monkeypatch):
+    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)
+    made = repository(tmp_path)
+    folder = made.workspace
+    (folder / ".gitignore").write_text("*.log\nbuild/\n")
+    (folder / "a.log").write_text("a")
+    (folder / "tracked.txt").write_text("tracked")
+    (folder / "build").mkdir()
+    (folder / "build" / "b.log").write_text("b")
+    made.snapshot()
+    return DeletionSurvey(made)
+
+
+@pytest.fixture
+def assessed(losses, tmp_path):
+    return lambda command: assess_command(command, PathContext(str(tmp_path / "work"), str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("command", "count"),
+    [
+        ("rm a.log", 1),
+        ("shred a.log", 1),
+        ("echo new > a.log", 1),
+        ("curl -s https://example.org -o a.log", 1),
+        ("find build -exec rm {} +", 1),
+        ("git clean -fdX", 4),  # outside of a repository git cannot say what it would leave
+        ("touch a.log", 0),
+        ("chmod 600 a.log", 0),
+        ("cat a.log", 0),
+        ("mkdir build/c", 0),
+        ("for f in *.log; do rm $f; done", 2),
+        ("ls *.log | xargs rm", 2),
+        ('for f in b; do rm "build/$f.log"; done', 1),
+        ("rm build/{a,b}.log", 1),
+        ("find . -name '*.log' -exec rm {} +", 2),
+        ("find build -name '*.log' -delete", 1),
+        ("python3 -c 'import shutil; shutil.rmtree(where)'", 2),
+        ("tar -xf new.tar -C build", 1),
+        ("echo new > $where", 2),
+        ("rm /elsewhere/$f", 0),
+        ("perl -pi -e s/a/b/ a.log", 1),
+        ("zip -qm new.zip a.log", 1),
+        ("sqlite3 a.log 'delete from t'", 1),
+        ("curl -O https://example.org/files/a.log?raw=1", 1),
+        ("split a.log build/b", 1),
+        ("gcc main.c -oa.log", 1),
+        ("yq -i '.a = 1' a.log", 1),
+        ("iconv main.c --output=a.log", 1),
+        ("gpg -o a.log -d main.gpg", 1),
+        ("cp elsewhere/b.log build", 1),
+        ("mytool -t build elsewhere/b.log", 1),
+        ("mytool *.log", 1),
+        ("mytool '*.log'", 0),
+        ("truncate -s 0 a.log", 1),
+        ("ls | tee a.log", 1),
+        ("dd if=/dev/zero of=a.log", 1),
+        ("install new.log build/b.log", 1),
+        ("rsync -a --delete new/ build", 1),
+        ("unzip -o new.zip", 2),
+        ("git archive -o a.log HEAD", 1),
+        ("python3 -m json.tool new.json a.log", 1),
+        ("/usr/bin/time -o a.log true", 1),
+        ("printf 'rm a.log' | sh", 2),
+        ("python3 -c \"connect('a.log')\"", 1),
+        ("rm a.log # \u202e", 1),
+        ("rm -rf build; echo 'x\u200b'", 1),
+        ("rm a.log; echo '\u200b", 2),
+        ("eval " * 9 + "rm a.log", 2),
+        ("rm build", 0),
+        ("rm tracked.txt", 1),
+    ],
+)
+def test_a_copy_is_kept_of_all_that_is_deleted(losses, assessed, command, count):
+    kept = losses.keep(assessed(command), command, "one")
+    assert (kept.count if kept else 0) == count
+
+
+def test_a_file_that_changed_after_the_last_version_is_kept_as_it_is_now(losses, assessed, tmp_path):
+    """Whatever its times and size say: another program may write at any moment before the command."""
+    file = tmp_path / "work/tracked.txt"
+    times = file.stat().st_mtime_ns
+    for text, restored in (("edited", "edited"), ("TRACKED", "TRACKED")):
+        file.write_text(text)
+        os.utime(file, ns=(times, times))
+        for command in ("rm tracked.txt", "rm -r .", "rm $f", "for f in *; do rm $f; done"):
+            told, doubt = reason_of(losses, assessed, command)
+            assert ("a copy is kept" in told, doubt) == (True, ""), (command, told)
+            copy = losses.keep(assessed(command), command, "one")
+            file.unlink()
+            losses.copies.restore(copy.id)
+            assert file.read_text() == restored
+            os.utime(file, ns=(times, times))
+
+
+def test_outside_of_the_workspace_no_copy_is_kept_and_that_is_said(losses, assessed, tmp_path):
+    inside, outside = tmp_path / "work", tmp_path / "elsewhere"
+    outside.mkdir()
+    (outside / "a.txt").write_text("a")
+    (inside / "link").symlink_to(outside)
+    for command in (f"rm -r {outside}", "rm link/a.txt"):
+        reason, doubt = reason_of(losses, assessed, command)
+        assert reason.startswith("deletes 1 file ")
+        assert (reason.endswith("(outside the workspace: no copy is kept)"), doubt) == (True, "")
+        assert losses.keep(assessed(command), command, "one") is None
+
+
+def test_through_a_link_what_lies_behind_it_is_kept(losses, assessed, tmp_path):
+    (tmp_path / "work/link.log").symlink_to("a.log")
+    (tmp_path / "work/folder").symlink_to("build")
+    for command, named in (("echo > link.log", "a.log"), ("rm folder/b.log", "build/b.log")):
+        kept = losses.keep(assessed(command), command, "one")
+        assert named in {change.path for change in losses.copies._repository.files_of(kept.version)}
+
+
+def test_what_a_command_names_and_no_copy_can_hold_is_said_beside_its_own_reason(losses, assessed, tmp_path):
+    with (tmp_path / "work/model.log").open("wb") as file:
+        file.truncate(150_000_000)
+    found = losses.explain(assessed("mytool model.log"))
+    reason = found.assessment.parts[0].reason
+    assert reason.startswith("a command that is not known here; may change 1 file (model.log) (")
+    assert ("can NOT be restored" in reason, found.doubt) == (True, "")
+
+
+def test_what_is_held_already_is_told_too(losses, assessed):
+    assert reason_of(losses, assessed, "rm tracked.txt")[0].endswith("(tracked.txt) (`ohw restore` restores it)")
+    assert "1 of them not in git; a copy is kept" in reason_of(losses, assessed, "rm tracked.txt a.log")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("git checkout -- large.bin", {"large.bin"}),
+        ("git checkout .", {"large.bin"}),
+        ("git reset --hard", {"large.bin"}),
+        ("git stash", {"large.bin"}),
+        ("git clean -fd", {"new.bin"}),
+        ("git checkout -f other", {"large.bin", "a.log"}),
+        ("git reset", set()),
+        ("git status", set()),
+    ],
+)
+def test_of_what_git_itself_writes_over_a_copy_is_kept_where_no_version_holds_it(
+    losses, assessed, tmp_path, command, files
+):
+    work = tmp_path / "work"
+
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=work, check=True, capture_output=True)
+
+    def write(name: str, sign: bytes) -> None:
+        (work / name).write_bytes(sign * 5_000_001)
+
+    git("init", "-q", "-b", "main")
+    write("large.bin", b"a")
+    git("add", "-A")
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(*author, "commit", "-qm", "one")
+    git("checkout", "-qb", "other")
+    git("add", "-f", "a.log")
+    git(*author, "commit", "-qm", "with a log")
+    git("checkout", "-q", "main")
+    (work / "a.log").write_text("of mine")
+    write("large.bin", b"b")
+    write("new.bin", b"c")
+    losses.copies._repository.snapshot()
+    copy = losses.keep(assessed(command), command, "one")
+    kept = losses.copies._repository.files_of(copy.version) if copy else []
+    assert {change.path for change in kept} - {"new.bin"} | ({"new.bin"} & files) == files
+
+
+def test_many_files_and_odd_names_are_all_kept(losses, assessed, tmp_path):
+    for number in range(1_150):
+        (tmp_path / "work" / f"{number}.log").write_text("x")
+    (tmp_path / "work" / "d[raw].log").write_text("x")
+    for command, count in (("rm -f [0-9]*.log", 1_150), ("rm 'd[raw].log'", 1)):
+        kept = losses.keep(assessed(command), command, "one")
+        assert kept.count == count, command
+
+
+def test_the_reason_says_what_is_deleted_though_its_own_words_do_not(losses, assessed):
+    told = losses.explain(assessed("git clean -fdX")).assessment
+    assert told.parts[0].reason.startswith("deletes ")
+    assert "a copy is kept" in told.parts[0].reason
+
+
+def test_of_a_folder_with_git_history_the_files_are_kept_and_the_history_is_asked_about(losses, assessed, tmp_path):
+    inner = tmp_path / "work/vendor/lib"
+    (inner / ".git").mkdir(parents=True)
+    (inner / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (inner / "a.c").write_text("int a;\n")
+    reason, doubt = reason_of(losses, assessed, "rm -rf vendor")
+    assert "with git history, which can NOT be restored" in reason
+    assert doubt == "what it deletes could not be restored"
+    assert losses.keep(assessed("rm -rf vendor"), "rm -rf vendor", "one").count == 1
+
+
+def reason_of(losses, assessed, command: str) -> tuple[str, str]:
+    told, doubt = losses.explain(assessed(command))
+    return next(part.reason for part in told.parts if part.deletes), doubt
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("for f in *.log; do rm $f; done", "deletes files in ./ that are not known before it runs"),
+    ],
+)
+def test_where_it_is_not_known_what_goes_all_that_git_does_not_hold_is_kept_and_said(losses, assessed, command, said):
+    count = "2 files" if "./" in said else "1 file"
+    assert reason_of(losses, assessed, command) == (
+        f"{said} (a copy is kept of the {count} that git does not hold)",
+        "",
+    )
+
+
+def test_of_files_that_are_too_many_together_the_smallest_are_kept_and_the_others_named(losses, assessed, tmp_path):
+    with (tmp_path / "work/data.log").open("wb") as file:
+        file.truncate(150_000_000)
+    (tmp_path / "work/node_modules").mkdir()
+    (tmp_path / "work/node_modules/made.js").write_text("x")
+    command = "for f in *.log; do rm $f; done"
+    reason, doubt = reason_of(losses, assessed, command)
+    assert "a copy is kept of the 2 files" in reason
+    assert "NOT of data.log: too large" in reason
+    assert doubt == "what it deletes could not be restored"
+    assert losses.keep(assessed(command), command, "one").count == 2
+
+
+@pytest.mark.parametrize("command", ["rm a.log", "rm $f", "rm -r build", "ls | xargs rm"])
+@pytest.mark.parametrize("fault", ["damaged", "no git"])
+def test_where_no_copy_can_be_made_it_says_so_and_wants_to_be_asked(losses, assessed, monkeypatch, command, fault):
+    if fault == "damaged":
+        Path(losses.copies._repository.directory / "index-one").write_bytes(b"DIRC damaged")
+    else:
+        monkeypatch.setenv("PATH", "/nowhere")
+    reason, doubt = reason_of(losses, assessed, command)
+    assert reason.startswith("deletes ")
+    assert "(no copy could be made: git" in reason
+    assert doubt == "what it deletes could not be restored"
+
+
+def test_what_its_tools_make_again_and_what_is_only_changed_is_no_reason_to_ask(losses, assessed, tmp_path):
+    folder = tmp_path / "work/node_modules"
+    folder.mkdir()
+    with (folder / "large").open("wb") as file:
+        file.truncate(150_000_000)
+    reason, doubt = reason_of(losses, assessed, "rm -rf node_modules")
+    assert ("can NOT be restored" in reason, doubt) == (True, "")
+    shutil.rmtree(losses.copies._repository.directory)
+    assert losses.explain(assessed("echo new > a.log")).doubt == ""
+
+
+def test_git_clean_and_find_take_away_exactly_what_they_name(losses, assessed, tmp_path):
+    work = tmp_path / "work"
+    (work / "docs" / ".old").mkdir(parents=True)
+    for name in ("docs/kept.md", "docs/new.log", "docs/.old/deep.log", "docs/draft.md"):
+        (work / name).write_text(name)
+    for command in (["init", "-q"], ["add", "docs/kept.md", ".gitignore"]):
+        subprocess.run(["git", *command], cwd=work, check=True, capture_output=True)
+    for command, files in (
+        ("git clean -fd docs", "1 file in docs/"),
+        ("git clean -fdx docs", "3 files in docs/"),
+        ("git clean -fdX docs", "2 files in docs/"),
+        ("find docs -name '*.log' -delete", "2 files in docs/.old/deep.log, docs/new.log"),
+        ("find docs -maxdepth 1 -name '*.log' -delete", "1 file (docs/new.log)"),
+    ):
+        told, _ = reason_of(losses, assessed, command)
+        assert told.startswith(f"deletes {files} ("), (command, told)
+
+
+def test_before_the_first_version_a_copy_is_kept_as_well(losses, assessed, tmp_path):
+    locations = Locations.from_environment({"HOME": str(tmp_path / "home")})
+    fresh = DeletionSurvey(SnapshotRepository(locations, losses.copies._repository.workspace, "two"))
+    shutil.rmtree(losses.copies._repository.directory)
+    assert fresh.explain(assessed("rm a.log")).doubt == ""
+    assert fresh.keep(assessed("rm a.log"), "rm a.log", "two").count == 1

@@ -1,0 +1,339 @@
+"""Versions beside a session: what an action changes on disk is told, also behind a shell; so is what others change."""
+
+import threading
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox import wait_for
+from tests.session.fake_agent import calls, says
+from workbench.config.locations import Locations
+from workbench.llm.model import Cancel
+from workbench.protocol.events import FileDelta
+from workbench.session.workspace import snapshots
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.tools import BashTool
+
+
+class Told:
+    """A source of changes that says what it is told to say."""
+
+    def __init__(self) -> None:
+        self.batches: list[set[str]] = []
+        self.fails = ""
+        self.asked = threading.Event()
+
+    def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
+        yield set()
+        self.asked.set()
+        while not stop.wait(0.02):
+            if self.fails:
+                raise OSError(28, self.fails)
+            if self.batches:
+                yield self.batches.pop()
+
+
+@pytest.fixture
+def recorded(desk, tmp_path):
+    """A desk whose session has versions; its workspace is the folder `work`."""
+
+    def make(*script, changes=None, **more):
+        work = tmp_path / "work"
+        work.mkdir(exist_ok=True)
+        kept = SnapshotRepository(Locations.from_environment(), work, "one")
+        one = desk(*script, mode="never", repository=kept, changes=changes or Told(), **more)
+        one.work, one.repository = work, kept
+        return one
+
+    return make
+
+
+def idle(one) -> None:
+    """Wait until every version that was asked for is taken."""
+    assert one.session.files._recorder.wait(Cancel(), 30)
+
+
+def versions(one) -> list:
+    return [event for event in one.log() if event.kind == "version_taken"]
+
+
+def others(one) -> list:
+    return [event for event in one.log() if event.kind == "files_changed" and event.by == "other"]
+
+
+def write(one, name: str, text: str):
+    return calls(("write", {"path": str(one.work / name), "text": text}))
+
+
+def test_what_an_action_changes_beside_its_preview_is_told(recorded, tmp_path):
+    one = recorded()
+    (one.work / "old.txt").write_text("before\n")
+
+    def act(messages, on_delta, cancel):
+        return calls(("note", {"text": "x"}), ("look", {}))
+
+    one.tools["note"].executor.path = one.work / "old.txt"
+    one.agent.script += [act, says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version after the action")
+    first, after = versions(one)
+    (file,) = after.files
+    assert (first.action_id, first.files) == ("", ())
+    assert (file.path, file.before, file.after) == (str(one.work / "old.txt"), "before\n", "before\nx\n")
+    assert after.action_id in {event.action_id for event in one.log() if event.kind == "action_observed"}
+    assert after.version not in ("", first.version)
+
+
+def test_what_the_result_tells_of_is_not_told_twice(recorded):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version after the action")
+    assert versions(one)[1].files == ()
+
+
+def test_the_next_action_that_writes_waits_for_the_version_before_it(recorded):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "1"), write(one, "a.txt", "2"), write(one, "a.txt", "3"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 4, "a version after each action")
+    acted = [event.action_id for event in one.log() if event.kind == "action_observed"]
+    assert [event.action_id for event in versions(one)] == ["", *acted]
+    assert len({event.version for event in versions(one)}) == 4
+
+
+class Late(Told):
+    """A source that reports each change, in order, half a second after it was made."""
+
+    def __call__(self, workspace: Path, marks: Path, stop: threading.Event) -> Iterator[set[str]]:
+        seen: set[str] = set()
+        yield set()
+        while not stop.wait(0.05):
+            new = {str(path) for directory in (workspace, marks) for path in directory.iterdir()} - seen
+            stop.wait(0.5)
+            yield new
+            seen |= new
+
+
+def test_a_slow_watcher_costs_an_action_none_of_its_changes(recorded, monkeypatch):
+    monkeypatch.setattr(snapshots, "_CHEAP", -1.0)  # as in a directory that is slow to scan
+    one = recorded(changes=Late())
+    one.agent.script += [write(one, "a.txt", "1"), write(one, "b.txt", "2"), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    trees = [
+        one.repository.difference(*pair) for pair in pairwise(each.version for each in versions(one) if each.version)
+    ]
+    assert [[change.path for change in changes] for changes in trees] == [["a.txt"], ["b.txt"]]
+
+
+def test_what_others_change_is_told_apart_and_belongs_to_no_action(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    (one.work / "a.txt").write_text("1\n")
+    one.session.send("go")
+    one.run()
+    idle(one)
+    (one.work / "a.txt").write_text("2\n")
+    (one.work / ".gitignore").write_text("b.log\n")
+    (one.work / "b.log").write_text("x")
+    told.batches.append({str(one.work / name) for name in ("a.txt", "b.log")})
+    wait_for(lambda: others(one), "the change of another program")
+    assert [(file.before, file.after) for file in others(one)[0].files] == [("1\n", "2\n")]
+
+
+def test_what_the_person_takes_back_is_not_told_as_somebody_elses(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    path = one.work / "a.txt"
+    path.write_text("new\n")
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    one.session.files.revert([FileDelta(path=str(path), before="new\n", after="old\n")])
+    told.batches.append({str(path)})
+    wait_for(lambda: len(versions(one)) == 2, "the version after taking it back")
+    one.session.close()
+    assert others(one) == []
+
+
+def test_what_changed_while_nobody_looked_is_told_when_the_session_goes_on(recorded, tmp_path):
+    one = recorded(says("done"), says("again"))
+    (one.work / "a.txt").write_text("1\n")
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    (one.work / "a.txt").write_text("2\n")
+    kept = SnapshotRepository(Locations.from_environment(), one.work, "one")
+    one.session.close()
+    one.more |= {"repository": kept, "changes": Told()}
+    one.reopen()
+    one.session.send("go on")
+    one.run()
+    wait_for(lambda: len(versions(one)) == 2, "the version to go on from")
+    assert [file.after for event in others(one) for file in event.files] == ["2\n"]
+
+
+def test_a_watcher_that_fails_is_replaced_by_regular_looks_and_that_is_said(recorded):
+    told = Told()
+    told.fails = "No space left on device"
+    one = recorded(says("done"), says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "the first version")
+    (one.work / "a.txt").write_text("1\n")
+    wait_for(lambda: others(one), "the change to be found without a watcher")
+    said = [event.notice for event in versions(one) if event.notice]
+    assert any("now and then" in text and "No space left" in text for text in said)
+
+
+def test_a_watcher_that_misses_changes_is_replaced_too(recorded):
+    told = Told()
+    one = recorded(says("done"), says("done"), says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    assert told.asked.wait(20)
+    idle(one)
+    one.session.send("again")
+    one.run()
+    idle(one)
+    (one.work / "a.txt").write_text("1\n")  # nobody tells of it
+    one.session.send("and again")
+    one.run()
+    wait_for(lambda: any("missed" in event.notice for event in versions(one)), "the lost change to be said")
+    assert [file.after for event in others(one) for file in event.files] == ["1\n"]
+
+
+def test_without_git_there_are_no_versions_and_that_is_said_once(recorded, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    wait_for(lambda: versions(one), "a word about it")
+    one.session.close()
+    (said,) = versions(one)
+    assert (said.version, "git is not installed" in said.notice) == ("", True)
+    assert (one.work / "a.txt").read_text() == "new\n"
+
+
+def test_what_is_left_out_is_said_once(recorded):
+    one = recorded(says("done"), says("done"))
+    with (one.work / "large.bin").open("wb") as file:
+        file.truncate(6_000_000)
+    one.session.send("go")
+    one.run()
+    one.session.send("again")
+    one.run()
+    one.session.close()
+    said = [event.notice for event in versions(one) if "large.bin" in event.notice]
+    assert len(said) == 1
+
+
+def test_a_folder_too_large_for_versions_holds_nothing_up_and_that_is_said(recorded, monkeypatch):
+    hold = threading.Event()
+    monkeypatch.setattr(SnapshotRepository, "snapshot", lambda self, paths=None, *, timeout=30.0: hold.wait(60) and "")
+    one = recorded()
+    one.agent.script += [*(write(one, "a.txt", str(number)) for number in range(5)), says("done")]
+    one.session.send("go")
+    one.run()
+    assert (one.work / "a.txt").read_text() == "4"
+    said = [event.notice for event in versions(one)]
+    hold.set()
+    assert len(said) == 1
+    assert "take long" in said[0]
+
+
+def test_a_file_too_large_for_versions_does_not_make_the_watcher_look_lost(recorded):
+    one = recorded(says("done"), says("done"), says("done"))
+    with (one.work / "large.bin").open("wb") as file:
+        file.truncate(6_000_000)
+    for text in ("go", "again", "and again"):
+        one.session.send(text)
+        one.run()
+        idle(one)
+    assert [event.notice for event in versions(one) if "missed" in event.notice] == []
+
+
+def test_a_session_that_goes_on_with_an_open_question_has_versions_too(recorded, tmp_path):
+    one = recorded()
+    one.agent.script += [write(one, "a.txt", "mine\n"), says("done")]
+    (one.work / "a.txt").write_text("1\n")
+    one.session.set(mode="ask")
+    one.session.send("go")
+    one.run()
+    assert one.session.question is not None
+    kept = SnapshotRepository(Locations.from_environment(), one.work, "one")
+    one.more |= {"repository": kept, "changes": Told()}
+    one.reopen()
+    (one.work / "b.txt").write_text("made while nobody looked\n")
+    one.answer()
+    idle(one)
+    acted = next(event.action_id for event in one.log() if event.kind == "action_observed")
+    assert [event.files for event in versions(one) if event.action_id == acted] == [()]
+    assert [file.path for event in others(one) for file in event.files] == [str(one.work / "b.txt")]
+
+
+def test_what_the_persons_own_command_changes_is_told_of_it(recorded):
+    one = recorded()
+    one.tools["execute_bash"] = tool = BashTool(working_dir=str(one.work))
+    one.session.user_commands.add("echo by hand > made.txt")
+    one.run()
+    idle(one)
+    tool.close()
+    (command,) = [event for event in one.log() if event.kind == "person_command"]
+    (told,) = [event for event in versions(one) if event.action_id]
+    assert (told.action_id, [file.after for file in told.files]) == (command.action_id, ["by hand\n"])
+    assert others(one) == []
+
+
+def test_a_file_that_others_change_all_the_time_is_left_out_and_that_is_said_once(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    path = one.work / "busy.txt"
+    path.write_text("0")
+    one.session.send("go")
+    one.run()
+    idle(one)
+    for number in range(1, 35):
+        path.write_text(str(number))
+        told.batches.append({str(path)})
+        wait_for(lambda: not told.batches, "the change to be told")
+        wait_for(lambda count=number: len(versions(one)) > count, "the version after it")
+    assert len(others(one)) == 30
+    said = [event.notice for event in versions(one) if "all the time" in event.notice]
+    assert [text.endswith("busy.txt") for text in said] == [True]
+
+
+def test_many_changes_at_once_are_found_by_looking_at_everything(recorded):
+    told = Told()
+    one = recorded(says("done"), changes=told)
+    one.session.send("go")
+    one.run()
+    idle(one)
+    names = {str(one.work / f"{'long' * 50}{number}") for number in range(1_500)}
+    (one.work / "a.txt").write_text("new\n")
+    told.batches.append(names)
+    wait_for(lambda: others(one), "the change to be found")
+    assert [event.notice for event in versions(one) if event.notice] == []
+
+
+def test_a_look_that_fails_in_an_unknown_way_leaves_no_action_waiting(recorded, monkeypatch):
+    one = recorded()
+
+    def broken(self, paths=None, *, timeout=30.0):
+        raise ValueError("not what git says")
+
+    monkeypatch.setattr(SnapshotRepository, "snapshot", broken)
+    one.agent.script += [write(one, "a.txt", "new\n"), says("done")]
+    one.session.send("go")
+    one.run()
+    idle(one)
+    assert (one.work / "a.txt").read_text() == "new\n"
+    assert ["there are no file versions" in event.notice for event in versions(one)] == [True]

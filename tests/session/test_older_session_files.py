@@ -1,0 +1,53 @@
+"""Session files written by an earlier version open, read and export as they did then.
+
+`recorded/KIND.session` holds an event of that kind, once with every field filled and once with only the required ones;
+`events.json` has what was written. `whole.session` is a run of the offline model, beside its exports.
+"""
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.sandbox import World
+from workbench.protocol.events import event_from_json
+from workbench.session.storage.store import Store
+from workbench.tui.replay import picture
+
+RECORDED = Path(__file__).parent / "recorded"
+EVENTS = json.loads((RECORDED / "events.json").read_text())
+
+
+@pytest.fixture
+def session(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A copy of a recorded session: SQLite writes beside a file that it only reads."""
+    return Path(shutil.copy(RECORDED / f"{request.param}.session", tmp_path))
+
+
+@pytest.mark.parametrize(("session", "kind"), [(kind, kind) for kind in EVENTS], indirect=["session"])
+def test_an_event_of_each_kind_is_read_as_it_was_written(session, kind):
+    with Store.open(session, readonly=True) as store:
+        lines = [json.loads(line) for _, line in store.lines()]
+        events = list(store.events())
+    assert lines == EVENTS[kind]
+    assert [event.kind for event in events] == [each["kind"] for each in EVENTS[kind]]
+    assert [event_from_json(json.dumps(each)) for each in EVENTS[kind]] == events
+
+
+@pytest.mark.parametrize("session", ["whole"], indirect=True)
+def test_a_recorded_session_exports_as_it_did(world: World, session):
+    (folder := world.locations.sessions).mkdir(parents=True)
+    name = json.loads((RECORDED / "whole.jsonl").read_text().split("\n")[0])["id"]
+    shutil.move(session, folder / f"{name}.session")
+    for suffix, form in ((".md", ()), (".jsonl", ("--jsonl",))):
+        assert world.ohw("export", name, *form).stdout == (RECORDED / f"whole{suffix}").read_text()
+
+
+@pytest.mark.parametrize("session", ["whole"], indirect=True)
+def test_a_recorded_session_replays_on_the_screen(session):
+    with Store.open(session, readonly=True) as store:
+        words = "".join(ElementTree.fromstring(picture(list(store.events()), (120, 40), "ohw-dark")).itertext())
+    for part in ("Change <two> in the notes", "is new", "zwei", "cat missing"):
+        assert part in words.replace("\xa0", " ")

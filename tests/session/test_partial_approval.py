@@ -1,0 +1,247 @@
+"""A change taken in part: the files hold base and accepted hunks, byte for byte, and the model is told the same."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fakes.full_disk import room_for
+from tests.session.fake_agent import calls, says
+from tests.session.rewrite_tool import Rewriting, held
+from workbench.diff.hunks import compare
+from workbench.diff.partial import contents_with
+from workbench.protocol.events import ActionDecided, FileDelta, FileText
+from workbench.session.actions.partial_approval import parts_of
+from workbench.session.actions.run import PartialWriter
+from workbench.session.session import CommandError
+from workbench.tools import FileEditorTool
+
+BASE = "".join(f"line {number}\n" for number in range(1, 31))
+WANTED = BASE.replace("line 2\n", "two\n").replace("line 15\n", "fifteen\nand more\n").replace("line 29\n", "")
+THIRD = BASE.replace("line 29\n", "")
+
+lines = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "ä", "d\n"]), max_size=9).map("".join)
+pairs = st.lists(st.tuples(st.none() | lines, st.none() | lines), min_size=1, max_size=3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs, st.data())
+def test_any_part_of_any_change_is_what_the_files_then_hold(wanted, data):
+    with tempfile.TemporaryDirectory() as folder:
+        one = Rewriting(Path(folder), *wanted)
+        diffs = [compare("", *pair) for pair in wanted]
+        count = sum(len(diff.hunks) for diff in diffs)
+        chosen = sorted(data.draw(st.sets(st.sampled_from(range(count))))) if count else []
+        one.desk.answer("edited", hunks=tuple(chosen))
+        assert one.held() == contents_with(diffs, chosen)
+        if len(chosen) == count and count:
+            assert one.held() == [after for _, after in wanted]
+            assert one.tool.ran == 1
+        elif not chosen:
+            assert one.held() == [before for before, _ in wanted]
+            assert "The user rejected this action" in one.told
+        elif one.tool.ran == 0:
+            assert _told_hunks(one) == chosen
+        one.desk.close()
+
+
+def _told_hunks(one: Rewriting) -> list[int]:
+    """The hunks that the text for the model says were taken, counted over all files."""
+    taken, first = [], 0
+    for file in one.desk.log()[4].preview:
+        diff = compare(file.path, file.before, file.after)
+        part = one.told.partition(f"\n{file.path}: ")[2].split("\n\n/")[0]
+        outcome = part.splitlines()[0]
+        said = re.findall(r"^Hunk (\d+) \([^)]*\): taken", part, re.MULTILINE)
+        if not said and outcome in ("deleted.", "made as you proposed it.", "written as you proposed it."):
+            said = range(1, len(diff.hunks) + 1)
+        taken += [first + int(number) - 1 for number in said]
+        first += len(diff.hunks)
+    return taken
+
+
+def test_two_of_three_hunks_are_left_out_and_one_is_edited(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    text = THIRD.replace("line 28\n", "line 28, which the person wrote\n")
+    one.desk.answer("edited", hunks=(2,), written=(FileText(path=str(one.paths[0]), text=text),), note="keep the rest")
+    assert one.held() == [text]
+    assert one.tool.ran == 0
+    assert one.told.endswith("The user's note: keep the rest")
+    assert "Hunk 1 (line 2): not accepted.\n-line 2\n+two\n" in one.told
+    assert "Hunk 2 (line 15): not accepted.\n-line 15\n+fifteen\n+and more\n" in one.told
+    assert "Hunk 3 (line 29): accepted, edited by the user.\n-line 28\n+line 28, which the person wrote\n" in one.told
+    assert "1 of 3 hunks accepted" in one.told
+    assert "    28\tline 28, which the person wrote" in one.told
+    assert one.observed.observation["is_error"] is False
+    (delta,) = one.observed.files_changed
+    assert (delta.before, delta.after) == (BASE, text)
+    assert one.decided.verdict == "edited"
+    one.desk.close()
+
+
+def test_texts_alone_tell_which_hunks_were_taken(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    one.desk.answer("edited", written=(FileText(path=str(one.paths[0]), text=f"first\n{THIRD}"),))
+    assert _told_hunks(one) == [2]
+    assert "Elsewhere the user changed:\n+first" in one.told
+    one.desk.close()
+
+
+def test_a_text_that_is_the_proposal_lets_the_tool_run(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    one.desk.answer("edited", hunks=(0, 1, 2), written=(FileText(path=str(one.paths[0]), text=WANTED),))
+    assert (one.tool.ran, one.decided.verdict, one.decided.written) == (1, "approved", None)
+    assert one.held() == [WANTED]
+    one.desk.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"hunks": (3,)}, "has 3 hunks, and none with the number 3"),
+        ({"hunks": (-1,)}, "none with the number -1"),
+        ({"written": ()}, "exactly the files that were shown"),
+        ({"written": (FileText(path="/etc/other", text="x"),)}, "exactly the files that were shown"),
+        ({"written": (FileText(path="0.txt", text="x\0"),)}, "NUL"),
+        ({"hunks": (0,), "edited": {"files": {}}}, "not both at once"),
+    ],
+)
+def test_a_part_that_does_not_fit_what_was_shown_is_refused(tmp_path, given, why):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    if "written" in given and given["written"] and given["written"][0].path == "0.txt":
+        given = {"written": (FileText(path=str(one.paths[0]), text="x\0"),)}
+    with pytest.raises(CommandError, match=why):
+        one.desk.answer("edited", **given)
+    assert one.held() == [BASE]
+    assert one.desk.session.phase == "deciding"
+    one.desk.close()
+
+
+def test_a_file_of_another_encoding_is_not_cut_into_parts_it_cannot_hold(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    raw = b"caf\xe9\n"
+    one.paths[0].write_bytes(raw)
+    with pytest.raises(CommandError, match=r"only as a whole: .* does not hold the text that was shown"):
+        one.desk.answer("edited", hunks=(0,))
+    assert one.paths[0].read_bytes() == raw
+    one.desk.close()
+
+
+def test_an_action_without_files_has_no_parts(desk):
+    d = desk(calls(("note", {"text": "one"}, "HIGH")), says("ok"))
+    d.session.send("go")
+    d.run()
+    with pytest.raises(CommandError, match="shows no files"):
+        d.answer("edited", hunks=(0,))
+
+
+def test_a_file_that_changes_after_the_decision_is_asked_about_again(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    shown = one.desk.session.question
+    one.desk.session.decide(
+        shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, hunks=(0,), note="only that"
+    )
+    one.paths[0].write_text(f"{BASE}line 31\n")
+    one.desk.run()
+    asked = one.desk.session.question.assessed
+    assert "changed after you approved it" in asked.reasons[0]
+    assert "choose again" in asked.reasons[0]
+    assert one.held() == [f"{BASE}line 31\n"]
+    one.desk.answer("edited", hunks=(0,))
+    assert one.held() == [f"{BASE}line 31\n".replace("line 2\n", "two\n")]
+    one.desk.close()
+
+
+def test_arguments_of_the_persons_are_asked_again_as_the_person_wrote_them(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    shown, path = one.desk.session.question, str(one.paths[0])
+    mine = {"files": {path: "mine\n"}}
+    one.desk.session.decide(
+        shown.proposed.action_id, "edited", fingerprint=shown.assessed.fingerprint, edited=mine, note=""
+    )
+    again = one.desk.session.question
+    assert [file.after for file in again.assessed.preview] == ["mine\n"], "what it would write is shown first"
+    one.desk.session.decide(again.proposed.action_id, "approved", fingerprint=again.assessed.fingerprint)
+    one.paths[0].write_text("somebody else's\n")
+    one.desk.run()
+    asked = one.desk.session.question
+    assert asked.assessed.edited == mine
+    assert asked.arguments == mine
+    assert [(file.before, file.after) for file in asked.assessed.preview] == [("somebody else's\n", "mine\n")]
+    one.desk.session.set(mode="never")
+    assert one.held() == ["somebody else's\n"]
+    one.desk.answer()
+    assert one.held() == ["mine\n"]
+    assert "changed the arguments" in one.desk.agent.requests[-1][-1]["content"]
+    one.desk.close()
+
+
+def test_a_note_with_an_approval_reaches_the_model(tmp_path):
+    one = Rewriting(tmp_path, (BASE, WANTED))
+    one.desk.answer("approved", note="run the tests next")
+    assert one.desk.agent.requests[-1][-1]["content"] == "[The user's note: run the tests next]\nrewritten"
+    one.desk.close()
+
+
+def test_mode_links_and_line_ends_stay(tmp_path):
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "f").write_bytes(b"one\r\ntwo\r\nthree")
+    (real / "f").chmod(0o754)
+    (tmp_path / "0.txt").symlink_to(real / "f")
+    one = Rewriting(tmp_path, ("one\r\ntwo\r\nthree", "1\r\ntwo\r\n3"))
+    one.desk.answer("edited", hunks=(0,))
+    assert (real / "f").read_bytes() == b"1\r\ntwo\r\nthree"
+    assert (tmp_path / "0.txt").is_symlink()
+    assert (real / "f").stat().st_mode & 0o777 == 0o754
+    one.desk.close()
+
+
+def test_a_disk_that_is_full_leaves_every_file_as_it_was(tmp_path):
+    long = "".join(f"a long line with the number {number}\n" for number in range(20_000))
+    files = [("one\ntwo\nthree\n", "1\ntwo\n3\n"), ("short\n", long), ("gone\n", None)]
+    paths = [tmp_path / str(number) for number in range(3)]
+    for path, (before, _) in zip(paths, files, strict=True):
+        path.write_text(before)
+    deltas = [FileDelta(path=str(p), before=b, after=a) for p, (b, a) in zip(paths, files, strict=True)]
+    decided = ActionDecided(action_id="a", verdict="edited", by="person", hunks=(0, 2, 3))
+    writing = PartialWriter(tmp_path / "state")
+    with room_for(300_000):
+        said = writing.carry_out(parts_of(deltas, decided), "")
+    assert said.is_error
+    assert said.text.startswith("Nothing was written. ")
+    assert [held(path) for path in paths] == [before for before, _ in files]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "state"]
+    assert not writing.carry_out(parts_of(deltas, decided), "").is_error
+    assert [held(path) for path in paths] == ["1\ntwo\nthree\n", long, None]
+
+
+def test_an_edit_in_part_can_be_undone_and_edited_on(desk, tmp_path):
+    file, state = tmp_path / "a.txt", tmp_path / "state"
+    file.write_text("one\ntwo\nthree\n")
+    edit = {"command": "str_replace", "path": str(file), "old_str": "one\ntwo\nthree", "new_str": "1\ntwo\n3"}
+    more = {"command": "str_replace", "path": str(file), "old_str": "two", "new_str": "2"}
+    undo = {"command": "undo_edit", "path": str(file)}
+    view = {"command": "view", "path": str(file)}
+    d = desk(
+        calls(*[("str_replace_editor", arguments, "HIGH") for arguments in (view, edit, more, undo, undo)]),
+        says("ok"),
+        state_dir=state,
+    )
+    d.tools["str_replace_editor"] = FileEditorTool(str(tmp_path), state)
+    d.session.send("go")
+    d.run()
+    for answer, text in (
+        ({}, "one\ntwo\nthree\n"),
+        ({"verdict": "edited", "hunks": (1,)}, "one\ntwo\n3\n"),
+        ({}, "one\n2\n3\n"),
+        ({}, "one\ntwo\n3\n"),
+        ({}, "one\ntwo\nthree\n"),
+    ):
+        if d.session.question is not None:
+            d.answer(**answer)
+        assert held(file) == text or not answer
+    assert held(file) == "one\ntwo\nthree\n"

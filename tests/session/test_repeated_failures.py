@@ -1,0 +1,89 @@
+"""A tool that fails twice in the same way gets a line of advice with its result, and only then."""
+
+import pytest
+
+from tests.session.fake_agent import calls, faults_of, says
+from tests.session.test_limits_and_loops import talker
+from workbench.llm.model import ToolCall
+
+GOOD = ("say", {"text": "fine"})
+WRONG = ("say", {"txt": "x"})
+FAILS = ("say", {"text": "!no such file"})
+
+
+@pytest.fixture
+def run(desk):
+    """Run a script with the tool `say` to its end; the results, a line each block."""
+
+    def play(*script, **more):
+        d = desk(*script, says("end"), **more)
+        d.tools["say"] = talker("say")
+        d.reopen()
+        d.session.send("go")
+        d.run()
+        return d
+
+    return play
+
+
+def results(d) -> list[str]:
+    seen = (event.observation["content"] for event in d.log() if event.kind == "action_observed")
+    return [" ".join(block["text"] for block in blocks) for blocks in seen]
+
+
+def advised(d) -> list[bool]:
+    return ["[Advice: " in text for text in results(d)]
+
+
+def test_the_second_failure_of_the_same_kind_gets_advice_and_the_model_reads_it(run):
+    d = run(calls(WRONG), calls(WRONG))
+    assert advised(d) == [False, True]
+    assert "not in the schema: `txt`" in results(d)[1]
+    assert results(d)[1] in d.agent.requests[-1][-1]["content"].replace("\n", " ")
+    assert faults_of(d.agent.requests[-1]) == []
+
+
+def test_also_within_one_answer_and_where_the_tool_itself_failed(run):
+    d = run(calls(FAILS, FAILS, GOOD))
+    assert advised(d) == [False, True, False]
+    assert "the same call will fail again" in results(d)[1]
+
+
+def test_a_success_between_or_another_error_needs_no_advice(run):
+    d = run(calls(FAILS), calls(GOOD), calls(FAILS), calls(("say", {"text": "!another"})))
+    assert advised(d) == [False] * 4
+
+
+def test_an_unknown_tool_asked_for_twice_gets_the_nearest(run):
+    d = run(calls(("sai", {})), calls(("sai", {})))
+    assert advised(d) == [False, True]
+    assert "`say` is the nearest" in results(d)[1]
+
+
+def test_arguments_that_are_no_object_get_an_example(run):
+    d = run(calls(("note", "{'text'}")), calls(("note", "{'text'}")))
+    assert advised(d) == [False, True]
+    assert '{"text": "…"}' in results(d)[1]
+
+
+def test_a_call_that_was_cut_off_or_refused_gets_none(run):
+    cut = says("", tool_calls=(ToolCall("a", "note", '{"text": "x"}'),), finish_reason="length")
+    d = run(cut, cut)
+    assert advised(d) == [False, False]
+
+
+def test_advice_does_not_hide_a_loop(run):
+    d = run(*[calls(FAILS)] * 6)
+    assert advised(d)[:3] == [False, True, True]
+    assert [event.evidence for event in d.log() if event.kind == "agent_nudged"] == [
+        "say failed 3 times in the same way"
+    ]
+
+
+def test_what_failed_is_remembered_across_a_restart(run):
+    d = run(calls(FAILS))
+    d.agent.script = [calls(FAILS)]
+    d.reopen()
+    d.session.send("again")
+    d.run()
+    assert advised(d) == [False, True]

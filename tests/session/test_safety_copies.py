@@ -1,0 +1,154 @@
+"""What is deleted and no version holds comes back, also where only the shell knew what it was; else it is asked."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox import wait_for
+from tests.session.fake_agent import calls, says
+from workbench.config.locations import Locations
+from workbench.session.workspace.repository import SnapshotRepository
+from workbench.session.workspace.safety_copies import SafetyCopies
+from workbench.tools import BashTool
+from workbench.tools.execute_ipython_cell.definition import IPythonTool
+from workbench.tools.tool import ToolDefinition
+
+FINAL = "what it deletes could not be restored"
+
+
+@pytest.fixture
+def kept(tmp_path) -> SnapshotRepository:
+    (tmp_path / "work/build").mkdir(parents=True)
+    (tmp_path / "work/.gitignore").write_text("*.tmp\nbuild/\n")
+    return SnapshotRepository(Locations.from_environment(), tmp_path / "work", "one")
+
+
+@pytest.fixture
+def netted(desk, kept, monkeypatch):
+    """A desk that asks never, with a real shell, real cells and versions of its workspace."""
+    monkeypatch.setattr("workbench.session.workspace.deletions._QUERY_LIMIT", 60.0)  # busy is not broken
+    made: list[ToolDefinition] = []
+
+    def make(*script):
+        one = desk(*script, mode="never", repository=kept)
+        tools: list[ToolDefinition] = [BashTool(working_dir=str(kept.workspace)), IPythonTool(kept.workspace)]
+        made.extend(tools)
+        one.tools.update({tool.name: tool for tool in tools})
+        return one
+
+    yield make
+    for tool in made:
+        tool.close()
+
+
+def untracked(kept: SnapshotRepository) -> dict[str, str]:
+    for name in ("a.tmp", "b c.tmp", "build/x.o", "build/y.o"):
+        (kept.workspace / name).write_text(f"{name} was here\n")
+    return there(kept)
+
+
+def there(kept: SnapshotRepository) -> dict[str, str]:
+    found = [*kept.workspace.glob("*.tmp"), *kept.workspace.glob("build/*.o")]
+    return {str(path.relative_to(kept.workspace)): path.read_text() for path in found}
+
+
+def copies(one) -> list:
+    return [event for event in one.log() if event.kind == "version_taken" and event.copy_id]
+
+
+SHELL = (
+    'for f in *.tmp; do rm "$f"; done',
+    "ls build/*.o | xargs rm",
+    "rm build/{x,y}.o",
+    "find . -name '*.tmp' -exec rm {} +",
+    "find build -type f | while read f; do unlink $f; done",
+    "ls *.tmp | xargs -I name sh -c 'rm \"name\"'",
+)
+CELLS = (
+    "import os\nfor name in os.listdir('build'):\n    os.remove('build/' + name)",
+    "import shutil\nshutil.rmtree('build')",
+    "!rm *.tmp",
+    "from pathlib import Path\nfor path in Path('.').glob('*.tmp'):\n    path.unlink()",
+)
+
+
+@pytest.mark.parametrize(
+    ("tool", "texts"), [("execute_bash", SHELL), ("execute_ipython_cell", CELLS)], ids=["shell", "cells"]
+)
+def test_what_only_the_shell_or_a_cell_knew_it_would_delete_comes_back(netted, kept, tool, texts):
+    name = "command" if tool == "execute_bash" else "code"
+    one = netted(*(calls((tool, {name: text})) for text in texts), says("done"))
+    before = untracked(kept)
+    seen: list[bool] = []
+
+    def put_back(event) -> None:
+        """After each of them: what it deleted is brought back, before the next one runs."""
+        if event.kind == "action_observed":
+            seen.append(there(kept) != before)
+            SafetyCopies(kept).restore(copies(one)[-1].copy_id)
+            seen.append(there(kept) == before)
+
+    one.hook = put_back
+    one.session.send("go")
+    one.run()
+    assert seen == [True, True] * len(texts), one.results()
+    assert len(copies(one)) == len(texts)
+    assert one.session.ended
+
+
+def test_the_session_brings_a_copy_back_and_says_so(netted, kept):
+    one = netted(calls(("execute_bash", {"command": 'for f in *.tmp; do rm "$f"; done'})), says("done"))
+    before = untracked(kept)
+    one.session.send("go")
+    one.run()
+    assert there(kept) != before
+    (copy,) = copies(one)
+    one.session.files.restore(copy.copy_id)
+    wait_for(lambda: any("2 files restored" in getattr(event, "notice", "") for event in one.events), "the files")
+    assert there(kept) == before
+
+
+def spoil(kept: SnapshotRepository, how: str) -> None:
+    """Versions can be read no more, or none can be written."""
+    objects = kept.directory / "objects"
+    objects.rename(kept.directory / "gone")
+    if how == "unreadable":
+        objects.write_text("not a folder")
+        return
+    objects.mkdir()
+    for number in range(256):
+        (objects / f"{number:02x}").write_text("not a folder")
+
+
+@pytest.mark.parametrize("how", ["unreadable", "full"])
+@pytest.mark.parametrize("command", ["rm a.tmp", 'for f in *.tmp; do rm "$f"; done'])
+def test_where_no_copy_can_be_made_it_is_asked_although_the_mode_never_asks(netted, kept, command, how):
+    one = netted(calls(("execute_bash", {"command": "true > made"})), calls(("execute_bash", {"command": command})))
+    before = untracked(kept)
+    one.hook = lambda event: spoil(kept, how) if event.kind == "action_observed" else None
+    one.session.send("go")
+    one.run()
+    shown = one.session.question
+    assert shown is not None, "it was not asked about"
+    assert there(kept) == before
+    said = " ".join(shown.assessed.reasons) + " ".join(part.reason for part in shown.assessed.segments)
+    assert "no copy could be made: " in said
+    one.hook = lambda event: None
+    one.answer()
+    assert there(kept) != before, "the person has said that it may go"
+    assert copies(one) == []
+
+
+def test_a_rule_that_allows_deleting_allows_none_for_good(netted, kept):
+    one = netted(calls(("execute_bash", {"command": "rm -r build"})), says("done"))
+    untracked(kept)
+    with Path(kept.workspace / "build/large").open("wb") as file:
+        file.truncate(150_000_000)
+    one.session.set(rule="allow execute_bash $ rm -r build")
+    one.session.send("go")
+    one.run()
+    shown = one.session.question
+    assert shown is not None
+    assert shown.assessed.reasons[0] == FINAL
+    assert "can NOT be restored" in " ".join(shown.assessed.reasons)
+    assert shown.assessed.always == ""

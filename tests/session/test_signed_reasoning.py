@@ -1,0 +1,62 @@
+"""Reasoning that a model signed is sent back to it, also after a restart, and to no other model."""
+
+import json
+
+from tests.fakes.request_checks import openai_faults
+from tests.session.fake_agent import says
+from workbench.llm.model import ToolCall
+from workbench.session.turn.message_history import messages
+
+THINKING = ({"type": "thinking", "thinking": "Hm.", "signature": "s1"}, {"type": "redacted_thinking", "data": "x"})
+
+
+def signed_call() -> tuple:
+    return (ToolCall("g1", "look", "{}", "sig-a"), ToolCall("g2", "look", "{}"))
+
+
+def test_a_signed_answer_is_whole_after_a_restart(desk):
+    d = desk(says("", thinking=THINKING, tool_calls=signed_call()))
+    d.session.send("go")
+    d.run()
+    d.reopen()
+    answer = messages(d.log())[1]
+    assert answer["thinking_blocks"] == list(THINKING)
+    assert [call.get("provider_specific_fields") for call in answer["tool_calls"]] == [
+        {"thought_signature": "sig-a"},
+        None,
+    ]
+    assert answer == d.agent.requests[1][1]
+
+
+def test_another_model_gets_none_of_it_and_an_answer_that_comes_late_neither(desk):
+    def late(*_):
+        d.session.set(model="other/two")
+        return says("", thinking=THINKING, tool_calls=signed_call())
+
+    d = desk(says("", thinking=THINKING, tool_calls=signed_call()), late)
+    d.session.send("go")
+    d.run()
+    assert "s1" in json.dumps(d.agent.requests[1])
+    sent = json.dumps(d.agent.requests[2])
+    assert "s1" not in sent
+    assert "sig-a" not in sent
+    assert openai_faults(d.agent.requests[2]) == []
+
+
+def test_the_same_model_named_once_more_keeps_it(desk):
+    d = desk(says("", thinking=THINKING, tool_calls=signed_call()))
+    d.session.send("go")
+    d.run()
+    d.session.set(model="fake/one")
+    assert "s1" in json.dumps(messages(d.log()))
+
+
+def test_a_signed_call_without_thinking_goes_to_no_other_model_either(desk):
+    d = desk(says("", tool_calls=signed_call()))
+    d.session.send("go")
+    d.run()
+    assert "sig-a" in json.dumps(d.agent.requests[1])
+    d.session.set(model="other/two")
+    d.session.send("and you?")
+    d.run()
+    assert "sig-a" not in json.dumps(d.agent.requests[2])

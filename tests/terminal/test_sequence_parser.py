@@ -1,0 +1,50 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.terminal.allowed_output import PLAIN, strange
+from tests.terminal.sequence_parser import pieces
+
+PARTS = st.sampled_from("\x1b[]P\\\x07\x9b\x9c\x9d0;mH aé")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("ab\r\n", ["text", "control", "control"]),
+        ("\x1b[1;2Hx", ["csi", "text"]),
+        ("\x1b]0;t\x07\x1b]0;t\x1b\\\x1bP+q\x1b\\", ["osc", "osc", "dcs"]),
+        ("\x1b7\x1b(B", ["escape", "escape"]),
+        ("\x9b31m\x9d0;t\x9c", ["csi", "osc"]),
+        ("\x1b[1\x1b[m", ["broken", "csi"]),
+        ("\x1b]0;a\nb", ["broken", "control", "text"]),
+        ("\x1b", ["broken"]),
+    ],
+)
+def test_a_terminal_takes_it_as(text, kinds):
+    assert [piece.kind for piece in pieces(text)] == kinds
+
+
+@given(st.lists(PARTS).map("".join))
+def test_nothing_is_passed_over(text):
+    assert "".join(piece.whole for piece in pieces(text)) == text
+
+
+def test_bells_that_are_due_are_let_through():
+    assert strange(b"a\x07b", bells=1) == []
+    assert len(strange(b"a\x07b\x07", bells=1)) == 1
+
+
+OURS = [b"\x1b[1;38;2;1;22;255;48;5;3mx\x1b[0m", b"\x1b[12;3H", b"\x1b[?1049h", b"\x1b[>25u\x1b[<u"]
+NEARLY = [b"\x1b[8m", b"\x1b[38;2;1;8;8;8m", b"\x1b[0;5m", b"\x1b[?1049;25l", b"\x1b[2J", b"\xff"]
+
+
+@pytest.mark.parametrize("ours", OURS)
+def test_what_we_send_ourselves_is_known(ours):
+    assert strange(ours) == []
+    assert strange(ours, allowed=PLAIN) != []
+
+
+@pytest.mark.parametrize("nearly", NEARLY)
+def test_what_is_nearly_ours_is_not(nearly):
+    assert strange(nearly) != []

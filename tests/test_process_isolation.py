@@ -1,0 +1,269 @@
+"""Children of ours take nothing from the folder that is looked at (S15): modules, variables, programs of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Collection
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox import World, bash, finish
+from workbench.__main__ import without_workspace
+from workbench.config.settings import load_settings
+from workbench.engine.launch import Launch, start_engine
+from workbench.engine.model_test import ModelTest
+from workbench.errors import WorkbenchError
+from workbench.processes import spawn
+from workbench.processes.shell_environment import shell_environment
+from workbench.session.session_names import new_id
+from workbench.session.storage.session_list import newest_first
+from workbench.tools.web_read.impl import converted
+from workbench.tui.terminal.clipboard import copy_command
+from workbench.view.sessions import SessionShelf
+from workbench.view.state import SessionState
+from workbench.view.tools import tools_here
+
+ROOT = Path(__file__).parent.parent
+STARTED_WITH = frozenset(
+    subprocess.run(
+        [sys.executable, "-S", "-c", "import runpy, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+)
+"""What any Python imports before it runs a line of ours, also with `-m`."""
+
+
+def module_names() -> set[str]:
+    """Every module that could be imported here: ours, those of the standard library, those of installed packages."""
+    installed = {name for name in packages_distributions() if name.isidentifier()}
+    return {"workbench", "sitecustomize", "usercustomize", *sys.stdlib_module_names, *installed}
+
+
+def plant(folder: Path, names: Collection[str], mark: Path) -> None:
+    """A module of each name that leaves its name in `mark` when it is imported, then fails."""
+    code = f"open({str(mark)!r}, 'a').write(__name__ + chr(10))\nraise ImportError('a module of the folder')\n"
+    for at, name in enumerate(sorted(names)):
+        if at % 2:
+            (folder / f"{name}.py").write_text(code)
+        else:
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").write_text(code)
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "imported"
+
+
+@pytest.fixture
+def hostile(world: World, mark: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The person stands in a folder with a module of every name, and Python is told in every way to look there."""
+    names = module_names()
+    assert len(names) > 300
+    plant(world.project, names, mark)
+    for name, value in world.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(world.project)
+    monkeypatch.setenv("PYTHONPATH", f":{world.project}")
+    monkeypatch.setenv("PYTHONWARNINGS", "error::wsgiref.Warning")
+    monkeypatch.setenv("PYTHONSTARTUP", str(world.project / "json.py"))
+    return world
+
+
+def imported(mark: Path) -> str:
+    return mark.read_text() if mark.exists() else ""
+
+
+def test_the_modules_of_the_folder_are_found_by_an_ordinary_python(hostile: World, mark: Path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    subprocess.run([sys.executable, "-c", "import json"], env=env, capture_output=True)
+    assert imported(mark) == "json\n"
+
+
+def test_listing_the_tools_imports_nothing_of_the_folder(hostile: World, mark: Path):
+    rows = tools_here(hostile.project, SessionState())
+    assert {"execute_bash", "str_replace_editor"} <= {row.name for row in rows}
+    assert imported(mark) == ""
+
+
+def test_an_export_imports_nothing_of_the_folder(hostile: World, mark: Path, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as clean:
+        clean.chdir("/")
+        words = ("run", "x", "--mode=never", f"--model={hostile.script(finish())}", f"--workspace={hostile.project}")
+        command = spawn.isolated_python("workbench", *words)
+        ran = subprocess.run(command, env=hostile.env, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+    name = next(newest_first(hostile.locations)).id
+    SessionShelf(hostile.locations).export(name, Path("kept.md"))
+    assert (hostile.project / "kept.md").read_text().startswith("# ")
+    assert imported(mark) == ""
+
+
+def test_a_test_call_of_a_model_imports_nothing_of_the_folder(hostile: World, mark: Path):
+    assert not ModelTest("scripted/none-of-that-name").result().works
+    assert imported(mark) == ""
+
+
+def test_an_engine_imports_nothing_of_the_folder_and_its_environment_has_no_variables_of_python(
+    hostile: World, mark: Path
+):
+    settings = load_settings(hostile.locations, model=hostile.script(finish()))
+    pid = start_engine(Launch(hostile.locations, settings, new_id("x"), str(hostile.project), is_new=True))
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        assert Path(f"/proc/{pid}/cwd").readlink() == Path("/")
+    finally:
+        os.kill(pid, 15)
+    assert b"PYTHON" not in environment
+    assert imported(mark) == ""
+
+
+def test_the_users_variables_of_python_reach_the_agents_shell(world: World):
+    world.env |= {"PYTHONPATH": "/somewhere/lib"}
+    done = world.ohw("run", "x", f"--model={world.script(bash('echo =$PYTHONPATH='), finish())}", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "=/somewhere/lib=" in done.stdout
+
+
+async def test_converting_a_page_imports_nothing_of_the_folder(hostile: World, mark: Path):
+    made = await converted("html", "main", "utf-8", "http://x.example/", "<p>gr\u00fc\u00df dich</p>".encode())
+    assert "gr\u00fc\u00df dich" in made["text"]
+    assert imported(mark) == ""
+
+
+@pytest.mark.parametrize("words", [["-m", "workbench"], []], ids=["module", "script"])
+def test_the_program_itself_imports_nothing_of_the_folder_it_is_started_in(world: World, mark: Path, words: list[str]):
+    """`python -m` and an empty entry of PYTHONPATH put the folder on the path before our first line runs."""
+    plant(world.project, module_names() - STARTED_WITH - {"workbench"}, mark)
+    for name in ("sitecustomize", "usercustomize"):  # imported before our first line where PYTHONPATH has the folder
+        (world.project / f"{name}.py").unlink(missing_ok=True)
+        for left in (world.project / name).glob("*"):
+            left.unlink()
+    script = world.home / "ohw"
+    script.write_text("import sys\nfrom workbench.__main__ import main\nsys.exit(main())\n")
+    env = {**world.env, "PYTHONPATH": f":{ROOT}"}
+    command = [sys.executable, *(words or [str(script)])]
+    for arguments in (["--version"], ["tools"], ["models"], ["sessions"], ["risk", "ls"], ["mcp"]):
+        done = subprocess.run([*command, *arguments], cwd=world.project, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert imported(mark) == ""
+
+
+def test_what_the_folder_puts_on_the_import_path_is_left_out(tmp_path: Path):
+    here = tmp_path / "here"
+    (here / "lib").mkdir(parents=True)
+    (here / "venv").mkdir()
+    kept = ["/usr/lib/python3", str(here / "venv"), str(tmp_path / "other")]
+    entries = [str(here), "/usr/lib/python3", str(here / "lib"), str(here / "venv"), str(tmp_path / "other")]
+    assert without_workspace(entries, str(here), f":{here / 'lib'}:{tmp_path / 'other'}") == kept
+
+
+def test_a_child_searches_where_this_process_does_but_for_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    here, other = tmp_path / "here", tmp_path / "other"
+    here.mkdir()
+    other.mkdir()
+    (other / "elsewhere.py").write_text("import json\nprint(json.__file__)\n")
+    (here / "json.py").write_text("print('of the folder')\n")
+    monkeypatch.setattr(spawn, "_workspaces", {str(here)})
+    monkeypatch.setattr(sys, "path", ["", str(here), str(here / "lib"), str(other), *sys.path])
+    made = spawn.run(spawn.isolated_python("elsewhere"), capture_output=True, text=True)
+    assert made.stdout.strip().endswith("json/__init__.py"), made.stderr
+    assert str(here) not in " ".join(spawn.isolated_python("elsewhere"))
+
+
+def test_a_package_of_ours_that_lies_in_the_folder_hides_no_other_module():
+    assert without_workspace([str(ROOT), "/usr/lib"], str(ROOT), "") == ["/usr/lib", str(ROOT)]
+
+
+@pytest.mark.parametrize("entries", ["{0}:/usr/bin", ".:/usr/bin", "bin:/usr/bin", ":/usr/bin", "{0}/bin:/usr/bin"])
+def test_programs_of_the_folder_are_not_taken_for_those_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: str
+):
+    monkeypatch.setattr(spawn, "_workspaces", set())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    for name in ("git", "rg", "bash", "xclip", "chromium"):
+        for place in (tmp_path, tmp_path / "bin"):
+            (place / name).write_text("#!/bin/sh\nexit 3\n")
+            (place / name).chmod(0o755)
+    spawn.keep_out_of(tmp_path)
+    env = {"PATH": entries.format(tmp_path), "DISPLAY": ":0"}
+    for name in ("git", "rg", "bash", "chromium"):
+        assert not str(spawn.find_program(name, env) or "").startswith(str(tmp_path))
+    assert copy_command({**env, "PATH": env["PATH"].replace("/usr/bin", "/nowhere")}, "linux") is None
+    assert "/usr/bin" in spawn.clean_environment(env)["PATH"].split(":")
+
+
+@pytest.mark.parametrize("inside", ["src", "vendor/inner", ".git"])
+@pytest.mark.parametrize("entry", ["bin", ".venv/bin", "src/../node_modules/.bin"])
+def test_programs_of_the_repository_around_the_folder_are_not_taken_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str, entry: str
+):
+    monkeypatch.setattr(spawn, "_workspaces", set())
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "vendor/inner").mkdir(parents=True)
+    (tmp_path / "vendor/inner/.git").write_text("gitdir: ../../.git\n")
+    (tmp_path / entry).mkdir(parents=True)
+    (tmp_path / entry / "git").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / entry / "git").chmod(0o755)
+    env = {"PATH": f"{tmp_path / entry}:/usr/bin"}
+    assert str(spawn.find_program("git", env) or "").startswith(str(tmp_path))
+    spawn.keep_out_of(tmp_path / inside)
+    assert not str(spawn.find_program("git", env) or "").startswith(str(tmp_path))
+    assert spawn.clean_environment(env)["PATH"] == "/usr/bin"
+
+
+def test_a_relative_program_with_a_slash_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edit").write_text("#!/bin/sh\n")
+    (tmp_path / "edit").chmod(0o755)
+    assert spawn.find_program("./edit") is None
+    with pytest.raises(FileNotFoundError):
+        spawn.run(["./edit"])
+
+
+def test_programs_of_the_user_are_found_when_the_folder_is_their_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mine").write_text("#!/bin/sh\n")
+    (tmp_path / "bin" / "mine").chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(spawn, "_workspaces", set())
+    spawn.keep_out_of(tmp_path)
+    spawn.keep_out_of("/")
+    assert spawn.find_program("mine", {"PATH": f"{tmp_path}/bin"}) == f"{tmp_path}/bin/mine"
+
+
+def test_the_agents_shell_has_no_relative_entry_in_its_path():
+    made = shell_environment({"PATH": ".:/usr/bin::node_modules/.bin:/opt/x/bin"}, "n")
+    assert made["PATH"] == "/usr/bin:/opt/x/bin"
+
+
+def test_a_program_that_takes_too_long_is_ended():
+    with pytest.raises(TimeoutError, match=r"0\.05 s"):
+        spawn.run(["sleep", "9"], timeout=0.05)
+
+
+async def test_a_program_beside_an_event_loop_starts_in_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = await spawn.start_beside(["sh", "-c", "pwd; echo =$PYTHONPATH="], stdout=asyncio.subprocess.PIPE)
+    out, _ = await process.communicate()
+    assert out == b"/\n==\n"
+
+
+def test_a_folder_that_is_gone_is_an_error_of_the_system(tmp_path: Path):
+    with pytest.raises(OSError, match="gone"):
+        spawn.run(["true"], cwd=tmp_path / "gone")
+
+
+def test_an_export_into_a_folder_that_is_not_there_says_so(world: World):
+    with pytest.raises(WorkbenchError):
+        SessionShelf(world.locations).export("20260101-000000-none", world.project / "x.md")

@@ -1,0 +1,335 @@
+"""The card of a question of the agent's: what it shows, what it takes for an answer, and whose keys it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.diff_app import Clock, ScreenApp
+from tests.tui.fake_client import FakeLink
+from tests.tui.sample_session import Script
+from tests.tui.waiting import until
+from workbench.client.client import CommandRefused
+from workbench.protocol import events as ev
+from workbench.tui.screens.agent_question import AnswerLine, AnswerScreen, OptionLine
+from workbench.tui.screens.approval import ApprovalScreen
+from workbench.tui.screens.pager import PagerScreen
+from workbench.tui.widgets.activity import Activity
+from workbench.tui.widgets.card import ActionCard
+from workbench.tui.widgets.prompt import Prompt
+from workbench.view.approval import quiet_time
+from workbench.view.approval.questions import Later, TextAnswer
+from workbench.view.state import ActionItem
+
+OPTIONS = ["red", "blue", "green"]
+
+
+def card(question: str = "Which colour?", options: object = OPTIONS, **more: object) -> tuple[ScreenApp, Clock, list]:
+    """A card by itself; the list holds the events it passes on."""
+    passed: list[events.Key | events.Paste] = []
+    clock = Clock()
+    item = ActionItem(1, 1, "a1", "ask_human", {"question": question, "options": options}, asks=True)
+    return ScreenApp(AnswerScreen(item, clock=clock, **{"pass_on": passed.append, **more})), clock, passed  # type: ignore[arg-type]
+
+
+def line(app: ScreenApp) -> AnswerLine:
+    return app.pushed.query_one(AnswerLine)
+
+
+def hints(app: ScreenApp) -> str:
+    return str(app.pushed.query_one("#keys").render())
+
+
+async def visible_now(pilot: Pilot[None], app: ScreenApp) -> None:
+    await until(pilot, lambda: isinstance(app.screen, AnswerScreen) and "esc later" in hints(app), "visible")
+
+
+async def arm(pilot: Pilot[None], app: ScreenApp, clock: Clock) -> None:
+    await visible_now(pilot, app)
+    clock.now += 60
+    await until(pilot, lambda: "in a moment" not in hints(app), "armed")
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (40, 12), (20, 5)])
+async def test_a_digit_chooses_once_armed(size: tuple[int, int]) -> None:
+    app, clock, _ = card()
+    async with app.run_test(size=size) as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("2")
+        assert await until(pilot, lambda: app.results == [TextAnswer("blue")])
+
+
+async def test_other_words_are_typed_and_sent_with_enter_digits_included() -> None:
+    app, clock, _ = card()
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("enter", "4", "backspace", "space", *"or 2 of 3", "enter")
+        assert await until(pilot, lambda: app.results == [TextAnswer("or 2 of 3")])
+
+
+async def test_without_options_digits_are_text() -> None:
+    app, clock, _ = card("How many?", [])
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        assert "choose" not in hints(app)
+        await pilot.press("1", "2", "enter")
+        await until(pilot, lambda: app.results == [TextAnswer("12")])
+
+
+async def test_it_shows_the_whole_question_and_its_options_as_plain_text() -> None:
+    app, clock, _ = card("[/foo] which\x1b[8m?\nSecond line", ["[bold]a[/x]", "b\u202ec"])
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        assert str(app.pushed.query_one("#question").render()) == "[/foo] which\\e[8m?\nSecond line"
+        assert [str(choice.render()).split() for choice in app.pushed.query(OptionLine)] == [
+            ["1", "[bold]a[/x]"],
+            ["2", "b\\u202ec"],
+        ]
+        assert "in a moment" in hints(app)
+        clock.now += 60
+        await until(pilot, lambda: "1–2 choose" in hints(app))
+
+
+async def test_keys_and_pastes_before_it_is_armed_are_the_prompts() -> None:
+    app, clock, passed = card()
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        for key in "1stop 2":
+            clock.now += 0.1
+            await pilot.press("space" if key == " " else key)
+        await pilot.press("backspace", "enter")
+        line(app).post_message(events.Paste("1\n2\n"))
+        await until(pilot, lambda: len(passed) == 10)
+        keys = [event.key if isinstance(event, events.Key) else event.text for event in passed]
+        assert keys == ["1", "s", "t", "o", "p", "space", "2", "backspace", "enter", "1\n2\n"]
+        assert (line(app).value, app.results) == ("", [])
+        clock.now += 60
+        await until(pilot, lambda: app.results == [Later(aside=True)])
+
+
+async def test_one_choice_pressed_too_early_is_nothing() -> None:
+    app, clock, passed = card()
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("2", "2")
+        await arm(pilot, app, clock)
+        assert (line(app).value, app.results, passed) == ("", [], [])
+        await pilot.press("3")
+        await until(pilot, lambda: app.results == [TextAnswer("green")])
+
+
+async def test_a_card_that_was_called_for_drops_what_comes_too_early_and_stays() -> None:
+    app, clock, _ = card(pass_on=None)
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("1", "enter", "x")
+        assert (line(app).value, app.results) == ("", [])
+        await arm(pilot, app, clock)
+        await pilot.press("1")
+        await until(pilot, lambda: app.results == [TextAnswer("red")])
+
+
+async def test_escape_leaves_it_open_at_any_time_and_keeps_what_was_written() -> None:
+    app, _, _ = card()
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.results == [Later()])
+    app, clock, _ = card(draft="half an ")
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press(*"answer", "escape")
+        assert await until(pilot, lambda: app.results == [Later("half an answer")])
+
+
+async def test_a_paste_is_one_line_of_text_and_never_sends() -> None:
+    app, clock, _ = card()
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        line(app).post_message(events.Paste("1\n\tb\x1b[8m\r\n"))
+        await until(pilot, lambda: line(app).value == "1 b\\e[8m")
+        assert app.results == []
+
+
+async def test_a_click_chooses_once_armed_and_not_when_it_brings_the_window_to_the_front() -> None:
+    app, clock, _ = card()
+    async with app.run_test() as pilot:
+        await visible_now(pilot, app)
+        third = app.pushed.query(OptionLine).last()
+        await pilot.click(third)
+        await arm(pilot, app, clock)
+        app.app_focus = False
+        app.app_focus = True
+        await pilot.click(third)
+        assert app.results == []
+        await arm(pilot, app, clock)
+        await pilot.click(third)
+        await until(pilot, lambda: app.results == [TextAnswer("green")])
+
+
+async def test_a_long_question_scrolls_and_leaves_the_line_on_the_screen() -> None:
+    app, clock, _ = card("\n".join(f"line {number}" for number in range(80)), ["x" * 300] * 6)
+    async with app.run_test(size=(60, 15)) as pilot:
+        await arm(pilot, app, clock)
+        asked = app.pushed.query_one("#asked")
+        assert line(app).region.bottom <= 15
+        await pilot.press("pagedown", "down")
+        await until(pilot, lambda: asked.scroll_offset.y == 11)
+        await pilot.press("pageup", "up", "ctrl+up", "ctrl+down")
+        await until(pilot, lambda: asked.scroll_offset.y == 0 and app.behind == [-3, 3])
+
+
+async def test_a_withdrawn_question_goes_away_with_its_draft_kept() -> None:
+    app, clock, _ = card()
+    async with app.run_test() as pilot:
+        await arm(pilot, app, clock)
+        await pilot.press("x")
+        await until(pilot, lambda: line(app).value == "x")
+        app.pushed.withdraw()  # type: ignore[attr-defined]
+        assert await until(pilot, lambda: app.results == [Later("x", aside=True)])
+
+
+# On the main screen
+
+
+def asked(*questions: dict[str, object]) -> Script:
+    script = Script().start().user("Paint it.")
+    for arguments in questions or ({"question": "Which colour?", "options": OPTIONS},):
+        script.propose("ask_human", **arguments)
+    return assess(script, "a1")
+
+
+def assess(script: Script, action_id: str) -> Script:
+    script.add(
+        ev.ActionAssessed, action_id=action_id, risk="LOW", fingerprint="f", needs_decision=False, needs_answer=True
+    )
+    return script
+
+
+def answered(script: Script, action_id: str, text: str) -> list[ev.EventBase]:
+    before = len(script.events)
+    script.add(ev.ActionDecided, action_id=action_id, verdict="approved", by="rule")
+    script.add(ev.ActionStarted, action_id=action_id)
+    script.end(action_id, text)
+    return script.events[before:]
+
+
+async def opened(pilot: Pilot[int]) -> None:
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, AnswerScreen))
+
+
+async def take_answers(pilot: Pilot[int]) -> None:
+    await opened(pilot)
+    await wait_until(pilot, lambda: isinstance(pilot.app.screen, AnswerScreen) and pilot.app.screen.quiet.is_armed)
+
+
+async def test_the_answer_goes_to_the_engine_once_and_the_next_question_opens() -> None:
+    script = asked({"question": "Which?", "options": OPTIONS}, {"question": "Sure?"})
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await take_answers(pilot)
+        assert not isinstance(app.screen, ApprovalScreen)
+        await pilot.press("3")
+        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "green")])
+        link.bring(*answered(script, "a1", "green"), assess(script, "a2").events[-1])
+        await take_answers(pilot)
+        await pilot.press("y", "enter")
+        await wait_until(pilot, lambda: link.commands[1:] == [("answer", "a2", "y")])
+
+
+async def test_text_in_the_prompt_keeps_it_closed_and_f8_opens_it() -> None:
+    script = asked()
+    link = FakeLink(script.events[:-1])
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("h", "i")
+        link.bring(script.events[-1])
+        await wait_until(pilot, lambda: app.state.waiting)
+        assert "The agent has a question · F8" in app.screen.query_one(Activity).render().plain
+        assert not isinstance(app.screen, AnswerScreen)
+        await pilot.press("f8")
+        await take_answers(pilot)
+        await pilot.press("escape", "enter")
+        await wait_until(pilot, lambda: link.commands == [("send", "hi")])
+        assert not isinstance(app.screen, AnswerScreen)
+        assert app.state.waiting
+
+
+async def test_what_is_typed_through_its_arrival_stands_in_the_prompt_and_answers_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = asked()
+    link = FakeLink(script.events[:-1])
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        with monkeypatch.context() as patch:
+            patch.setattr(quiet_time, "QUIET", 1e9)  # the machine may be slow, the person is not
+            link.bring(script.events[-1])
+            await opened(pilot)
+            await pilot.press(*"1 moment", "enter", *"2")
+        await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+        assert app.screen.query_one(Prompt).text == "2"
+        assert link.commands == [("send", "1 moment")]
+        await pilot.press("backspace")
+        await opened(pilot)
+
+
+async def test_it_comes_back_with_what_was_written() -> None:
+    link = FakeLink(asked().events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await take_answers(pilot)
+        await pilot.press(*"pin", "escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+        await pilot.press("f8")
+        await take_answers(pilot)
+        await pilot.press("k", "enter")
+        await wait_until(pilot, lambda: link.commands == [("answer", "a1", "pink")])
+        link.bring(CommandRefused("another screen is in charge"))
+        await opened(pilot)
+        assert app.screen.query_one(AnswerLine).value == "pink"
+
+
+async def test_it_goes_when_another_screen_answered_or_the_run_was_stopped() -> None:
+    script = asked()
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        link.bring(*answered(script, "a1", "mauve"))
+        await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+        await wait_until(pilot, lambda: "mauve" in app.screen.query_one(ActionCard).render().plain)
+        assert link.commands == []
+
+
+async def test_the_conversation_shows_question_and_options_and_a_card_opens_it() -> None:
+    link = FakeLink(asked({"question": "Which?\nOf these", "options": ["red", "[/x]\x1b"]}).events)
+    app = workbench_app(link)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+        told = app.screen.query_one(ActionCard).render().plain
+        assert "¿ Which? …" in told
+        assert "needs approval" in told
+        for row in ("Of these", "1  red", "2  [/x]\\e"):
+            assert f" │ {row}" in told
+        app.screen.query_one(ActionCard).action_open()
+        await opened(pilot)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: not isinstance(app.screen, AnswerScreen))
+
+
+async def test_an_answered_question_opens_its_details() -> None:
+    script = asked()
+    answered(script, "a1", "blue")
+    app = workbench_app(FakeLink(script.events))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.screen.query(ActionCard))
+        assert not isinstance(app.screen, AnswerScreen)
+        app.screen.query_one(ActionCard).action_open()
+        await wait_until(pilot, lambda: isinstance(app.screen, PagerScreen))

@@ -1,0 +1,49 @@
+"""A screen that is closed while a thread still reads for it: what comes late is dropped, and nothing fails."""
+
+import asyncio
+import threading
+
+import pytest
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
+from tests.tui.sample_session import Script
+from workbench.client import threads
+from workbench.tui.screens.mcp_servers import ServersScreen
+from workbench.tui.screens.rules import RulesScreen
+from workbench.tui.screens.tools import ToolsScreen
+
+LOADED = {
+    "servers": (ServersScreen, "_load"),
+    "rules": (RulesScreen, "on_mount"),
+    "tools": (ToolsScreen, "_load"),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+async def test_what_is_read_for_a_closed_screen_is_dropped(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    arrives, hand_over = threading.Event(), threads._hand_over
+    arrives.set()
+
+    def late(*arguments):
+        arrives.wait(20)
+        hand_over(*arguments)
+
+    monkeypatch.setattr(threads, "_hand_over", late)
+    kind, reads = LOADED[name]
+    app = workbench_app(FakeLink(Script().start(tools=("execute_bash",)).events), folder=tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await wait_until(pilot, lambda: app.state.tools)
+        getattr(app, f"action_{name}")()
+        await wait_until(pilot, lambda: isinstance(app.screen, kind))
+        await pilot.pause(0.2)
+        screen = app.screen
+        arrives.clear()
+        reading = asyncio.create_task(getattr(screen, reads)())
+        await asyncio.sleep(0.05)
+        assert not reading.done()
+        await app.pop_screen()
+        arrives.set()
+        await reading
+        assert len(app.screen_stack) == 1

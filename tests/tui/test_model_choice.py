@@ -1,0 +1,160 @@
+"""Changing the model in the middle of a conversation: by name, from the list, from the palette."""
+
+from textual.widgets import OptionList
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
+from tests.tui.sample_session import Script
+from workbench.errors import WorkbenchError
+from workbench.protocol import events as ev
+from workbench.tui.screens.model_choice import ModelChoice
+from workbench.tui.screens.palette import PaletteScreen
+from workbench.tui.widgets.prompt import Prompt
+from workbench.tui.widgets.status_line import StatusLine
+from workbench.view.opened_session import Opened
+
+PROFILES = {"fast": {"model": "openai/small"}, "deep": {"model": "anthropic/large"}}
+
+
+def shown(app) -> str:
+    return app.screen_stack[0].query_one(StatusLine).render().plain
+
+
+def rows(app) -> list[str]:
+    listed = app.screen.query_one(OptionList)
+    return [listed.get_option_at_index(at).prompt.plain for at in range(listed.option_count)]
+
+
+async def typed(pilot, line: str) -> None:
+    pilot.app.screen.query_one(Prompt).text = line
+    await pilot.press("enter")
+
+
+async def test_a_model_by_its_name_is_asked_for_and_shown_once_the_log_has_it():
+    script = Script().start(model="fast").user("Hi.")
+    script.answer("Hello.", usage=ev.Usage(input=62_400, output=5, window=200_000))
+    link = FakeLink(script.events)
+    app = workbench_app(link, set={"model": "fast", "models": PROFILES})
+    async with app.run_test(size=(120, 30)) as pilot:
+        await wait_until(pilot, lambda: "ctx 31 %" in shown(app))
+        await typed(pilot, "/model openai/other")
+        await wait_until(pilot, lambda: link.commands == [("model", "openai/other")])
+        assert "other" not in shown(app)
+        link.bring(ev.SettingsChanged(seq=len(script.events) + 1, model="openai/other"))
+        await wait_until(pilot, lambda: "ctx 62.4k │ other" in shown(app))
+        assert [item.text for item in app.state.items if hasattr(item, "detail")][
+            -1
+        ] == "Model changed to: openai/other"
+
+
+async def test_the_list_marks_the_present_model_and_gives_the_chosen_one():
+    link = FakeLink(Script().start(model="deep").user("Hi.").events)
+    app = workbench_app(link, set={"model": "deep", "models": PROFILES})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: "deep" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        assert rows(app) == ["  fast  openai/small", "● deep  anthropic/large  now"]
+        await pilot.press("up", "enter")
+        await wait_until(pilot, lambda: link.commands == [("model", "fast")])
+        assert len(app.screen_stack) == 1
+
+
+async def test_escape_and_the_present_model_change_nothing():
+    link = FakeLink(Script().start(model="openai/[/own]").user("Hi.").events)
+    app = workbench_app(link, set={"model": "openai/[/own]", "models": PROFILES})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_until(pilot, lambda: "own" in shown(app))
+        for key in ("enter", "escape"):
+            await typed(pilot, "/model")
+            await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+            assert rows(app)[0] == "● openai/[/own]  now"
+            await pilot.press(key)
+            await wait_until(pilot, lambda: len(app.screen_stack) == 1)
+        assert link.commands == []
+
+
+async def test_the_palette_has_an_entry_for_each_profile():
+    link = FakeLink(Script().start().events)
+    app = workbench_app(link, set={"models": PROFILES})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+p")
+        await wait_until(pilot, lambda: isinstance(app.screen, PaletteScreen))
+        await pilot.press(*"model", "space", *"deep")
+        found = app.screen.query_one(OptionList)
+        await wait_until(pilot, lambda: found.option_count and found.highlighted == 0)
+        await pilot.press("enter")
+        assert await wait_until(pilot, lambda: link.commands == [("model", "deep")])
+
+
+async def test_a_start_without_a_model_begins_a_session_on_the_one_that_is_named(tmp_path):
+    link, asked = FakeLink(), []
+
+    def start(name: str) -> Opened:
+        asked.append(name)
+        if name == "bad":
+            raise WorkbenchError("no key for bad: set the variable BAD_KEY")
+        return Opened(link, tmp_path)
+
+    app = workbench_app(None, set={"model": None, "models": PROFILES}, start=start)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await typed(pilot, "/model bad")
+        await wait_until(pilot, lambda: app._notifications)
+        assert [note.message for note in app._notifications] == ["no key for bad: set the variable BAD_KEY"]
+        await typed(pilot, "/model fast")
+        await wait_until(pilot, lambda: app.opened.link is link)
+        await wait_until(pilot, lambda: app.screen.query(Prompt))
+        await typed(pilot, "hello")
+        await wait_until(pilot, lambda: link.commands == [("send", "hello")])
+        assert asked == ["bad", "fast"]
+
+
+async def test_compact_asks_for_condensing_and_the_log_says_so():
+    script = Script().start().user("Hi.")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await typed(pilot, "/compact")
+        await wait_until(pilot, lambda: link.commands == [("compact",)])
+        link.bring(ev.CondensingAsked(seq=len(script.events) + 1))
+        await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
+        assert app.state.items[-1].text == "Compaction was requested"
+
+
+async def test_compact_undo_takes_it_back_and_the_log_says_so():
+    script = Script().start().user("Hi.")
+    link = FakeLink(script.events)
+    app = workbench_app(link)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: app.state.items)
+        await typed(pilot, "/compact undo")
+        await wait_until(pilot, lambda: link.commands == [("compact", "undo")])
+        link.bring(ev.CondensingUndone(seq=len(script.events) + 1, condensed=9, first=3, last=8))
+        await wait_until(pilot, lambda: app.state.last_seq == len(script.events) + 1)
+        said = "Compaction of events 3 to 8 undone"
+        assert app.state.items[-1].text == said
+
+
+async def test_a_test_call_of_the_model_under_the_cursor_says_what_came_of_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    link = FakeLink(Script().start(model="scripted/none-such").user("Hi.").events)
+    app = workbench_app(link, set={"model": "scripted/none-such"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: "none-such" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        await pilot.press("t")
+        note = app.screen.query_one("#models-note")
+        await wait_until(pilot, lambda: note.render().plain.startswith("✗ "))
+        assert "none-such" in note.render().plain
+
+
+async def test_without_profiles_the_models_are_listed_that_a_key_was_found_for(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-test")
+    app = workbench_app(FakeLink(Script().start(model="openai/x").user("Hi.").events), set={"model": "openai/x"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await wait_until(pilot, lambda: "openai" in shown(app) or "x" in shown(app))
+        await typed(pilot, "/model")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelChoice))
+        assert "  anthropic/claude-sonnet-4-5" in rows(app)

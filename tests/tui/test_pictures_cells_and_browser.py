@@ -1,0 +1,38 @@
+"""Golden pictures of tools that reach further: a cell that draws a plot, a form that is about to be sent."""
+
+import pytest
+
+from tests.tui.app_driver import wait_until
+from tests.tui.pictures import app_with, in_each_look, shown, text_on
+from tests.tui.app_driver import wait_until
+from workbench.tui.open_screens import open_action
+from workbench.tui.terminal.integration import TerminalIntegration
+from workbench.tui.widgets.text_lines import IllustratedLines
+
+
+@in_each_look
+@pytest.mark.parametrize("signs", ["colours", "ascii"])
+def test_the_page_of_a_cell_with_a_plot(signs, look, folder, picture):
+    events = with_plot()
+    link, app = app_with(events, folder, look.theme)
+    app.terminal = TerminalIntegration(app, lambda: app.state, {"ascii": signs == "ascii"})
+
+    async def show(pilot):
+        await shown(pilot, link, events)
+        open_action(app, app.state, next(iter(app.state.actions)), link)
+        await wait_until(pilot, lambda: app.screen.query(IllustratedLines))
+        await wait_until(pilot, lambda: app.screen.query_one(IllustratedLines).is_illustrated)
+        assert ("▀▀▀" in text_on(app)) == (signs == "colours")
+
+    assert picture(app, look, show)
+
+
+@in_each_look
+def test_form(look, folder, picture):
+    events = browser_form()
+    link, app = app_with(events, folder, look.theme)
+
+    async def show(pilot):
+        await shown(pilot, link, events)
+
+    assert picture(app, look, show)

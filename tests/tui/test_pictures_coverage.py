@@ -1,0 +1,160 @@
+"""Which golden picture shows what: each screen and state a person meets, where its pictures lie, and words on them."""
+
+import html
+import re
+from collections import defaultdict
+
+import pytest
+
+from tests.tui.conftest import SNAPSHOTS
+
+TABLE = {
+    # what it is: (its pictures, in snapshots/<area>/<state>-SIZE-THEME.svg, and words on each of them)
+    "main screen: nothing said yet": ("main/empty", ["What should we work on?"]),
+    "main screen: no model set up": ("main/no_model", ["/demo"]),
+    "main screen: the agent at work, a command with live output": ("main/working", ["collected 12 items"]),
+    "main screen: finished": ("main/finished", ["✓ Finished"]),
+    "main screen: a failed command, and a run that ends by an error": ("main/failed", ["exit 2", "OPENAI_API_KEY"]),
+    "main screen: the engine has ended": ("main_states/engine_gone", ["The agent process stopped"]),
+    "main screen: not saved": ("main_states/not_saved", ["not saved"]),
+    "main screen: a tiny terminal": ("main_states/tiny", ["ohw calc", "Ask anything"]),
+    "conversation: cards and reasoning folded and open": ("timeline/folding", ["The sign is lost."]),
+    "conversation: a search": ("timeline/searching", ["5/7"]),
+    "conversation: looked back at, not followed": ("timeline/looking_back", ["↓ 2 new · ctrl+end"]),
+    "conversation: history summed up": ("models/condensed", ["Compacted events"]),
+    "conversation: another model": ("models/model_changed", ["Model changed to: fast"]),
+    "conversation: the provider is waited for": (
+        "models/waiting_for_the_provider",
+        ["the provider limits the rate"],
+    ),
+    "conversation: a pause at the budget": ("models/budget_pause", ["Stopped at a limit: paused after"]),
+    "timeline: the only panel": ("main_states/timeline_alone", ["Timeline"]),
+    "conversation: sub-agents, and a command of the person's": (
+        "subagents/sub_agents",
+        ["↳ tester · $ python -m pytest -q --slow", "sub-agent running: tester"],
+    ),
+    "timeline: filtered": ("timeline/filtering", ["file:calc"]),
+    "timeline: a step with all that is known of it": ("main/pager", ["ARGUMENTS"]),
+    "changes: the panel has the keys": ("main_states/changes_open", ["Changes"]),
+    "tasks: with the steps that did them": ("main/finished", ["✓ Finished"]),
+    "status line: what was spent": ("models/costs", ["Cost of the session", "tool output"]),
+    "prompt: an image and a folded paste": ("main_states/writing", ["[pasted 214 lines]", "expected.png 640×480"]),
+    "prompt: what waits to be read": ("main_states/choosing_in_the_queue", ["And say so in the README."]),
+    "prompt: vim's keys": ("subagents/vim_keys", ["NORMAL", "Say it in the README, too."]),
+    "prompt: commands": ("prompt/commands", ["Commands", "/mode MODE"]),
+    "prompt: an argument of a command": ("prompt/an_argument", ["Which", "Don't ask"]),
+    "prompt: files": ("prompt/files", ["Files", "src/calc.py"]),
+    "prompt: what was sent before": ("prompt/sent_before", ["Sent before"]),
+    "approval: a command": ("main/question_with_command", ["Approve?", "runs what it downloads", "n reject"]),
+    "approval: a change": ("main/question_with_diff", ["Approve?", "src/calc.py", "n reject"]),
+    "approval: the command edited": ("approval/a_command_edited", ["The command", "ctrl+s keep the text"]),
+    "approval: hunks left out": ("approval/two_of_three_left_out", ["1 of 3 hunks accepted", "y approve 1 of 3"]),
+    "approval: a hunk being edited": ("approval/a_hunk_edited", ["new text for line 16"]),
+    "approval: a hunk that was edited": ("approval/a_hunk_after_its_edit", ["2 edited"]),
+    "approval: side by side": ("approval/side_by_side", ["Approve?"]),
+    "approval: one of several": ("approval/batch_of_three", ["of 3"]),
+    "approval: all that are below a risk": ("approval/all_of_a_batch", ["Approve all 2?", "Y approve all 2"]),
+    "approval: a reason for a no": ("approval/a_reason", ["use tox", "Approve?"]),
+    "approval: the full text": ("approval/full_text", ["cat notes.txt", "/ search"]),
+    "approval: more than fits": ("approval/more_below", ["sum_0/g", "end"]),
+    "approval: the rule that would be saved": (
+        "approval/always",
+        ["This rule will be added", "2 of the last 9 actions"],
+    ),
+    "approval: hidden signs made visible": ("approval/hidden_text", ["holds control codes", "u202e"]),
+    "conversation: an edit that was taken in part": ("stale_files/in_part", ["1 of 2 hunks"]),
+    "approval: the file is another by now": ("stale_files/stale_file", ["changed since the agent read it"]),
+    "question of the agent: with choices": ("answer/with_options", ["esc later"]),
+    "question of the agent: without": ("answer/without_options", ["esc later"]),
+    "question of the agent: put off": ("answer/put_off", ["F8"]),
+    "diff viewer": ("main/diff_viewer", ["test_negative"]),
+    "diff viewer: by whom a file was changed": ("subagents/whose_changes", ["src/calc.py", "hunk 1 of 2"]),
+    "diff viewer: comments": ("diff_viewer/reviewing", ["hunk"]),
+    "diff viewer: a hunk taken back": ("diff_viewer/taken_back", ["Reverted hunk"]),
+    "diff viewer: no text": ("diff_viewer/not_text", ["binary: 51,204 bytes"]),
+    "sessions": ("sessions/list", ["Sessions", "needs approval", "price ?"]),
+    "sessions: words searched in all of them": ("sessions/tests_pass", ["6 found", "enter open"]),
+    "settings": ("settings_screen/settings", ["Settings", "1 invalid setting"]),
+    "settings: a value from a few": ("settings_screen/setting_choices", ["Every action would run without a question"]),
+    "settings: a value that is written": ("settings_screen/setting_line", ["Enter save", "Esc cancel"]),
+    "settings: a profile of a model": ("settings_screen/setting_profile", ["Profile", "Name", "Temperature"]),
+    "settings: a model is added": ("settings_screen/setting_adds", ["Add a model", "✗ write it as PROVIDER/NAME"]),
+    "rules": ("rules/rules", ["Rules"]),
+    "help: keys and guides": ("main/help_on_keys", ["Keys here", "alt+enter"]),
+    "first run: what was found": ("first_run/found", ["Welcome to ohw", "The demo"]),
+    "first run: nothing was found": ("first_run/nothing", ["Welcome to ohw", "The demo"]),
+    "first run: a call that works": ("first_run/works", ["✓"]),
+    "first run: a call that fails": ("first_run/fails", ["✗"]),
+    "first run: a model by its name": ("first_run/named", ["Esc back"]),
+    "the question before no action is asked about": ("palette_and_trust/never_ask", ["y never ask"]),
+    "trust": ("palette_and_trust/trust", ["rust"]),
+    "models": ("models/choosing_a_model", ["Switch model", "t one test call"]),
+    "themes: tried in the list": ("themes/choosing", ["ohw-dusk"]),
+    "palette": ("palette_and_trust/palette", ["/help"]),
+    "palette: some letters typed": ("palette_and_trust/palette_typed", ["/mode", "Plan (read-only)"]),
+    "tools": ("tools/tools", ["Tools · 3 of 6 on", "built-in", "issues_create"]),
+    "MCP servers": ("servers/servers", ["disabled until approved", "cannot be used"]),
+    "MCP servers: a question of one's tool": ("servers/question_of_a_server", ["a tool of another program"]),
+    "MCP servers: a field of a form of one's": (
+        "server_requests/form_of_a_server",
+        ["Where the issue belongs."],
+    ),
+    "MCP servers: one asks the model": ("server_requests/sample_for_a_server", ["which costs"]),
+    "MCP servers: prompts": ("server_requests/prompts", ["triage"]),
+    "MCP servers: a prompt that was taken": ("server_requests/prompt_said", ["the heaviest first"]),
+    "MCP servers: resources": ("server_requests/resources", ["Negative amounts lose their sign"]),
+    "web: the question about an address": ("web/question", ["docs.python.org", "reads from the network"]),
+    "web: a page that was read": ("web/answered", ["exact arithmetic"]),
+    "browser: a form about to be sent": ("cells_and_browser/form", ["y approve"]),
+    "a picture among a result": ("cells_and_browser/colours", ["▀▀▀"]),
+    "a picture among a result, without unicode": ("cells_and_browser/ascii", ["picture 1, PNG"]),
+    "timeline: a tool of somebody else's package": ("third_party/timeline", ["to team: the parser"]),
+    "approval: a tool of somebody else's package": ("third_party/question", ["lunch at noon", "Approve?"]),
+}
+SIZES = {"80x24", "120x40", "200x60"}
+ONCE = {
+    "theme dark": "ohw-dark",
+    "theme light": "ohw-light",
+    "theme of high contrast": "ohw-contrast",
+    "theme for colour-blind eyes": "ohw-colour-blind",
+    "theme amber": "ohw-amber",
+    "theme dusk": "ohw-dusk",
+}
+
+
+def pictures_of(place: str) -> dict[str, str]:
+    """The text on each picture of an area's state, by its size and theme."""
+    area, state = place.split("/")
+    found = (SNAPSHOTS / area).glob(f"{state}-[0-9]*.svg")
+    return {path.stem.removeprefix(f"{state}-"): words_on(path.read_text(encoding="utf-8")) for path in found}
+
+
+def words_on(picture: str) -> str:
+    lines = defaultdict(list)
+    for left, top, words in re.findall(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', picture):
+        lines[float(top)].append((float(left), html.unescape(words).replace("\xa0", " ")))
+    return "\n".join("".join(words for _, words in sorted(line)) for _, line in sorted(lines.items()))
+
+
+@pytest.mark.parametrize("state", TABLE)
+def test_each_state_has_its_pictures_and_they_show_it(state):
+    place, words = TABLE[state]
+    pictures = pictures_of(place)
+    looks = [name.split("-", 1) for name in pictures]
+    assert {size for size, *_ in looks} >= ({"44x11"} if place == "main_states/tiny" else SIZES)
+    if place != "main_states/tiny":
+        assert "ohw-light" in {theme for _, theme in looks}
+    missing = [(name, word) for name, shown in pictures.items() for word in words if word not in shown]
+    assert missing == []
+
+
+@pytest.mark.parametrize("theme", ONCE)
+def test_each_theme_has_its_picture(theme):
+    assert "Conversation" in pictures_of("themes/finished")[f"120x40-{ONCE[theme]}"]
+
+
+def test_no_picture_is_of_an_unknown_state():
+    listed = {place for place, _ in TABLE.values()} | {"themes/finished"}
+    pictures = {f"{path.parent.name}/{re.split('-[0-9]', path.stem)[0]}" for path in SNAPSHOTS.glob("*/*.svg")}
+    other = {place for place in pictures - listed if not place.startswith(("ascii/", "readme/"))}
+    assert other == set()

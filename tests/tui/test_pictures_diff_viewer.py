@@ -1,0 +1,122 @@
+"""Golden pictures of the diff viewer while a person reviews."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
+from tests.tui.pictures import EVERY_SIZE, LOOKS, Look, text_on
+from tests.tui.sample_session import WORKSPACE, Script
+from tests.tui.test_diff_view import AFTER, BEFORE
+from workbench.protocol import events as ev
+from workbench.protocol import live
+from workbench.tui.screens.diff_viewer import DiffViewerScreen
+from workbench.tui.widgets.review_view import ReviewView
+
+SERVER_BEFORE = '''"""Answers requests."""
+
+import json
+import logging
+
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """Listens on one address."""
+
+    def __init__(self, host, port):
+        self.host = host
+        self.port = port
+        self.handlers = {}
+
+    def handle(self, path, handler):
+        self.handlers[path] = handler
+
+    def answer(self, request):
+        handler = self.handlers.get(request.path)
+        if handler is None:
+            return 404, "not found"
+        body = handler(request)
+        return 200, json.dumps(body)
+
+    def close(self):
+        log.info("closing")
+        self.handlers.clear()
+
+
+def serve(host="localhost", port=8000):
+    server = Server(host, port)
+    server.handle("/health", lambda request: "ok")
+    return server
+'''
+SERVER_AFTER = (
+    SERVER_BEFORE.replace("import json\n", "import json\nfrom collections.abc import Callable\n")
+    .replace("def __init__(self, host, port):", "def __init__(self, host: str, port: int, limit: int = 100):")
+    .replace(
+        "        self.handlers = {}\n", "        self.limit = limit\n        self.handlers: dict[str, Callable] = {}\n"
+    )
+    .replace('return 404, "not found"', 'return 404, json.dumps({"error": "not found"})')
+    .replace('        log.info("closing")\n', "")
+)
+
+
+def session() -> list[ev.EventBase]:
+    """Four files: changed, new, deleted, and one that is no text."""
+    script = Script().start().user("Make the server answer in JSON.")
+    files = (
+        ev.FileDelta(path=f"{WORKSPACE}/src/server.py", before=SERVER_BEFORE, after=SERVER_AFTER),
+        ev.FileDelta(path=f"{WORKSPACE}/src/calc.py", before=BEFORE, after=AFTER),
+        ev.FileDelta(path=f"{WORKSPACE}/docs/json.md", before=None, after="# Answers\n\nAll answers are JSON.\n"),
+        ev.FileDelta(path=f"{WORKSPACE}/logo.png", before="51,204 bytes\n", after="48,011 bytes\n", cut="binary"),
+    )
+    script.run("execute_bash", "done", "MEDIUM", command="python migrate.py", _exit_code=0, _files=files)
+    script.add(ev.RunEnded, reason="finished")
+    return script.events
+
+
+async def reviewing(pilot, link, view):
+    """A comment stands on a line, a search has found places."""
+    await pilot.press("j", "down", *("down",) * (not view.geometry.options.beside), "c", *"A limit of what?", "enter")
+    await wait_until(pilot, lambda: "✎ A limit of what?" in text_on(pilot.app))
+    await pilot.press("slash", *"limit", "enter")
+    await wait_until(pilot, lambda: "match 1 of" in text_on(pilot.app) or "match 2 of" in text_on(pilot.app))
+
+
+async def taken_back(pilot, link, view):
+    """A hunk was taken back; the way back is said."""
+    await pilot.press("j", "x")
+    await wait_until(pilot, lambda: link.commands)
+    (_, delta) = link.commands[-1]
+    link.bring(ev.FilesChanged(seq=pilot.app.state.last_seq + 1, files=(delta,), by="person"))
+    await wait_until(pilot, lambda: "Reverted hunk 2" in text_on(pilot.app))
+
+
+async def not_text(pilot, link, view):
+    """A file without lines says why."""
+    await pilot.press("left_square_bracket")
+    await wait_until(pilot, lambda: "binary" in text_on(pilot.app))
+
+
+SHOWN = [
+    *((state, look) for state in (reviewing, taken_back, not_text) for look in (*LOOKS, EVERY_SIZE)),
+    *((reviewing, Look(160, 45, theme)) for theme in ("ohw-dark", "ohw-light")),
+]
+
+
+@pytest.mark.parametrize(("state", "look"), SHOWN, ids=lambda part: getattr(part, "__name__", None) or str(part))
+def test_viewer(state, look, picture):
+    events = session()
+    link = FakeLink(events)
+    app = workbench_app(link)
+
+    async def show(pilot):
+        link.bring(live.EngineState(state="idle"))
+        await wait_until(pilot, lambda: app.state.last_seq == events[-1].seq and app.state.work == "idle")
+        await pilot.press("f5")
+        await wait_until(pilot, lambda: isinstance(app.screen, DiffViewerScreen) and "class Server" in text_on(app))
+        view = app.screen.query_one(ReviewView)
+        await wait_until(pilot, lambda: view.has_focus)
+        await state(pilot, link, view)
+
+    assert picture(app, look, show)

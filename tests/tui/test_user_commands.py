@@ -1,0 +1,76 @@
+"""`!` in the prompt and what a command of one's own looks like; mentions on their way."""
+
+from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
+from tests.tui.sample_session import START, WORKSPACE, Script
+from workbench.plain.narration import begun
+from workbench.protocol import events as ev
+from workbench.protocol import live
+from workbench.view.formatting.cards import card
+from workbench.view.formatting.detail import detail_text
+from workbench.view.formatting.timeline_rows import has_row, row
+from workbench.view.reducer import apply
+from workbench.view.state import SessionState
+from workbench.view.wrapping import line_width
+
+
+def text_of(line):
+    return "".join(piece.text for piece in line)
+
+
+async def test_an_exclamation_mark_runs_a_command_of_ones_own():
+    link = FakeLink()
+    app = workbench_app(link)
+    async with app.run_test() as pilot:
+        await pilot.press("!", *"ls", "space", *"-la", "enter", *"hi!", "enter")
+        await wait_until(pilot, lambda: len(link.commands) == 2)
+        assert link.commands == [("run", "ls -la"), ("send", "hi!")]
+
+
+async def test_a_mention_of_a_file_there_is_goes_with_the_message(tmp_path):
+    (tmp_path / "notes.md").touch()
+    link = FakeLink()
+    app = workbench_app(link, folder=tmp_path)
+    async with app.run_test() as pilot:
+        await pilot.press(*"see", "space", "@", *"notes.md", "space", "@", *"nothing", "space", "enter")
+        await wait_until(pilot, lambda: link.commands)
+        assert link.commands == [("send", "see @notes.md @nothing ", ("notes.md",))]
+
+
+def test_its_card_says_that_it_was_the_person():
+    state = SessionState()
+    for event in Script().start().events:
+        apply(state, event)
+    seq = state.last_seq
+    apply(state, ev.UserCommand(seq=seq + 1, action_id="own_1", command="ls"))
+    apply(state, ev.ActionStarted(seq=seq + 2, action_id="own_1"))
+    apply(state, live.ToolOutput(action_id="own_1", text="a.py\n"))
+    (item,) = state.actions.values()
+    assert item.phase == "running"
+    head, body = card(item, 60)
+    assert text_of(head).startswith("● you · $ ls")
+    assert "a.py" in text_of(body)
+    assert line_width(head) <= 60
+    observation = {"content": [{"type": "text", "text": "a.py"}], "exit_code": 2}
+    apply(state, ev.ActionObserved(seq=seq + 3, action_id="own_1", observation=observation, duration=0.2))
+    assert item.phase == "failed"
+    assert not state.waiting
+    assert not state.is_running
+
+
+def test_what_the_person_changed_back_is_an_action_of_theirs_in_conversation_timeline_and_export():
+    script = Script().start().user("go")
+    path = f"{WORKSPACE}/src/a.py"
+    script.add(ev.FilesChanged, by="person", files=(ev.FileDelta(path=path, before="new\n", after="old\n"),))
+    script.add(ev.FilesChanged, by="other", files=(ev.FileDelta(path=path, before="old\n", after="x\n"),))
+    state = script.state()
+    (item,) = state.actions.values()
+    head, *body = card(item, 60, WORKSPACE)
+    assert text_of(head).split() == ["✓", "you", "·", "±", "reverted", "src/a.py", "+1", "−1"]
+    assert [text_of(line).split() for line in body] == [["│", "−", "new"], ["│", "+", "old"]]
+    assert has_row(item)
+    assert "you · reverted src/a.py" in text_of(row(item, 60, START, WORKSPACE))
+    assert "RISK" not in detail_text(item, WORKSPACE)
+    assert begun(item, WORKSPACE) == "Step 1 of your own: reverted src/a.py"
+    assert not state.waiting
+    assert not state.running
