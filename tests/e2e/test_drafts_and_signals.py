@@ -13,7 +13,6 @@ import pytest
 
 from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, bash, finish, wait_for
 from workbench.session.session_names import state_directory
 from workbench.session.storage.session_list import list_sessions
 

@@ -12,7 +12,6 @@ from tests.fakes.model_server import ModelServer
 from tests.fakes.model_turns import Turn, finish
 from tests.sandbox import World, wait_for
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, wait_for
 from workbench.session.storage.session_list import list_sessions
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tests.sandbox import World, bash, finish
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, bash, finish
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store

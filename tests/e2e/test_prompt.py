@@ -11,7 +11,6 @@ from tests.fakes.model_turns import finish as finish_turn
 from tests.sample_images import png
 from tests.sandbox import World, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, finish, wait_for
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store

@@ -7,7 +7,6 @@ import signal
 
 from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, bash, finish, wait_for
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 from workbench.session.storage.store import Store

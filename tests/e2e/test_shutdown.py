@@ -11,7 +11,6 @@ import pytest
 from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.process_time import seconds_until_gone
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, bash, finish, wait_for
 from workbench.session.session_names import session_path
 from workbench.session.storage.session_list import list_sessions
 

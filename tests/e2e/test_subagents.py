@@ -8,7 +8,6 @@ from tests.e2e.test_open_questions import engine_of, say
 from tests.sandbox import World, bash, finish, wait_for
 from tests.subagent_scripts import delegating
 from tests.terminal.terminal import Terminal
-from tests.sandbox import World, bash, finish, wait_for
 from workbench.session.storage.session_list import last_session, list_sessions
 
 WRITER = {"writer": [bash("echo one > one.txt", risk="HIGH"), finish("I wrote it.")]}

@@ -17,7 +17,6 @@ from tests.sandbox import World, bash, finish, wait_for
 from tests.terminal.terminal import Terminal
 from tests.tools.browser.conftest import chromium
 from tests.tools.web.site import Site
-from tests.sandbox import World, bash, finish, wait_for
 from workbench.mcp.config import find_servers
 from workbench.mcp.pins import PinStore
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.sandbox import wait_for
 from tests.session.fake_agent import calls, says
-from tests.sandbox import wait_for
 from workbench.files.root_directory import Root
 from workbench.files.stat_keys import stat_key
 from workbench.files.state_files import replace_file

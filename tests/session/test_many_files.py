@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.session.fake_agent import calls, says
-from tests.session.test_recording import idle
-from tests.session.test_recording import recorded as recorded
-from tests.session.test_reverting_any_file import state_of
+from tests.session.test_file_changes import idle
+from tests.session.test_file_changes import recorded as recorded
+from tests.session.test_revert_any_file import state_of
 from tests.tui.diff_app import ScreenApp, painted
-from tests.tui.fake_link import FakeLink
+from tests.tui.fake_client import FakeLink
 from tests.tui.waiting import until
 from workbench.session.workspace.snapshots import MOST_CONTENTS
 from workbench.tools import BashTool

@@ -1,6 +1,6 @@
 """What a terminal makes of the bytes it gets: text, single controls and whole sequences, by a strict state machine.
 
-It knows no meaning of a sequence: `allowed_output` lists those that may occur. Source: ECMA-48, and how terminals parse.
+It knows no meaning of a sequence: `allowed_output` lists those that may occur. Source: ECMA-48.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from textual.widgets import Static
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import WORKSPACE, Script, fold
-from tests.tui.app_driver import wait_until, workbench_app
 from workbench.client.client import EventHistory
 from workbench.client.log_reader import FilePast, read_history
 from workbench.protocol import events as ev

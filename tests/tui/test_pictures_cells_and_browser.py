@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.app_driver import wait_until
 from tests.tui.pictures import app_with, in_each_look, shown, text_on
-from tests.tui.app_driver import wait_until
+from tests.tui.plot_sessions import browser_form, with_plot
 from workbench.tui.open_screens import open_action
 from workbench.tui.terminal.integration import TerminalIntegration
 from workbench.tui.widgets.text_lines import IllustratedLines

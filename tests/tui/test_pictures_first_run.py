@@ -4,7 +4,6 @@ import pytest
 
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.pictures import in_each_look, text_on
-from tests.tui.app_driver import wait_until, workbench_app
 from workbench.engine.model_test import ModelTestOutcome
 from workbench.tui.screens.first_run import FirstRunScreen
 from workbench.tui.settings.providers import Way

@@ -5,7 +5,6 @@ import pytest
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.picture_sessions import empty, failed, finished, question_with_command, question_with_diff, working
 from tests.tui.pictures import EVERY_SIZE, LOOKS, README, app_with, in_each_look, in_looks, shown, text_on
-from tests.tui.app_driver import wait_until, workbench_app
 from workbench.tui.open_screens import open_action
 from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.screens.help import HelpScreen, topics

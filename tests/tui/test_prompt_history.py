@@ -3,7 +3,6 @@ import stat
 from tests.tui.app_driver import wait_until, workbench_app
 from tests.tui.fake_client import FakeLink
 from tests.tui.sample_session import Script
-from tests.tui.app_driver import wait_until, workbench_app
 from workbench.tui.widgets.composer import Composer
 from workbench.tui.widgets.prompt import Prompt
 from workbench.view.prompt.prompt_history import MOST, PromptHistory

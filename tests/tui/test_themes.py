@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from tests.tui.fake_client import FakeLink
 from tests.tui.app_driver import wait_until, workbench_app
+from tests.tui.fake_client import FakeLink
 from workbench.tui.theme_manager import no_such_theme
 from workbench.tui.themes import builtin_directory, load_themes, read_theme, variable_defaults
 
