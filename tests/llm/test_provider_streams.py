@@ -14,11 +14,13 @@ from dataclasses import dataclass
 import pytest
 
 from tests.fakes import provider_streams
+from tests.fakes.google_account import PROJECT, TOKEN, GoogleAccount
 from tests.fakes.model_turns import Called, Fault, Turn
 from tests.fakes.provider_server import WireServer
 from tests.fakes.provider_streams import Encoder
 from tests.llm.conftest import KEY
 from workbench.llm.client import ProviderModel
+from workbench.llm.errors import fault_of, model_error
 from workbench.llm.model import Cancel, ModelError, ModelRequest, ModelResponse
 from workbench.llm.retry import Patience
 
@@ -55,14 +57,10 @@ ROUTES = (
     Route("cohere_chat/command-x", provider_streams.cohere, "/v2/chat", thinks=False, length="MAX_TOKENS"),
     Route("anthropic/claude-x", provider_streams.anthropic, "", 1, length="max_tokens", filtered="refusal"),
     Route("gemini/gemini-x", provider_streams.gemini, length="MAX_TOKENS", filtered="SAFETY"),
-    Route(
-        "gemini/gemini-x",
-        provider_streams.gemini_with_a_trailing_count,
-        "",
-        1,
-        length="MAX_TOKENS",
-        filtered="RECITATION",
-    ),
+    Route("gemini/gemini-x", provider_streams.gemini_with_a_trailing_count, "", 1, length="MAX_TOKENS", filtered="RECITATION"),
+    Route("vertex_ai/gemini-x", provider_streams.gemini, length="MAX_TOKENS", filtered="SAFETY"),
+    Route("vertex_ai/gemini-x", provider_streams.gemini_with_a_trailing_count, "", 1, length="MAX_TOKENS", filtered="RECITATION"),
+    Route("vertex_ai/claude-x", provider_streams.anthropic, "", 1, length="max_tokens", filtered="refusal"),
     Route("ollama_chat/qwen-x", provider_streams.ollama_chat),
     Route("ollama/qwen-x", provider_streams.ollama_generate, calls=1, thinks=False, length=""),
     Route("openai/gpt-5-codex", provider_streams.responses, "/v1", thinks=False, length="max_output_tokens"),
@@ -79,12 +77,25 @@ ROUTES = (
 ROUTE = pytest.mark.parametrize("route", ROUTES, ids=str)
 
 
+@pytest.fixture(scope="module")
+def google(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoogleAccount]:
+    with GoogleAccount(tmp_path_factory.mktemp("google")) as account:
+        yield account
+
+
 @pytest.fixture(autouse=True)
-def _account(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AWS_PROFILE"):
+def _accounts(monkeypatch: pytest.MonkeyPatch, google: GoogleAccount) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "AWS_PROFILE", "VERTEXAI_CREDENTIALS"):
         monkeypatch.delenv(name, raising=False)
-    account = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "none", "AWS_REGION_NAME": "us-east-1"}
-    for name, value in account.items():
+    accounts = {
+        "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "none",
+        "AWS_REGION_NAME": "us-east-1",
+        "GOOGLE_APPLICATION_CREDENTIALS": str(google.path),
+        "VERTEXAI_PROJECT": PROJECT,
+        "VERTEXAI_LOCATION": "us-central1",
+    }
+    for name, value in accounts.items():
         monkeypatch.setenv(name, value)
 
 
@@ -184,6 +195,27 @@ def test_a_text_cut_in_the_middle_keeps_its_words_and_is_told_as_cut(route):
     assert (response.incomplete, response.finish_reason) == (True, "cut")
     assert turn.text.startswith(response.text)
     assert response.text
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.model.startswith("vertex_ai/")], ids=str)
+def test_vertex_is_asked_with_a_token_of_the_account_and_not_with_the_key(route):
+    with WireServer(route.encoder, Turn(TEXT)) as server, asking(route, server) as model:
+        ask(model)
+    (request,) = server.requests
+    assert request.headers["Authorization"] == f"Bearer {TOKEN}"
+    assert f"/projects/{PROJECT}/locations/us-central1/publishers/" in request.path
+    assert KEY not in str(request)
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("google", "google-auth[requests]"), ("google.auth", "google-auth[requests]"), ("x", "x")]
+)
+def test_a_package_that_a_provider_needs_is_named_with_the_command_that_installs_it(module, package):
+    fault = fault_of(ModuleNotFoundError(f"No module named '{module}'"))
+    told = str(model_error(fault, "vertex_ai/gemini-x", None))
+    assert told.endswith(
+        f"is not installed: No module named '{module}': run pip install '{package}' beside the workbench"
+    )
 
 
 BLOCKED = b'data: {"promptFeedback": {"blockReason": "SAFETY"}, "modelVersion": "gemini-x"}\n\n'

@@ -318,6 +318,14 @@ def _by_status(names: list[str], status: int | None, text: str) -> Kind:
 
 
 _UNNAMED = re.compile(r"\W")
+_PACKAGES = {"google": "google-auth[requests]"}
+"""What to install where a module of this name is missing and no package is called so."""
+
+
+def _how_to_install(text: str) -> str:
+    """Return the command that installs a missing module beside the workbench, as the end of a sentence."""
+    module = re.search(r"No module named '(\w+)", text)
+    return f": run pip install '{_PACKAGES.get(module[1], module[1])}' beside the workbench" if module else ""
 
 
 def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
@@ -345,7 +353,7 @@ def model_error(fault: Fault, model: str, api_base: str | None) -> ModelError:
         "trust that address, set it as `api_base`",
         "filtered": f"{where} does not take this conversation (content filter){detail}: put the last message in other "
         "words, or choose another model",
-        "missing": f"{model} needs a package that is not installed{detail}",
+        "missing": f"{model} needs a package that is not installed{detail}{_how_to_install(fault.text)}",
         "provider": f"no provider is known for the model {model!r}: write it as PROVIDER/NAME, for example "
         "openai/gpt-5 or ollama_chat/qwen3; for a compatible server openai/NAME with --api-base",
     }
