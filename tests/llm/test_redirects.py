@@ -8,11 +8,11 @@ from tests.fakes import provider_streams
 from tests.fakes.model_turns import Fault, Turn
 from tests.fakes.provider_server import WireServer
 from tests.llm.conftest import KEY
-from tests.llm.test_provider_streams import ROUTE, ROUTES, Route, _account, ask, asking
+from tests.llm.test_provider_streams import ROUTE, ROUTES, Route, _accounts, ask, asking, google
 from workbench.llm.model import ModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-__all__ = ["_account"]  # the fixture of the routes
+__all__ = ["_accounts", "google"]  # fixtures of the routes
 OTHERS = tuple(
     Route(f"{provider}/x", provider_streams.openai_chat, "/v1")
     for provider in (

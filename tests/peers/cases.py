@@ -1,0 +1,117 @@
+"""What is tried with every fake: the message, the answers, and what must come of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any, Literal
+
+TEXT = "Hello there: ä ✓, and no more of it."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of the model; broken in the way `how` after so many chunks, if any."""
+
+    text: str = ""
+    calls: Sequence[tuple[str, dict[str, Any]]] = ()
+    cut_after: int = 0
+    how: Literal["truncate", "disconnect", "malformed"] = "truncate"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run printed and left."""
+
+    done: CompletedProcess[str]
+    project: Path
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The JSON lines of the run."""
+        return [json.loads(line) for line in self.done.stdout.splitlines() if line.startswith("{")]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The events of one kind."""
+        return [event for event in self.events if event["kind"] == kind]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`check` says what is wrong, or nothing; `needs` are words of fakes that can play it."""
+
+    name: str
+    word: str
+    answers: Sequence[Answer]
+    check: Callable[[Result], str]
+    by: Sequence[str] = field(default=("aimock", "llmock", "litellm proxy"))
+
+
+def bash(command: str) -> tuple[str, dict[str, Any]]:
+    """A call that runs one command."""
+    return "execute_bash", {"command": command, "security_risk": "LOW", "summary": f"Run {command.split()[0]}"}
+
+
+def _whole_text(result: Result) -> str:
+    texts = [event["text"] for event in result.of("model_responded")]
+    if result.done.returncode or texts != [TEXT]:
+        return f"exit code {result.done.returncode}, texts {texts}"
+    return ""
+
+
+def _calls(*names: str) -> Callable[[Result], str]:
+    def check(result: Result) -> str:
+        missing = [name for name in names if not (result.project / name).exists()]
+        texts = [event["text"] for event in result.of("model_responded")]
+        if result.done.returncode or missing or texts[-1:] != [TEXT]:
+            return f"exit code {result.done.returncode}, missing {missing}, texts {texts}"
+        return ""
+
+    return check
+
+
+def _cut(result: Result) -> str:
+    """Nothing ran, and the run says that the answer broke off."""
+    if (result.project / "half").exists():
+        return "a call of a cut answer ran"
+    if not result.done.returncode or not result.of("run_ended"):
+        return f"exit code {result.done.returncode}: a cut answer was taken for a whole one"
+    whole = [event for event in result.of("model_responded") if not event["incomplete"]]
+    if whole:
+        return f"a cut answer is recorded as whole: {whole}"
+    kept = "".join(event["text"] for event in result.of("model_responded"))
+    return "" if LONG.startswith(kept) else f"other words are kept: {kept[:80]!r}"
+
+
+LONG = "word " * 60
+CASES = (
+    Case("text", "PLAIN", [Answer(TEXT)], _whole_text),
+    Case("a call", "ONECALL", [Answer(calls=[bash("touch one")]), Answer(TEXT)], _calls("one")),
+    Case(
+        "two calls",
+        "TWOCALLS",
+        [Answer(calls=[bash("touch one"), bash("touch two")]), Answer(TEXT)],
+        _calls("one", "two"),
+    ),
+    Case("text and a call", "BOTH", [Answer("I look.", [bash("touch one")]), Answer(TEXT)], _calls("one")),
+    Case("a cut text", "CUTTEXT", [Answer(LONG, cut_after=4)], _cut),
+    Case("a cut call", "CUTCALL", [Answer(calls=[bash("touch half && echo " + LONG)], cut_after=4)], _cut),
+    Case(
+        "a text that is dropped",
+        "DROPTEXT",
+        [Answer(LONG, cut_after=4, how="disconnect")],
+        _cut,
+        by=("llmock",),
+    ),
+    Case(
+        "a call that is dropped",
+        "DROPCALL",
+        [Answer(calls=[bash("touch half && echo " + LONG)], cut_after=4, how="disconnect")],
+        _cut,
+        by=("llmock",),
+    ),
+    Case("a broken chunk", "BROKEN", [Answer(LONG, cut_after=4, how="malformed")], _cut, by=("llmock",)),
+)
