@@ -68,7 +68,7 @@ def test_nothing_more_runs_when_the_workspace_is_gone(world: World, taken: str, 
     assert world.project.exists() == ("mkdir" in taken)
 
 
-@pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-pipe-0000.session"])
+@pytest.mark.parametrize("place", ["settings.toml", "rules.toml", "trusted.json", "20260101-fifo-0000.session"])
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(world: World, place: str):
     where = world.locations
     folder = {"toml": where.config, "json": where.data, "session": where.sessions}[place.partition(".")[2]]
@@ -80,7 +80,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(world: World, place: st
         assert "Traceback" not in told
         assert done.returncode == (2 if place == "settings.toml" else 0)
         assert place != "settings.toml" or "not a regular file" in told
-    assert "pipe" not in world.ohw("sessions").stdout
+    assert "fifo" not in world.ohw("sessions").stdout
 
 
 @pytest.mark.parametrize("place", [".gitignore", ".gitattributes"])
