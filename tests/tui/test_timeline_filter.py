@@ -15,8 +15,8 @@ from workbench.tui.screens.diff_viewer import DiffViewerScreen
 from workbench.tui.widgets.side_panels import FilterLine
 from workbench.tui.widgets.timeline import Timeline
 from workbench.view.formatting.timeline_rows import has_row
-from workbench.view.session_search import Filter
 from workbench.view.state import ActionItem
+from workbench.view.timeline_filter import Filter
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from workbench.client.threads import in_daemon
 from workbench.config.locations import Locations
 from workbench.errors import WorkbenchError
 from workbench.text import visible
-from workbench.view.prompt.attachments import Pastes
 from workbench.view.prompt.completion import Completer, CompletionRow, mention_of, request_at
+from workbench.view.prompt.pastes import Pastes
 from workbench.view.prompt.prompt_history import PromptHistory
 
 _KEYS: Final[list[BindingType]] = [

@@ -18,8 +18,8 @@ from workbench.tui.widgets.changes_panel import ChangesPanel
 from workbench.tui.widgets.strips import css_beside
 from workbench.tui.widgets.task_panel import TaskPanel
 from workbench.tui.widgets.timeline import FilterAsked, ShowAllAsked, Timeline, timeline_counts
-from workbench.view.session_search import HELP
 from workbench.view.state import Changed, Item, SessionState
+from workbench.view.timeline_filter import HELP
 
 PANELS = ("timeline", "tasks", "changes")
 """Ids of the panels on the right, in order."""

@@ -15,8 +15,8 @@ from workbench.tui.widgets.line_list import LineList
 from workbench.tui.widgets.ticker import SecondTicker, show_scroll_hint
 from workbench.view import clock
 from workbench.view.formatting.timeline_rows import has_row, row
-from workbench.view.session_search import Filter
 from workbench.view.state import ActionItem, Changed, Item, NoticeItem, SessionState
+from workbench.view.timeline_filter import Filter
 from workbench.view.wrapping import Line, Piece
 
 
