@@ -15,7 +15,8 @@ _HARMLESS_KEY = re.compile(
     r"remote\..*\.fetch|user\.(?:name|email)|init\.defaultbranch|lfs\.repositoryformatversion"
 )
 _HARMLESS_VALUE = re.compile(r"[\w./+*:@ ^<>-]*")
-_REMOTE_KEY = re.compile(r"branch\..*\.remote|remote\..*\.url|submodule\..*\.url")
+_REMOTE_KEY = re.compile(r"(branch)\..*\.remote|remote\..*\.url|submodule\..*\.url")
+_REMOTE_NAME = re.compile(r"\w[\w.-]*|\.")
 _REMOTE = re.compile(r"(?:https?://|ssh://|git://|git@|/|\.{0,2}/|[\w.-]+\Z)(?!.*::)[\w@.:/~+ %-]*")
 _HOOKS_PATH = re.compile(r"(?im)^\s*(?:\[core\]\s*)?hookspath\s*=\s*(.+?)\s*$")
 _INCLUDED = re.compile(r"(?im)^\s*\[\s*include(?:if\s+\"[^\"\n]*\")?\s*\](?:\s*[#;][^\n]*\n)*\s*path\s*=\s*(.+?)\s*$")
@@ -44,9 +45,11 @@ def is_harmless(before: bytes, after: bytes) -> bool:
         earlier, now = old.get(key, ()), new.get(key, ())
         if earlier == now:
             continue
-        if _REMOTE_KEY.fullmatch(key):
-            # a remote may be added or removed, but redirecting an existing one must not go unnoticed
-            if (earlier and now and not key.startswith("branch.")) or not all(map(_REMOTE.fullmatch, now)):
+        if remote := _REMOTE_KEY.fullmatch(key):
+            # A remote may be added or removed, and a new branch may follow one by its name; what sends the commits of
+            # an existing remote or branch elsewhere must not go unnoticed.
+            allowed = _REMOTE_NAME if remote[1] else _REMOTE
+            if (earlier and now) or not all(map(allowed.fullmatch, now)):
                 return False
         elif not _HARMLESS_KEY.fullmatch(key) or not all(map(_HARMLESS_VALUE.fullmatch, now)):
             return False
