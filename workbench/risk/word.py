@@ -17,6 +17,15 @@ class Word(NamedTuple):
     is_pattern: bool = False
     runs: bool = False
     """Whether the shell runs a command to expand the word."""
+    splits: bool = False
+    """Whether the shell may make several words of a value that is not known, or none."""
+    matches: bool = False
+    """Whether the shell may put the names of several files in its place."""
+
+    @property
+    def spreads(self) -> bool:
+        """Whether the command may receive several words in its place."""
+        return self.splits or self.matches
 
     @property
     def is_literal(self) -> bool:

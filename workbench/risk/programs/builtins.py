@@ -9,7 +9,8 @@ from workbench.risk.environment import MAKES_NAMEREFS, NAMEREF, makes_nameref, p
 from workbench.risk.programs.interpreters import run_script
 from workbench.risk.programs.rule import Rule, words
 from workbench.risk.shell.call import Call, Spec, flags, uses
-from workbench.risk.shell.control import change, pop, push
+from workbench.risk.shell.control import change, may_add_test, pop, push
+from workbench.risk.shell.grammar import may_be_option
 from workbench.risk.shell.origins import ARGUMENTS, RUNS, any_holds_command, holds_command, quotes_command
 from workbench.risk.word import UNKNOWN, Word
 
@@ -20,6 +21,7 @@ _CONTROL = re.compile(
 
 
 _LASTS = "changes the shell for later commands"
+_MAY_RUN = "has a word that may become several, one of which may run a command"
 _HARMLESS_SET = re.compile(r"[-+][euxvP]*o?")
 _HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose physical")
 _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
@@ -31,6 +33,8 @@ def _prints(call: Call) -> None:
         call.use(word, "text")
         if _CONTROL.search(word.text):
             call.raise_to("HIGH", "prints codes that change the terminal")
+    if call.name == "printf":
+        _formats(call)
     if call.name == "printf" and call.words and call.words[0].text.startswith("-v"):
         first, *rest = call.words
         to, displayed = (
@@ -41,6 +45,17 @@ def _prints(call: Call) -> None:
         _name_recognized(call, to)
         for name in to:
             call.scan.origins.assign(name.text, " ".join(word.raw for word in displayed))
+
+
+def _formats(call: Call) -> None:
+    """Rate the words of printf up to its format: one that may be `-v a[$(command)]` may run a command."""
+    words = list(call.words)
+    while len(words) > 1 and words[0].text == "-v":
+        if words[1].spreads:
+            call.raise_to("MEDIUM", _MAY_RUN)
+        words = words[2:]
+    if words and (words[0].splits or may_be_option(words[0])):
+        call.raise_to("MEDIUM", _MAY_RUN)
 
 
 def _name_recognized(call: Call, words: list[Word]) -> None:
@@ -94,6 +109,8 @@ def _is_fed(call: Call) -> None:
 def _let(call: Call) -> None:
     """Rate `let`: each word is an arithmetic expression."""
     for word in call.words:
+        if word.matches and "*" in word.text and "=" not in word.text:
+            call.raise_to("MEDIUM", "reckons with the names of files, which may run as code")
         call.scan.origins.reckon(word.raw.strip("\"'"))
     _names(call)
     for word in call.words:
@@ -181,6 +198,8 @@ def _set(call: Call) -> None:
         call.raise_to("HIGH", RUNS)
     if call.words:
         call.scan.origins.assign(ARGUMENTS, " ".join(word.raw for word in call.words))
+    if call.words and (call.words[0].splits or may_be_option(call.words[0])):
+        call.raise_to("MEDIUM", _LASTS)
     strings = [word.text for word in call.words]
     if any(re.fullmatch(r"-[a-z]*e[a-z]*", text) for text in strings) or {"-o", "errexit"} <= set(strings):
         call.scan.stops = True
@@ -249,6 +268,8 @@ def _wait(call: Call) -> None:
 def _test(call: Call) -> None:
     if any_holds_command(call.words):
         call.raise_to("HIGH", RUNS)
+    if may_add_test(call.words):
+        call.raise_to("MEDIUM", _MAY_RUN)
     for flag, name in pairwise(call.words):
         if flag.text in {"-v", "-R"}:
             _name_recognized(call, [name])

@@ -71,7 +71,8 @@ def _predicate(call: Call, query: FindQuery, rest: list[Word]) -> list[Word]:
     name = rest[0].text
     if name in _RUNS:
         end = next((at for at, word in enumerate(rest) if word.text in {";", "+"} and at > 1), len(rest))
-        runs_on_matches(call, query, rest[1:end], is_beside=name.endswith("dir"))
+        takes_all = [word.text for word in rest[end : end + 1]] == ["+"]
+        runs_on_matches(call, query, rest[1:end], is_beside=name.endswith("dir"), takes_all=takes_all)
         return rest[end + 1 :]
     if name == "-delete":
         _deletes(call, query)
@@ -117,10 +118,13 @@ def _change(call: Call, query: FindQuery) -> None:
         call.use(Word(f"{start.text}/{_ENTRY}", start.raw, start.is_pattern, start.runs), "write")
 
 
-def runs_on_matches(call: Call, query: FindQuery, command: list[Word], *, is_beside: bool = False) -> None:
+def runs_on_matches(
+    call: Call, query: FindQuery, command: list[Word], *, is_beside: bool = False, takes_all: bool = False
+) -> None:
     """Rate a command that runs for each file found, with the file in place of the braces.
 
-    `is_beside` says that it runs in the file's directory, which may be in a separate repository.
+    `is_beside` says that it runs in the file's directory, which may be in a separate repository; `takes_all`, that
+    it gets all files at once.
     """
     if not command:
         return
@@ -128,7 +132,7 @@ def runs_on_matches(call: Call, query: FindQuery, command: list[Word], *, is_bes
         call.raise_to("HIGH", "runs the files that it finds")
     before, already = call.risk, len(call.inner)
     for start in query.starts[:3]:
-        call.run_words([_placed(word, query, start) for word in command])
+        call.run_words([_placed(word, query, start, takes_all=takes_all) for word in command])
     if any(part.deletes for part in call.inner[already:]):
         _deletes(call, query)
         for start in query.starts if not query.name else ():
@@ -151,12 +155,13 @@ def _run_beside(call: Call, query: FindQuery, command: list[Word]) -> None:
         scan.directory = directory
 
 
-def _placed(word: Word, query: FindQuery, start: Word) -> Word:
+def _placed(word: Word, query: FindQuery, start: Word, *, takes_all: bool) -> Word:
     """Return a word of the command with the files found below the start in place of the braces."""
     if "{}" not in word.text:
         return word
     text = word.text.replace("{}", query.files(start))
-    return Word(text, word.raw, start.is_pattern or bool(re.search(r"[*?\[]", query.name)), start.runs)
+    is_pattern = start.is_pattern or bool(re.search(r"[*?\[]", query.name))
+    return Word(text, word.raw, is_pattern, start.runs, start.splits, takes_all)
 
 
 _SECRET = re.compile(r"token|secret|pass(?!ed|ing|es)|api_?key|credential|private|(?<![a-z])key", re.I)
@@ -181,7 +186,8 @@ def _fd(call: Call) -> None:
         call.raise_to("MEDIUM", "runs a command for each file")
         operands = [word for word in call.words[:at] if not word.text.startswith("-")]
         name = f"*{operands[0].text}*" if operands and operands[0].text.isidentifier() else ""
-        runs_on_matches(call, FindQuery(operands[1:] or [literal(".")], name), command)
+        takes_all = call.words[at or 0].text in {"-X", "--exec-batch"}
+        runs_on_matches(call, FindQuery(operands[1:] or [literal(".")], name), command, takes_all=takes_all)
 
 
 def _locate(call: Call) -> None:

@@ -86,21 +86,21 @@ git var | -l | {{\w+}}
 git cherry | -v --abbrev? --verbose | t*
 git verify-commit/verify-tag | -v --verbose --raw | t*
 git fsck | -v --full --no-full --strict --no-dangling --unreachable --no-reflogs --connectivity-only --root --tags
- --cache --verbose --progress --no-progress --name-objects | t*
-git symbolic-ref | -q --short --quiet --recurse --no-recurse | t
+ --lost-found@ --cache --verbose --progress --no-progress --name-objects | t*
+git symbolic-ref | -q -[dm]@ --delete@ --short --quiet --recurse --no-recurse | t
 git reflog | {_LOG} -n= {_DIFF} | {{(?!(?:expire|delete|drop|write|migrate)$).+}} t*
 git stash list | {_LOG} -n= {_DIFF} | t*
 git stash show | {_DIFF} -u --include-untracked --only-untracked | t
 git stash/lfs/submodule/worktree | | >
-git branch | -[avrlqi] --list --all --remotes --verbose --show-current --contains --no-contains --merged --no-merged
+git branch | -[avrlqi] -[dDmMcCfu]@ --delete@ --force@ --move@ --copy@ --list --all --remotes --verbose --show-current --contains --no-contains --merged --no-merged
  --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case
  --omit-empty | t*
-git tag | -[li] -n? --list --contains --no-contains --merged --no-merged --points-at= --sort= --format= --color?
+git tag | -[li] -[dfasuFm]@ --delete@ --force@ -n? --list --contains --no-contains --merged --no-merged --points-at= --sort= --format= --color?
  --column? --no-column --ignore-case --omit-empty | t*
 git remote | -v --verbose | >
 git remote get-url | --push --all | {{[\w.-]+}}
 git worktree list | -[vz] --porcelain --verbose |
-git config | -[lz] --list --get --get-all --get-regexp --get-urlmatch --get-color --show-origin --show-scope
+git config | -[lz] -e@ --edit@ --unset@ --unset-all@ --add@ --replace-all@ --remove-section@ --list --get --get-all --get-regexp --get-urlmatch --get-color --show-origin --show-scope
  --show-names --name-only --global --local --system --worktree --type= --bool --int --path --default= --null
  --includes --no-includes --all --regexp --value= --fixed-value --url= | t*
 git lfs ls-files | -[lsnad] --long --size --name-only --all | t*
@@ -146,7 +146,7 @@ apt/apt-cache | -[oc]=! --option=! --config-file=! | > | changes what the progra
 apt/apt-cache list/search/show/policy/depends/rdepends/showpkg/madison/pkgnames/stats | -[an] -[oc]=! --option=!
  --config-file=! --installed --upgradable --all-versions --names-only --full --no-recommends --recurse --installed |
  {[\w.+:*^-]+}* | changes what the program runs
-dpkg | -[lLsS] --list --listfiles --status --search --print-architecture --get-selections --no-pager |
+dpkg | -[lLsS] -[irPBER]@ --install@ --remove@ --purge@ --pre-invoke=! --post-invoke=! --status-logger=! --list --listfiles --status --search --print-architecture --get-selections --no-pager |
  {[\w.+:/*-]+}*
 dpkg-query | -[WlsLSp] -f= --show --list --status --listfiles --search --showformat= --no-pager | {[\w.+:/*-]+}*
 rpm | -q -[qailfdcRv] --query --all --info --list --file --provides --requires --changelog --qf= --queryformat=
@@ -220,7 +220,7 @@ diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneyc] -r~ -[CUFILWSx]= -X=r --from-f
  --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --strip-trailing-cr --text
  --expand-tabs --initial-tab --tabsize= --suppress-blank-empty --minimal --speed-large-files --normal --ed --rcs
  --horizon-lines= --starting-file= --no-dereference | r*
-diff3/sdiff | -[aeExXmA3iEWBwbtsd] --text --merge --show-all --suppress-common-lines | r*
+diff3/sdiff | -[aeExXmA3iEWBwbtsd] -o=w --output=w --diff-program=! --text --merge --show-all --suppress-common-lines | r*
 head/ghead | -# -[qvz] -[nc]= --lines= --bytes= --quiet --silent --verbose --zero-terminated | r*
 tail/gtail | -# -[fFqrvz] -[bncs]= --lines= --bytes= --follow? --retry --quiet --silent --verbose --zero-terminated
  --pid= --sleep-interval= --max-unchanged-stats= | r*
@@ -247,7 +247,7 @@ readelf | -[aAdDeghIlnrsStuVWT] -[xpR]= --all --file-header --program-headers --
 lsblk | -[abdfhilJmnOpPrst] -[eoIx]= --all --bytes --json --list --output= --fs --paths --nodeps --noheadings
  --tree? --sort= --topology --perms | a*
 lscpu | -[abceJpxy] --all --online --offline --json --parse? --extended? |
-lsof | -[abClnNPRtUVw] -[ipucdg]? | r*
+lsof | -[abClnNPRtUVw] -D@ -[ipucdg]? | r*
 df/gdf | -[ahHikglPTv] -[Btx]= --all --human-readable --si --inodes --local --portability --print-type --total
  --type= --exclude-type= --output? --block-size= --no-sync | r*
 du/gdu | -[0aAbcDghHkLlmnPrsSx] -[BdtI]= -X=r --all --apparent-size --block-size= --bytes --total --dereference-args
@@ -307,7 +307,7 @@ whatis/apropos | -[delrwa] -s= --section= --long --exact --wildcard --regex --an
 man | -[afkKwWiI] -[sS]= --section= --sections= --all --whatis --apropos --where --where-cat --path --location
  --location-cat -P=! --pager=! -H?! --html?! -p=! --preprocessor=! -C=! --config-file=! -X?! --gxditview?! -T?!
  --troff-device?! -B=! | {[^/@]+}*
-info | -[aw] --all --where | {[^/@]+}*
+info | -[aw] -o=w --output=w --dribble=w --restore@ --all --where | {[^/@]+}*
 dmesg | -[HkTtxuerPdw] -[fl]= -F=r --file=r --human --ctime --color? --level= --facility= --follow --decode
  --nopager --since= --until= --reltime --notime --kernel --userspace --json -[CcDE]! -n=! --clear! --read-clear!
  --console-off! --console-on! --console-level=! | | clears the log of the kernel
@@ -340,7 +340,7 @@ nvidia-smi | -[Lqx] -[idl]= --list-gpus --query --id= --display= --loop= --query
 sw_vers | -productVersion -productName -buildVersion --productVersion --productName --buildVersion |
 sysctl | -[aAeNnq] --all --names --values --ignore | {[\w.]+}*
 uuidgen | -[rt] --random --time |
-file | -[bEhiklLNnprsv0] -[eFP]= -[mf]=l --mime --mime-type --mime-encoding --brief --extension --keep-going
+file | -[bEhiklLNnprsv0] -[CzZS]@ --compile@ --uncompress@ --no-sandbox@ -[eFP]= -[mf]=l --mime --mime-type --mime-encoding --brief --extension --keep-going
  --dereference --no-dereference --no-pad --raw --print0 --exclude= --separator= --magic-file=l --files-from=l | r*
 sort/gsort | -# -[bcCdfghimMnRrsuVz] -[ktS]= -[oT]=w --key= --field-separator= --buffer-size= --parallel= --sort=
  --check? --batch-size= --debug --merge --unique --stable --reverse --numeric-sort --human-numeric-sort
@@ -365,9 +365,9 @@ less/zless/more | -# -[aABcCdeEfFgGiIJKmMnNqQrRsSuUVwWX~l] -[bhjpPxyz]= -k=! --l
 jq/gojq/jaq | -[acCeMnrRsSj] --arg=tt --argjson=tt --slurpfile=tr --rawfile=tr --indent= --tab --args --jsonargs
  --compact-output --raw-output --raw-output0 --join-output --ascii-output --sort-keys --color-output
  --monochrome-output --null-input --raw-input --slurp --exit-status --seq --stream --stream-errors --unbuffered
- -f=r^ --from-file=r^ -L=r | t r*
-yq | -[rjPMCNne] -[opI]= --output-format= --input-format= --indent= --prettyPrint --no-colors --colors
- --unwrapScalar? --null-input --exit-status --no-doc --from-file=r^ | t r*
+ -f=r^ --from-file=r^ -L=r | c r*
+yq | -[rjPMCNne] -[is]@ --inplace@ --split-exp@ -[opI]= --output-format= --input-format= --indent= --prettyPrint --no-colors --colors
+ --unwrapScalar? --null-input --exit-status --no-doc --from-file=r^ | c r*
 grep/egrep/fgrep/zgrep/ugrep | -# -[abcEFGhHiIlLnoPqsTUvwxyzZ] -[rR]~ -[ABCmdD]= -e=t^ -f=r^ --regexp=t^ --file=r^
  --recursive~ --dereference-recursive~ --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case
  --no-ignore-case --invert-match --word-regexp --line-regexp --count --color? --colour? --files-with-matches
@@ -406,10 +406,10 @@ fd/fdfind | -[HIuisagFlLp0q1] -[detESojc]= --hidden --no-ignore --unrestricted -
  --exact-depth= --type= --extension= --exclude= --size= --changed-within= --changed-before= --owner= --color=
  --threads= --base-directory=r --search-path=r --strip-cwd-prefix? --max-results= --one-file-system --no-ignore-vcs
  --no-ignore-parent --and= --ignore-file=r -x=; -X=; --exec=; --exec-batch=; | t r*
-sed/gsed | -[nErsuz] -l= -e=t^ -f=r^ --expression=t^ --file=r^ --quiet --silent --regexp-extended --debug --posix
- --separate --unbuffered --null-data --zero-terminated --sandbox --line-length= --follow-symlinks | a*
+sed/gsed | -[nErsuz] -i@ --in-place@ -l= -e=t^ -f=r^ --expression=t^ --file=r^ --quiet --silent --regexp-extended --debug --posix
+ --separate --unbuffered --null-data --zero-terminated --sandbox --line-length= --follow-symlinks | c a*
 awk/gawk/mawk/nawk | -[bcnPrS] -[Fv]= -f=t^ --field-separator= --assign= --file=t^ --posix --re-interval --sandbox
- --traditional --characters-as-bytes | a*
+ --traditional --characters-as-bytes | c a*
 systemctl | -[lqa] -[ntpos]= --user --system --no-pager --full --lines= --type= --state= --all --property= --output=
  --quiet --failed --plain --no-legend --value | >
 systemctl status/show/is-active/is-enabled/is-failed/list-units/list-unit-files/cat/list-timers | -[lqa] -[ntpos]=
@@ -430,12 +430,12 @@ tar/gtar/bsdtar | -[tvzjJakRi] -[fCbH]=t --list --verbose --gzip --gunzip --bzip
  --info-script=! --new-volume-script=! --rsh-command=! --rmt-command=! | t*
 gzip/gunzip/bzip2/bunzip2/xz/unxz/zstd/unzstd/lz4 | -# -[cdfklnNqrtvhe] -[ST]= --stdout --to-stdout --decompress
  --list --test --keep --quiet --verbose --best --fast --threads= -o=w | a*
-hg status/st | -[amdruinAC] --rev= --all --modified --added --removed --unknown | r*
-hg log/history | -# -[Gvpglr]= --rev= --limit= --template= --graph --patch --stat --verbose | r*
-hg diff | -[gpwbBa] -[crU]= --stat --git --rev= | r*
+hg status/st | --config=! -[amdruinAC] --rev= --all --modified --added --removed --unknown | r*
+hg log/history | --config=! -# -[Gvpglr]= --rev= --limit= --template= --graph --patch --stat --verbose | r*
+hg diff | --config=! -[gpwbBa] -[crU]= --stat --git --rev= | r*
 hg heads/id/identify/branches/tags/files/branch/summary/root | -[rnibtv] | t*
 hg/svn | -q -v | >
-svn status/st/info | -[uvq] --xml --show-updates --depth= | r*
+svn status/st/info | --config-option=! -[uvq] --xml --show-updates --depth= | r*
 svn diff | -[rc]= --summarize --internal-diff --diff-cmd=! -x= | r*
 zfs/zpool list/get/status | -[Hprtv] -[os]= | t*
 zfs/zpool | | >

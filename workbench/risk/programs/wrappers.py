@@ -18,18 +18,27 @@ _ENV_SPLITS = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", re.DOTALL)
 _ENV_FLAG = re.compile(r"-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z", re.DOTALL)
 
 
+_ENV_VALUES = frozenset({"-u", "-C", "--unset", "--chdir", "-a"})
+
+
+def _is_spread(words: list[Word]) -> bool:
+    return any(word.spreads for word in words)
+
+
 def _env(call: Call) -> None:
     rest = list(call.words)
     while rest:
         text = rest[0].text
         name, equals, value = text.partition("=")
+        if (equals and rest[0].splits) or (text in _ENV_VALUES and _is_spread(rest[1:2])):
+            call.raise_to("MEDIUM", "has a word that may become several, so another command may be run")
         if split := _ENV_SPLITS.match(text):
             arguments, behind = (split[1], rest[1:]) if split[1] else (rest[1].text if len(rest) > 1 else "", rest[2:])
             call.is_proven = True
             call.run_text(Word(" ".join([arguments, *(word.raw for word in behind)]), call.text))
             return
         if text.startswith("-"):
-            takes = text in {"-u", "-C", "--unset", "--chdir", "-a"}
+            takes = text in _ENV_VALUES
             if not takes and not _ENV_FLAG.match(text):
                 call.raise_to("HIGH", "has an option of env that is not known to be harmless")
             if text in {"-C", "--chdir"} or text.startswith("--chdir="):

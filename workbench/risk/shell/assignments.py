@@ -25,6 +25,8 @@ _FLAGS = re.compile(r"\s-([A-Za-z]+)")
 _DECLARED = re.compile(r"[+=\[]")
 _NAMES = frozenset({"variable_assignment", "variable_name"})
 _PLAIN_VALUE = re.compile(r"[\w./-]+\Z", re.ASCII)
+_SPLIT_VALUE = re.compile(r"(?=.*[ *?\[])[\w./=:,@%+{}()\"'|;<>&$!#*?\[\] -]{1,200}\Z", re.ASCII)
+"""Values that the shell splits or expands where they stand without quotes."""
 _PRINTS = re.compile(r"(?:export|declare|typeset|readonly|local)(?:\s+-[px]+)*\s*")
 _REFERS = re.compile(r"(?:declare|typeset|local|readonly)\s+(?:-\w+\s+)*-\w*[in]")
 
@@ -145,12 +147,14 @@ def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "",
     if result:
         risk, reason = result
         scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
-    if not command and word.is_literal and _PLAIN_VALUE.match(word.text) and name.isidentifier():
+    is_known = _PLAIN_VALUE.match(word.text) or _SPLIT_VALUE.match(word.text)
+    if not command and word.is_literal and is_known and name.isidentifier():
         scan.values[name] = word.text
     else:
-        scan.values.pop(name, None)
+        scan.values.pop(_NAME_SET.split(name)[0], None)
 
 
+_NAME_SET = re.compile(r"[+\[]")
 _DEFAULT = re.compile(r"\$\{(\w+)(?:\[[^]]*\])?:?=(.*)\}\Z", re.DOTALL)
 _PART_OF = re.compile(r"\$\{(?:\w+|[@*])(?:\[[^]]*\])?:(?![-+=?])(.*)\}\Z", re.DOTALL)
 _ELEMENT = re.compile(r"(?:\$\{[!#]?)?(\w+)\[(.*?)\](?=\Z|[-:+#%/^,@}=?])", re.DOTALL)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.protocol.risk import higher
@@ -135,10 +136,27 @@ def tested(scan: Scan, node: Node) -> None:
     scan.parts.append(Part(shortened(text), "HIGH" if trick else "LOW", RUNS if trick else ""))
     for child in node.children:
         scan.visit(child)
+    if not text.startswith("[[") and may_add_test(_operands(scan, node)):
+        scan.parts.append(Part(shortened(text), "MEDIUM", "has a word that may become several, one of which may run code"))
     if text.startswith("[["):
         _compared(scan, node)
     elif "\n" in text and _over_lines(scan, node):  # bash ends `[` with the line and runs the next one
         scan.parts.append(Part(shortened(text), "HIGH", "cannot be read with certainty"))
+
+
+def may_add_test(words: Iterable[Word]) -> bool:
+    """Return whether a word may become several, among them `-v` or `-R`, whose operand may run a command."""
+    return any(
+        word.splits or (word.matches and (fnmatchcase("-v", word.text) or fnmatchcase("-R", word.text))) for word in words
+    )
+
+
+def _operands(scan: Scan, node: Node) -> Iterator[Word]:
+    for child in node.named_children:
+        if child.type.endswith("_expression"):
+            yield from _operands(scan, child)
+        elif child.type != "test_operator":
+            yield scan.reader.word(child)
 
 
 def _over_lines(scan: Scan, node: Node) -> bool:

@@ -5,9 +5,10 @@ A row is `NAMES | OPTIONS | OPERANDS | REASON`; lines that start with a space co
 NAMES: programs separated by commas, `a/b` for alternatives, a verb after a space (`git log/show`).
 OPTIONS, separated by spaces: `--long`, `-x`, `-[abc]` for several; `-#` is a number, and a lone `*` allows any option.
   After the option: `=` takes a value (`=r`: of that kind, `=tr`: two values), `?` takes one in the same word only.
-  Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them.
+  Then: `!` is HIGH, `^` replaces the first operand, `~` reads directories with everything below them, `@` is not
+  harmless (MEDIUM) and rated by the program's own rule.
 OPERANDS: one kind for each position; `*` repeats the last.
-  Kinds: t text, a anything (even an unknown option), r a file to read, d the same with everything below it, o a file
+  Kinds: t text, a anything (even an unknown option), c code (likewise, but never the name of a file), r a file to read, d the same with everything below it, o a file
   to read, or `@FILE` with options in it, w a file to write, l a file that names files to read, `;` words up to `;` or
   `+`, `>` a verb with a row of its own, `!` HIGH, `{REGEX}` a word that matches it.
 REASON: why an option or operand with `!` is HIGH; if empty, the reason is that another program is run.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -28,15 +30,17 @@ if TYPE_CHECKING:
     from workbench.risk.shell.call import Call, Use
 
 _RUNS: Final = "runs another program"
-_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^]*)\Z")
+_OPTION: Final = re.compile(r"(?P<flag>[-+](?:\[[^]]+\]|[^=?!~^@]+))(?P<takes>\?|=[a-z;]*)?(?P<marks>[!~^@]*)\Z")
 _COLUMNS: Final = re.compile(r"(?<!\S)\|(?!\S)")
 _NUMBER: Final = re.compile(r"-\d+\Z")
 _NEGATIVE: Final = re.compile(r"-[\d.]")
-_MAY_BE_DASH: Final = re.compile(r"[*?]|\[[!^-]|\{(?:[^}]*,)?-")
+_BRACKET: Final = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|[^]])*\]")
+_ANY_NAME: Final = re.compile(r"\*|\?.*\?")
 _QUOTABLE: Final = re.compile(r"-[\w-]{1,30}\Z", re.ASCII)
 _PATHS: Final[Mapping[str, Use]] = {"r": "read", "d": "deep", "w": "write", "l": "read", "o": "read"}
 _ALWAYS: Final = ("--help", "--version")
 _UNKNOWN_WORD: Final = "has a word that is not known before it runs, and may be an option"
+_SEVERAL_WORDS: Final = "has a word that may become several, in places where they mean something else"
 
 
 class OptionRule(NamedTuple):
@@ -49,11 +53,17 @@ class OptionRule(NamedTuple):
     high: bool = False
     unskips: bool = False
     deep: bool = False
+    doubtful: bool = False
 
     @property
     def powerful(self) -> bool:
         """Whether the option would do harm if the value of a variable or a file name added it."""
-        return self.high or not {*self.kinds} <= {"t"}
+        return self.high or self.doubtful or not {*self.kinds} <= {"t"}
+
+    @property
+    def acts(self) -> bool:
+        """Whether the option runs a command, writes a file or changes something else."""
+        return self.high or self.doubtful or not {"w", ";"}.isdisjoint(self.kinds)
 
 
 @dataclass(frozen=True)
@@ -72,8 +82,20 @@ class Grammar:
 
     @property
     def acts(self) -> bool:
-        """Whether any option is HIGH or writes a file, so it would do harm if a file name added it."""
-        return any(option.high or "w" in option.kinds for option in self.options.values())
+        """Whether any option would do harm if a file name added it."""
+        return any(option.acts for option in self.options.values())
+
+    def may_add_option(self, word: Word) -> bool:
+        """Return whether the name of a file that fits the word may be an option that does harm."""
+        return may_be_option(word) and any(
+            option.acts and (len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text))
+            for flag, option in self.options.items()
+        )
+
+    def kinds_from(self, position: int) -> list[str]:
+        """Return the kinds of the operands from a position on, as far as they differ."""
+        last = max(position, len(self.operands)) + 1
+        return list(dict.fromkeys(self.kind(each) for each in range(position, last)))
 
     def kind(self, position: int) -> str:
         """Return the kind of the operand at a position; empty if no operand is allowed there."""
@@ -110,7 +132,7 @@ def _options(text: str) -> Iterator[tuple[str, OptionRule]]:
         raise ValueError(f"not an option of a grammar: {text}")
     flag, takes, marks = result["flag"], result["takes"] or "", result["marks"]
     kinds = (takes[1:] or "t") if takes.startswith("=") else ""
-    option = OptionRule(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks)
+    option = OptionRule(kinds, takes == "?" or len(kinds) == 1, "!" in marks, "^" in marks, "~" in marks, "@" in marks)
     if flag.startswith("-["):
         yield from ((f"-{letter}", option) for letter in flag[2:-1])
     else:
@@ -137,12 +159,14 @@ class _Proof:
         self._operands: list[Word] = []
         self._skips = False
         self._deep = False
+        self._names: list[Word] = []
+        """Words after `--`, which are no options whatever they become."""
 
     def run(self, words: list[Word]) -> None:
         rest = iter(words)
         for word in rest:
             if word.text == "--":
-                self._operands += rest
+                self._names = list(rest)
             elif word.text in self._grammar.options or (word.text.startswith("-") and len(word.text) > 1):
                 self._flag(word, rest)
             elif self._grammar.operands[:1] == (">",):
@@ -164,6 +188,8 @@ class _Proof:
 
     def _flag(self, word: Word, rest: Iterator[Word]) -> None:
         text, options = word.text, self._grammar.options
+        if word.splits:
+            self._call.raise_to("MEDIUM", _SEVERAL_WORDS)
         if text in options:
             self._apply(options[text], None, rest)
         elif _NUMBER.match(text) and "-#" in options:
@@ -211,6 +237,8 @@ class _Proof:
         call = self._call
         if option.high:
             call.raise_to("HIGH", self._grammar.reason)
+        elif option.doubtful:
+            call.raise_to("MEDIUM", f"an option of {self._name} is not known to be harmless")
         self._skips |= option.unskips
         self._deep |= option.deep
         if option.kinds == ";":
@@ -227,9 +255,18 @@ class _Proof:
         """Rate the value of an option; `is_own` says that it is a separate word, which a leading dash makes suspect."""
         if is_own and word.text.startswith("-") and len(word.text) > 1 and not _NEGATIVE.match(word.text):
             self._not_allowed(word.text)
-        if UNKNOWN in word.text and '"' not in word.raw and self._grammar.powerful:
-            self._call.raise_to("MEDIUM", _UNKNOWN_WORD)
+        if is_own or kind != "t":
+            self._overflows(word)
         self._used(kind, word)
+
+    def _overflows(self, word: Word) -> None:
+        """Rate the words after the first one that the shell makes of a value: they are operands or options."""
+        if word.splits:
+            self._call.raise_to("MEDIUM", _SEVERAL_WORDS)
+        elif word.matches:
+            if self._grammar.may_add_option(word):
+                self._call.raise_to("MEDIUM", _UNKNOWN_WORD)
+            self._positions(0, word)
 
     def _used(self, kind: str, word: Word) -> None:
         if kind not in _PATHS:
@@ -253,12 +290,27 @@ class _Proof:
         grammar, call = self._grammar, self._call
         kinds = {grammar.kind(position)[:1] for position in range(len(grammar.operands))}
         call.unread |= bool(kinds) and kinds <= {"t", "{"}
-        for position, word in enumerate(self._operands, 1 if self._skips else 0):
-            self._operand(grammar.kind(position), word)
+        for position, word in enumerate((*self._operands, *self._names), 1 if self._skips else 0):
+            if position - self._skips < len(self._operands):
+                self._slips_in(grammar.kind(position), word)
+            if word.spreads:
+                self._positions(position, word)
+            else:
+                self._operand(grammar.kind(position), word)
+
+    def _positions(self, position: int, word: Word) -> None:
+        """Rate a word that may become several for each operand that these may be."""
+        for at, kind in enumerate(self._grammar.kinds_from(position)):
+            if at and (not kind or kind == "!" or (kind == "w" and word.splits)):
+                self._call.raise_to("MEDIUM", _SEVERAL_WORDS)
+            else:
+                self._operand(kind, word)
 
     def _operand(self, kind: str, word: Word) -> None:
         call = self._call
-        if kind == "a":
+        if kind in {"a", "c"}:
+            if kind == "c" and (word.splits or (word.matches and _ANY_NAME.search(word.text))):
+                call.raise_to("MEDIUM", "runs what the name of a file, or a value that is not known, says")
             call.use(word, "text")
         elif not kind:
             call.raise_to("MEDIUM", f"{self._name} has a word too many to be harmless")
@@ -269,12 +321,23 @@ class _Proof:
                 call.raise_to("MEDIUM", f"{self._name} has a word that is not known to be harmless")
             call.use(word, "text")
         else:
-            self._slips_in(kind, word)
             self._used(kind, word)
 
     def _slips_in(self, kind: str, word: Word) -> None:
         """Rate a word that may become an option when the shell expands it."""
-        is_open = UNKNOWN in word.text and (word.text.startswith(UNKNOWN) or '"' not in word.raw)
-        named = word.is_pattern and self._grammar.acts and _MAY_BE_DASH.match(word.text)
-        if (is_open and kind == "t") or named:
+        is_open = UNKNOWN in word.text and (word.text.startswith(UNKNOWN) or word.splits)
+        if (is_open and kind == "t") or self._grammar.may_add_option(word):
             self._call.raise_to("MEDIUM", _UNKNOWN_WORD)
+
+
+def may_be_option(word: Word) -> bool:
+    """Return whether the name of a file that fits the pattern may begin with a dash."""
+    text = word.text
+    if not word.is_pattern:
+        return False
+    if text[:1] in {"*", "?"} or word.splits:
+        return True
+    bracket = _BRACKET.match(text)
+    if bracket is None:
+        return text.startswith("[")
+    return "[:" in bracket[0] or fnmatchcase("-", bracket[0].replace("[^", "[!", 1))

@@ -222,19 +222,27 @@ def live_backticks(scan: Scan, raw: str) -> None:
 def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
     """Return the words of nodes; adjacent nodes without a space between them form one word."""
     words: list[Word] = []
+    alone: list[Node | None] = []
     end = -1
     for node in nodes:
         word = scan.reader.word(node)
         if node.start_byte == end and words:
             before = words.pop()
+            alone.pop()
             before = before._replace(text="~") if before.raw == "~" else before
             if before.raw.endswith("$"):  # the parser has separated the dollar from the variable's name
                 word = word._replace(text=_CUT_OFF.sub("", word.text))
             parts = zip(before, word, strict=True)
             word = Word(*(one + other if isinstance(one, str) else one or other for one, other in parts))  # type: ignore[arg-type, operator]
+            alone.append(None)
+        else:
+            alone.append(node)
         words.append(word)
         end = node.end_byte
-    return words
+    if not any(word.splits for word in words):
+        return words
+    pairs = zip(words, alone, strict=True)
+    return [each for word, node in pairs for each in (scan.reader.split(node, word) if node is not None else (word,))]
 
 
 def without_errors(node: Node) -> Iterator[Node]:

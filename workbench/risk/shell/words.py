@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.risk.word import UNKNOWN, Word
 
@@ -69,6 +69,21 @@ _ANSI_CHARACTERS = "\\'\"?"
 _DEFAULT = re.compile(r"\$\{(\w+):?-")
 _MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
+_UNQUOTED_GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
+_SEVERAL = re.compile(r"\$@|\$\{[^{}]*@")
+_UNSPLIT = re.compile(r"[^\s*?\[]*\Z")
+_BLANK = "\1"
+"""The placeholder for a blank at which the shell splits a known value."""
+
+
+class _Piece(NamedTuple):
+    """What a word, or a piece of one, contributes to a `Word`."""
+
+    text: str
+    is_pattern: bool = False
+    runs: bool = False
+    splits: bool = False
+    matches: bool = False
 
 
 class WordReader:
@@ -78,6 +93,7 @@ class WordReader:
         self.source = source
         self.values = values
         self.origins = origins
+        self._is_splitting = False
 
     def raw(self, node: Node) -> str:
         """Return the source text of a node."""
@@ -89,10 +105,22 @@ class WordReader:
         kind = node.type
         if kind in _MAY_BE_PLAIN and _PLAIN.match(raw):
             return Word(raw, raw)
-        text, is_pattern, runs = self._read(node)
+        text, is_pattern, runs, splits, matches = self._read(node)
         if raw.startswith("~") and kind in {"word", "concatenation"}:
             text = self._home(text)
-        return Word(text, raw, is_pattern, runs)
+        return Word(text, raw, is_pattern, runs, splits, matches)
+
+    def split(self, node: Node, word: Word) -> list[Word]:
+        """Return the words that the shell makes of the word of a node, if all values in it are known."""
+        if not word.splits or word.runs or word.is_pattern or _QUOTE.search(word.raw):
+            return [word]
+        self._is_splitting = True
+        text = self._read(node).text
+        self._is_splitting = False
+        if UNKNOWN in text:
+            return [word]
+        texts = [each for each in text.split(_BLANK) if each]
+        return [Word(each, word.raw, is_glob := bool(_GLOB.search(each)), False, False, is_glob) for each in texts]
 
     def home(self) -> Word:
         """Return the home directory as used by `cd`: the value of HOME, or UNKNOWN."""
@@ -104,8 +132,8 @@ class WordReader:
             return self.values.get("HOME", UNKNOWN) + slash + rest
         return f"{UNKNOWN}{slash}{rest}" if name.startswith("~") else text
 
-    def _read(self, node: Node) -> tuple[str, bool, bool]:
-        """Return a node's text, whether it is a pattern, and whether expanding it runs a command."""
+    def _read(self, node: Node) -> _Piece:
+        """Return what a node stands for."""
         kind = node.type
         raw = self.raw(node)
         if kind in {
@@ -117,9 +145,11 @@ class WordReader:
             "regex",
             "special_variable_name",
         }:
-            return _ESCAPE.sub(_unescaped, raw), bool(_PATTERN.search(raw)), "`" in raw or "$(" in raw
+            runs, matches = "`" in raw or "$(" in raw, bool(_UNQUOTED_GLOB.search(raw))
+            is_pattern = matches or bool(_PATTERN.search(raw))
+            return _Piece(_ESCAPE.sub(_unescaped, raw), is_pattern, runs, runs or (is_pattern and not matches), matches)
         if kind in {"raw_string", "ansi_c_string"}:
-            return raw[1:-1] if kind == "raw_string" else ansi_text(raw[2:-1]), False, False
+            return _Piece(raw[1:-1] if kind == "raw_string" else ansi_text(raw[2:-1]))
         if kind in {"string", "translated_string"}:
             return self._string(node)
         if kind in {"concatenation", "command_name"}:
@@ -128,22 +158,28 @@ class WordReader:
             return self._value(raw)
         return self._substituted(kind, raw)
 
-    def _substituted(self, kind: str, raw: str) -> tuple[str, bool, bool]:
+    def _substituted(self, kind: str, raw: str) -> _Piece:
         runs = kind == "command_substitution"
         if kind in _SUBSTITUTIONS and without_counts(raw) == "0":
-            return DIGITS, True, runs
-        return "/dev/fd/63" if kind == "process_substitution" else UNKNOWN, kind == "brace_expression", runs
+            return _Piece(DIGITS, True, runs)
+        if kind == "process_substitution":
+            return _Piece("/dev/fd/63")
+        return _Piece(UNKNOWN, kind == "brace_expression", runs, kind != "arithmetic_expansion")
 
-    def _joined(self, node: Node, raw: str) -> tuple[str, bool, bool]:
+    def _joined(self, node: Node, raw: str) -> _Piece:
         result = [self._read(child) for child in node.children]
-        is_pattern = any(part[1] for part in result) or (
-            "{" in raw and ("," in raw or ".." in raw) and "{" in _bare(node, self)
+        has_braces = "{" in raw and ("," in raw or ".." in raw) and "{" in _bare(node, self)
+        return _Piece(
+            "".join(part.text for part in result),
+            has_braces or any(part.is_pattern for part in result),
+            any(part.runs for part in result),
+            has_braces or any(part.splits for part in result),
+            any(part.matches for part in result),
         )
-        return "".join(part[0] for part in result), is_pattern, any(part[2] for part in result)
 
-    def _string(self, node: Node) -> tuple[str, bool, bool]:
-        """Read a double-quoted string, including text between its child nodes; returns the same values as `_read`."""
-        text, is_pattern, runs, at = "", False, False, node.start_byte
+    def _string(self, node: Node) -> _Piece:
+        """Read a double-quoted string, including text between its child nodes; only `"$@"` becomes several words."""
+        text, is_pattern, runs, splits, at = "", False, False, False, node.start_byte
         for child in node.children:
             text += self.source[at : child.start_byte].decode(errors="replace") if at > node.start_byte else ""
             at = child.end_byte
@@ -154,21 +190,31 @@ class WordReader:
             elif child.is_named:
                 is_value = child.type in {"simple_expansion", "expansion"}
                 part = self._value(self.raw(child), quoted=True) if is_value else self._read(child)
-                text, is_pattern, runs = text + part[0], is_pattern or part[1], runs or part[2]
+                text, is_pattern, runs = text + part.text, is_pattern or part.is_pattern, runs or part.runs
+                splits = splits or (is_value and bool(_SEVERAL.match(self.raw(child))))
             elif child.type == "$" and node.end_byte > child.end_byte and at > node.start_byte + 1:
                 text += "$"
-        return text, is_pattern, runs
+        return _Piece(text, is_pattern, runs, splits)
 
-    def _value(self, raw: str, *, quoted: bool = False) -> tuple[str, bool, bool]:
+    def _value(self, raw: str, *, quoted: bool = False) -> _Piece:
         name = raw.strip("${}") if raw.startswith("$") else ""
         if name in self.values and raw in {f"${name}", f"${{{name}}}"}:
-            return self.values[name], False, False
+            return self._known(self.values[name], quoted=quoted)
+        runs = "`" in raw or "$(" in raw
         if default := _DEFAULT.match(raw):
-            return (self.values.get(default[1]) or UNKNOWN), False, "`" in raw or "$(" in raw
+            value = self.values.get(default[1]) or UNKNOWN
+            return self._known(value, quoted=quoted) if value != UNKNOWN else _Piece(value, False, runs, not quoted)
         pattern = DIGITS if name in NUMBERS else self.origins.pattern(name, quoted=quoted)
         if pattern:
-            return pattern, True, False
-        return UNKNOWN, False, "`" in raw or "$(" in raw
+            return _Piece(pattern, True)
+        return _Piece(UNKNOWN, False, runs, not quoted and not _CHARACTERS.fullmatch(raw))
+
+    def _known(self, value: str, *, quoted: bool) -> _Piece:
+        """Return a known value; unquoted, it counts as unknown if the shell splits it, except for `split`."""
+        if _UNSPLIT.match(value):
+            return _Piece(value)
+        text = re.sub(r"[ \t\n]", _BLANK, value) if self._is_splitting and not quoted else UNKNOWN
+        return _Piece(text, False, False, not quoted)
 
 
 def _bare(node: Node, reader: WordReader) -> str:
@@ -208,6 +254,7 @@ _NOT_PLAIN = re.compile(r"[\\'\"`$\s]|" + UNKNOWN)
 _LIVE = re.compile(r"\{[^\s]*?(?:,|\.\.)")
 _RANGE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,6}))?\Z")
 _GLOB = re.compile(r"[*?\[]")
+_QUOTE = re.compile(r"['\"\\]")
 
 
 def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
@@ -220,8 +267,13 @@ def spread(words: Sequence[Word], home: str = "~") -> list[Word]:
     result: list[Word] = []
     for word in words:
         strings = _expanded(word, home)
-        result += [word] if strings is None else [Word(text, word.raw, bool(_GLOB.search(text))) for text in strings]
+        result += [word] if strings is None else [_spread_word(word, text) for text in strings]
     return result
+
+
+def _spread_word(word: Word, text: str) -> Word:
+    is_glob = bool(_GLOB.search(text))
+    return word._replace(text=text, is_pattern=is_glob, splits=False, matches=is_glob)
 
 
 def is_open(word: Word) -> bool:
