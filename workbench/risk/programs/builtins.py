@@ -54,7 +54,7 @@ def _formats(call: Call) -> None:
         if words[1].spreads:
             call.raise_to("MEDIUM", _MAY_RUN)
         words = words[2:]
-    if words and (words[0].splits or may_be_option(words[0])):
+    if words and (words[0].splits or may_be_option(words[0]) or (words[1:] and words[0].text.startswith(UNKNOWN))):
         call.raise_to("MEDIUM", _MAY_RUN)
 
 

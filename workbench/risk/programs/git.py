@@ -9,6 +9,7 @@ from workbench.files import recorded_stat
 from workbench.risk.paths import is_regenerable, within
 from workbench.risk.programs.rule import Rule, flag_names, subcommands, words
 from workbench.risk.shell.call import Call, ParsedOption, Spec, flags, uses
+from workbench.risk.shell.written_files import note_fetched
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _SENDS = Spec("HIGH", "sends code out", operands="text")
@@ -96,6 +97,7 @@ def beside(call: Call, verb: str) -> None:
     words_before, call.words = call.words, call.words[1:]
     if verb == "clone":
         _makes_directory(call, _CLONE, 1)
+        note_fetched(call, call.options(_CLONE)[1])
     elif verb == "worktree" and call.words and call.words[0].text == "add":
         _makes_directory(call, MORE["worktree add"], 1)
     elif verb in {"add", "stage", "hash-object"}:
@@ -258,6 +260,7 @@ def _git(call: Call) -> None:
         return
     _from_remote(call, verb)
     _displayed(call, verb)
+    _checks_signatures(call, verb)
     beside(call, verb)
     call.opaque = "" if verb in _RECOGNIZED else "git"  # an unknown verb may be an alias
     _by_verb(call)
@@ -302,6 +305,15 @@ def _checks_out(call: Call, verb: str) -> None:
     if not is_index_only:
         call.spares = "" if verb == "stash" and options & {"-a", "--all"} else "m"
         call.writes_anywhere()
+
+
+_CHECKS_SIGNATURES = re.compile(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature|--show-sig")
+
+
+def _checks_signatures(call: Call, verb: str) -> None:
+    """Rate looking at signatures: git runs the program that its settings name to check them."""
+    if verb in {"verify-commit", "verify-tag"} or any(_CHECKS_SIGNATURES.search(word.text) for word in call.words[1:]):
+        call.raise_to("MEDIUM", "runs the program that checks signatures")
 
 
 def _displayed(call: Call, verb: str) -> None:

@@ -92,15 +92,18 @@ git reflog | {_LOG} -n= {_DIFF} | {{(?!(?:expire|delete|drop|write|migrate)$).+}
 git stash list | {_LOG} -n= {_DIFF} | t*
 git stash show | {_DIFF} -u --include-untracked --only-untracked | t
 git stash/lfs/submodule/worktree | | >
-git branch | -[avrlqi] -[dDmMcCfu]@ --delete@ --force@ --move@ --copy@ --list --all --remotes --verbose --show-current --contains --no-contains --merged --no-merged
+git branch | -[avrlqi] -[dDmMcCfu]@ --delete@ --force@ --move@ --copy@ --list --all --remotes --verbose
+ --show-current --contains --no-contains --merged --no-merged
  --points-at= --sort= --format= --color? --no-color --column? --no-column --abbrev? --no-abbrev --ignore-case
  --omit-empty | t*
-git tag | -[li] -[dfasuFm]@ --delete@ --force@ -n? --list --contains --no-contains --merged --no-merged --points-at= --sort= --format= --color?
+git tag | -[li] -[dfasuFm]@ --delete@ --force@ -n? --list --contains --no-contains --merged --no-merged --points-at=
+ --sort= --format= --color?
  --column? --no-column --ignore-case --omit-empty | t*
 git remote | -v --verbose | >
 git remote get-url | --push --all | {{[\w.-]+}}
 git worktree list | -[vz] --porcelain --verbose |
-git config | -[lz] -e@ --edit@ --unset@ --unset-all@ --add@ --replace-all@ --remove-section@ --list --get --get-all --get-regexp --get-urlmatch --get-color --show-origin --show-scope
+git config | -[lz] -e@ --edit@ --unset@ --unset-all@ --add@ --replace-all@ --remove-section@ --list --get --get-all
+ --get-regexp --get-urlmatch --get-color --show-origin --show-scope
  --show-names --name-only --global --local --system --worktree --type= --bool --int --path --default= --null
  --includes --no-includes --all --regexp --value= --fixed-value --url= | t*
 git lfs ls-files | -[lsnad] --long --size --name-only --all | t*
@@ -146,7 +149,8 @@ apt/apt-cache | -[oc]=! --option=! --config-file=! | > | changes what the progra
 apt/apt-cache list/search/show/policy/depends/rdepends/showpkg/madison/pkgnames/stats | -[an] -[oc]=! --option=!
  --config-file=! --installed --upgradable --all-versions --names-only --full --no-recommends --recurse --installed |
  {[\w.+:*^-]+}* | changes what the program runs
-dpkg | -[lLsS] -[irPBER]@ --install@ --remove@ --purge@ --pre-invoke=! --post-invoke=! --status-logger=! --list --listfiles --status --search --print-architecture --get-selections --no-pager |
+dpkg | -[lLsS] -[irPBER]@ --install@ --remove@ --purge@ --pre-invoke=! --post-invoke=! --status-logger=! --list
+ --listfiles --status --search --print-architecture --get-selections --no-pager |
  {[\w.+:/*-]+}*
 dpkg-query | -[WlsLSp] -f= --show --list --status --listfiles --search --showformat= --no-pager | {[\w.+:/*-]+}*
 rpm | -q -[qailfdcRv] --query --all --info --list --file --provides --requires --changelog --qf= --queryformat=
@@ -220,7 +224,8 @@ diff/colordiff/gdiff | -# -[qscbBwEZaiNTtdpuneyc] -r~ -[CUFILWSx]= -X=r --from-f
  --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --strip-trailing-cr --text
  --expand-tabs --initial-tab --tabsize= --suppress-blank-empty --minimal --speed-large-files --normal --ed --rcs
  --horizon-lines= --starting-file= --no-dereference | r*
-diff3/sdiff | -[aeExXmA3iEWBwbtsd] -o=w --output=w --diff-program=! --text --merge --show-all --suppress-common-lines | r*
+diff3/sdiff | -[aeExXmA3iEWBwbtsd] -o=w --output=w --diff-program=! --text --merge --show-all --suppress-common-lines
+ | r*
 head/ghead | -# -[qvz] -[nc]= --lines= --bytes= --quiet --silent --verbose --zero-terminated | r*
 tail/gtail | -# -[fFqrvz] -[bncs]= --lines= --bytes= --follow? --retry --quiet --silent --verbose --zero-terminated
  --pid= --sleep-interval= --max-unchanged-stats= | r*
@@ -340,7 +345,8 @@ nvidia-smi | -[Lqx] -[idl]= --list-gpus --query --id= --display= --loop= --query
 sw_vers | -productVersion -productName -buildVersion --productVersion --productName --buildVersion |
 sysctl | -[aAeNnq] --all --names --values --ignore | {[\w.]+}*
 uuidgen | -[rt] --random --time |
-file | -[bEhiklLNnprsv0] -[CzZS]@ --compile@ --uncompress@ --no-sandbox@ -[eFP]= -[mf]=l --mime --mime-type --mime-encoding --brief --extension --keep-going
+file | -[bEhiklLNnprsv0] -[CzZS]@ --compile@ --uncompress@ --no-sandbox@ -[eFP]= -[mf]=l --mime --mime-type
+ --mime-encoding --brief --extension --keep-going
  --dereference --no-dereference --no-pad --raw --print0 --exclude= --separator= --magic-file=l --files-from=l | r*
 sort/gsort | -# -[bcCdfghimMnRrsuVz] -[ktS]= -[oT]=w --key= --field-separator= --buffer-size= --parallel= --sort=
  --check? --batch-size= --debug --merge --unique --stable --reverse --numeric-sort --human-numeric-sort
@@ -366,7 +372,8 @@ jq/gojq/jaq | -[acCeMnrRsSj] --arg=tt --argjson=tt --slurpfile=tr --rawfile=tr -
  --compact-output --raw-output --raw-output0 --join-output --ascii-output --sort-keys --color-output
  --monochrome-output --null-input --raw-input --slurp --exit-status --seq --stream --stream-errors --unbuffered
  -f=r^ --from-file=r^ -L=r | c r*
-yq | -[rjPMCNne] -[is]@ --inplace@ --split-exp@ -[opI]= --output-format= --input-format= --indent= --prettyPrint --no-colors --colors
+yq | -[rjPMCNne] -[is]@ --inplace@ --split-exp@ -[opI]= --output-format= --input-format= --indent= --prettyPrint
+ --no-colors --colors
  --unwrapScalar? --null-input --exit-status --no-doc --from-file=r^ | c r*
 grep/egrep/fgrep/zgrep/ugrep | -# -[abcEFGhHiIlLnoPqsTUvwxyzZ] -[rR]~ -[ABCmdD]= -e=t^ -f=r^ --regexp=t^ --file=r^
  --recursive~ --dereference-recursive~ --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case
@@ -406,7 +413,8 @@ fd/fdfind | -[HIuisagFlLp0q1] -[detESojc]= --hidden --no-ignore --unrestricted -
  --exact-depth= --type= --extension= --exclude= --size= --changed-within= --changed-before= --owner= --color=
  --threads= --base-directory=r --search-path=r --strip-cwd-prefix? --max-results= --one-file-system --no-ignore-vcs
  --no-ignore-parent --and= --ignore-file=r -x=; -X=; --exec=; --exec-batch=; | t r*
-sed/gsed | -[nErsuz] -i@ --in-place@ -l= -e=t^ -f=r^ --expression=t^ --file=r^ --quiet --silent --regexp-extended --debug --posix
+sed/gsed | -[nErsuz] -i@ --in-place@ -l= -e=t^ -f=r^ --expression=t^ --file=r^ --quiet --silent --regexp-extended
+ --debug --posix
  --separate --unbuffered --null-data --zero-terminated --sandbox --line-length= --follow-symlinks | c a*
 awk/gawk/mawk/nawk | -[bcnPrS] -[Fv]= -f=t^ --field-separator= --assign= --file=t^ --posix --re-interval --sandbox
  --traditional --characters-as-bytes | c a*
@@ -447,3 +455,5 @@ tmux info |
 tmux display-message/display | -[pv] -[tc]= | t
 """
 ROWS: Final = rows(_TOOLS) | VERBS
+_OF_UGREP: Final = " --pager?! --filter=!"
+ROWS.update({name: ROWS["ugrep"].replace(_OF_UGREP, "") for name in ("grep", "egrep", "fgrep")})

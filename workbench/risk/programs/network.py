@@ -105,6 +105,8 @@ def _asked(call: Call, method: str, *, local: bool) -> None:
 
 
 _LONGEST_METHOD = 12
+_CURL_OUTPUT = re.compile(r"%output\{(?:>>)?([^}]*)\}")
+"""A file to which `--write-out` goes on writing."""
 
 
 def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
@@ -118,6 +120,9 @@ def _curl_option(call: Call, option: ParsedOption, *, local: bool) -> None:
         ("--socks", "--proxy", "--preproxy", "--mail", "--engine", "--aws", "--connect-to", "--proto-d")
     ):
         call.raise_to("HIGH", "sends through, to or as something else than it seems")
+    if option.flag == "-w" or option.flag.startswith("--write"):
+        for path in _CURL_OUTPUT.findall(value):
+            call.use(Word(path, value), "write")
     if option.flag == "--resolve" and not re.search(r":(?:127(?:\.\d+){3}|\[?::1\]?)\Z", value):
         call.raise_to("HIGH", "sends to another machine than the address names")
 
@@ -237,9 +242,24 @@ def _lost_while_copying(call: Call, names: set[str], operands: list[Word]) -> No
         call.takes_away(word)
 
 
+_NO_FILES = Spec()
+_OF_NAMES = {
+    "dig": Spec(paths=uses("read", "-f -k"), values=words("-b -c -m -p -q -t -x -y")),
+    "delv": Spec(paths=uses("read", "-a -f"), values=words("-b -c -p -q -t -x")),
+    "drill": Spec(paths=uses("read", "-b -c -d -f -i -k -r") | uses("write", "-w"), values=words("-o -p -y")),
+    "mtr": Spec(paths=uses("read", "-F --filename")),
+}
+"""Options that name files: of most, each line or the whole content is sent."""
+
+
 def _asks_names(call: Call) -> None:
     call.raise_to("MEDIUM", "asks another machine")
     _hidden_words(call)
+    options, _ = call.options(_OF_NAMES.get(call.name, _NO_FILES))
+    for option in options:
+        use = _OF_NAMES.get(call.name, _NO_FILES).paths.get(option.flag)
+        if use and option.value:
+            call.use(option.value, use)
     if any(UNKNOWN in word.text for word in call.words):
         call.raise_to("HIGH", "sends what is not known before to another machine")
 
@@ -265,7 +285,7 @@ _NETWORK: dict[str, Rule] = {
     "mosh": _ssh,
     **dict.fromkeys(words("http https xh xhs httpie"), _httpie),
     **dict.fromkeys(("scp", "rsync", "rclone"), _copies_out),
-    **dict.fromkeys(words("ping ping6 dig nslookup host traceroute mtr whois drill getent"), _asks_names),
+    **dict.fromkeys(words("ping ping6 dig delv nslookup host traceroute mtr whois drill getent"), _asks_names),
     **always(
         "HIGH",
         "opens a connection to anywhere",

@@ -154,7 +154,7 @@ def _behind(call: Call, rest: list[Word], spec: Wrap) -> list[Word]:
             _setting(call, rest.pop(0))
         elif remaining:
             remaining -= 1
-            _stays_one(call, rest.pop(0))
+            stays_one(call, rest.pop(0))
         else:
             break
     return rest[1 + remaining :] if rest and rest[0].text == "--" else rest
@@ -163,7 +163,7 @@ def _behind(call: Call, rest: list[Word], spec: Wrap) -> list[Word]:
 def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
     """Rate the first flag, and remove it and its value from `rest`."""
     word = rest.pop(0)
-    _stays_one(call, word, attached=True)
+    stays_one(call, word, attached=True)
     flag, equals, value = _parted(word.text, spec)
     takes = _takes(flag, spec)
     value_word = Word(value, word.raw, word.is_pattern, word.runs) if equals else None
@@ -171,7 +171,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
         _plain_flag(call, word, rest, spec)
     if takes and value_word is None and rest:
         value_word = rest.pop(0)
-        _stays_one(call, value_word)
+        stays_one(call, value_word)
     if flag in spec.high:
         call.raise_to("HIGH", spec.high_reason)
     if value_word is not None and flag in spec.writes:
@@ -180,7 +180,7 @@ def _flag(call: Call, rest: list[Word], spec: Wrap) -> None:
         call.run_text(value_word)
 
 
-def _stays_one(call: Call, word: Word, *, attached: bool = False) -> None:
+def stays_one(call: Call, word: Word, *, attached: bool = False) -> None:
     """Rate a word before the command that may become several: the later ones are the command."""
     if word.splits or (word.matches and not attached):
         call.raise_to("MEDIUM", _SPREADS)
@@ -209,6 +209,6 @@ def _plain_flag(call: Call, word: Word, rest: list[Word], spec: Wrap) -> None:
 
 
 def _setting(call: Call, word: Word) -> None:
-    _stays_one(call, word)
+    stays_one(call, word)
     name, _, value = word.text.partition("=")
     call.raise_to(*rated_variable(name, value))

@@ -94,7 +94,33 @@ def _printenv(call: Call) -> None:
         call.raise_to("HIGH", "prints a secret")
 
 
+_M4 = Spec(
+    "MEDIUM",
+    "runs a program of macros",
+    values=words("-L -d -l -I -B -H -N -S -s --nesting-limit --include -D -U --define --undefine --hashsize"),
+    paths=uses("write", "-F --freeze-state -o --error-output --debugfile") | uses("read", "-R --reload-state"),
+)
+_M4_RUNS = re.compile(r"e?syscmd'?\s*\(\s*[`\[]*([^`'\[\]()]*)[\]']*\s*\)")
+
+
+def _m4(call: Call) -> None:
+    """Rate m4 by the commands in its macros, as far as they are in the line."""
+    call.apply(_M4)
+    written = [written_text(call, word) for word in call.words if not word.text.startswith("-")]
+    texts = [
+        call.stdin or (call.scan.printed if call.piped else ""),
+        *(word.text for word in (*call.words, *written) if word),
+    ]
+    for text in texts:
+        commands = _M4_RUNS.findall(text)
+        for command in commands:
+            call.run_text(literal(command))
+        if text.count("syscmd") > len(commands):
+            call.raise_to("HIGH", "m4 runs a command that is not known before")
+
+
 RULES |= {
+    **dict.fromkeys(("m4", "gm4"), _m4),
     **dict.fromkeys(("jq", "gojq", "jaq"), _jq),
     **dict.fromkeys(("less", "more", "zless"), _less),
     "ps": _ps,

@@ -10,19 +10,13 @@ from workbench.risk.environment import rated_variable
 from workbench.risk.programs.cloud import or_status
 from workbench.risk.programs.interpreters import interpreter
 from workbench.risk.programs.packages import sources
-from workbench.risk.programs.rule import Rule, launcher, subcommands, words, wrap, wrapper
+from workbench.risk.programs.rule import Rule, launcher, stays_one, subcommands, words, wrap, wrapper
 from workbench.risk.shell.call import Call, Spec, uses
 from workbench.risk.word import UNKNOWN, Word, literal
 
 _ENV_SPLITS = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|\Z))(.*)", re.DOTALL)
+_OF_STDIN = re.compile(r"0?<")
 _ENV_FLAG = re.compile(r"-[iv0]*\Z|-u.|--(?:ignore-environment|null|debug|unset=\w+|chdir=.+)\Z|--\Z", re.DOTALL)
-
-
-_ENV_VALUES = frozenset({"-u", "-C", "--unset", "--chdir", "-a"})
-
-
-def _is_spread(words: list[Word]) -> bool:
-    return any(word.spreads for word in words)
 
 
 def _env(call: Call) -> None:
@@ -30,15 +24,14 @@ def _env(call: Call) -> None:
     while rest:
         text = rest[0].text
         name, equals, value = text.partition("=")
-        if (equals and rest[0].splits) or (text in _ENV_VALUES and _is_spread(rest[1:2])):
-            call.raise_to("MEDIUM", "has a word that may become several, so another command may be run")
         if split := _ENV_SPLITS.match(text):
             arguments, behind = (split[1], rest[1:]) if split[1] else (rest[1].text if len(rest) > 1 else "", rest[2:])
             call.is_proven = True
             call.run_text(Word(" ".join([arguments, *(word.raw for word in behind)]), call.text))
             return
         if text.startswith("-"):
-            takes = text in _ENV_VALUES
+            takes = text in {"-u", "-C", "--unset", "--chdir", "-a"}
+            stays_one(call, rest[1] if takes and len(rest) > 1 else rest[0], attached=not takes)
             if not takes and not _ENV_FLAG.match(text):
                 call.raise_to("HIGH", "has an option of env that is not known to be harmless")
             if text in {"-C", "--chdir"} or text.startswith("--chdir="):
@@ -47,7 +40,7 @@ def _env(call: Call) -> None:
         elif equals and re.fullmatch(r"\w+", name):
             program = next((word.text for word in rest if "=" not in word.text), "")
             call.raise_to(*rated_variable(name, value, program))
-            rest.pop(0)
+            stays_one(call, rest.pop(0), attached=True)
         else:
             call.is_proven = True
             call.run_words(rest)
@@ -90,9 +83,6 @@ def _exec(call: Call) -> None:
         return
     call.raise_to("MEDIUM", "puts a program in the place of the shell")
     wrapper("-a")(call)
-
-
-_OF_STDIN = re.compile(r"0?<")
 
 
 def _command(call: Call) -> None:

@@ -40,10 +40,11 @@ def assigned(scan: Scan, node: Node, command: str = "", *, exported: bool = Fals
     words = [scan.reader.word(child) for child in elements if child.is_named]
     if any_holds_command(words):
         says(scan, scan.reader.raw(node), RUNS)
-    _origin(scan, node, name, value, words, lasts=not command)
+    is_apart = node.next_sibling is not None and node.next_sibling.type == "&"  # set in a shell of its own
+    _origin(scan, node, name, value, words, lasts=not command and not is_apart)
     for child in node.children:
         scan.visit(child)
-    set_variable(scan, name, word, value, command, exported=exported)
+    set_variable(scan, name, Word(UNKNOWN, word.raw) if is_apart else word, value, command, exported=exported)
 
 
 def _origin(scan: Scan, node: Node, name: str, value: str, words: list[Word], *, lasts: bool) -> None:

@@ -31,19 +31,22 @@ def chain(scan: Scan, node: Node) -> None:
     """Rate a list: `cd X && …` continues only if `cd` succeeds, and so does the line after `cd X || exit`."""
     remaining, right = node.children[0], node.children[-1]
     joint = next((child.type for child in node.children if child.type in {"&&", "||"}), "")
-    before = dict(scan.origins.certain)
+    before, values = dict(scan.origins.certain), dict(scan.values)
     scan.visit(remaining)
     if remaining.type == "variable_assignment":
         before[scan.reader.raw(remaining).partition("=")[0]] = ""
+        values = dict(scan.values)
     directory, gone = scan.directory, scan.gone
     if joint == "&&":
         state = _held(scan)
         scan.visit(right)
         _behind(scan, state)
-        _doubt(scan, node, before)
+        _doubt(scan, node, before, values)
         return
+    scan.keep_values(values)
     scan.visit(right)
-    _doubt(scan, node, before)
+    scan.keep_values(values)
+    _doubt(scan, node, before, values)
     if joint == "||" and right.type != "subshell" and _LEAVES.search(scan.reader.raw(right)):
         scan.directory, scan.unsure, scan.gone = directory if gone is None else gone, False, None
 
@@ -83,10 +86,11 @@ def branches(scan: Scan, node: Node) -> None:
     scan.forget()
 
 
-def _doubt(scan: Scan, node: Node, before: Mapping[str, str]) -> None:
+def _doubt(scan: Scan, node: Node, before: Mapping[str, str], values: Mapping[str, str]) -> None:
     """After a whole list, keep as certain only variables that were set before it or by its first command."""
     if node.parent is None or node.parent.type != "list":
         scan.origins.keep_only(before)
+        scan.keep_values(values)
 
 
 def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, str]], at: int) -> None:
@@ -97,7 +101,7 @@ def as_if_not_gone(scan: Scan, root: Node, start: tuple[str | None, dict[str, st
         other.steps, other.depth, other.fails = iter(range(MOST_PATHS)), scan.depth, fails
         other.directory, other.values, other.origins = start[0], dict(start[1]), Origins()
         other.reader = WordReader(scan.reader.source, other.values, other.origins)
-        other.functions, other.movers = set(scan.functions), set(scan.movers)
+        other.functions, other.movers, other.setters = set(scan.functions), set(scan.movers), set(scan.setters)
         other.visit(root)
         scan.parts[at:] = both_ways(scan.parts[at:], other.parts)
 
@@ -137,7 +141,9 @@ def tested(scan: Scan, node: Node) -> None:
     for child in node.children:
         scan.visit(child)
     if not text.startswith("[[") and may_add_test(_operands(scan, node)):
-        scan.parts.append(Part(shortened(text), "MEDIUM", "has a word that may become several, one of which may run code"))
+        scan.parts.append(
+            Part(shortened(text), "MEDIUM", "has a word that may become several, one of which may run code")
+        )
     if text.startswith("[["):
         _compared(scan, node)
     elif "\n" in text and _over_lines(scan, node):  # bash ends `[` with the line and runs the next one
@@ -147,7 +153,8 @@ def tested(scan: Scan, node: Node) -> None:
 def may_add_test(words: Iterable[Word]) -> bool:
     """Return whether a word may become several, among them `-v` or `-R`, whose operand may run a command."""
     return any(
-        word.splits or (word.matches and (fnmatchcase("-v", word.text) or fnmatchcase("-R", word.text))) for word in words
+        word.splits or (word.matches and (fnmatchcase("-v", word.text) or fnmatchcase("-R", word.text)))
+        for word in words
     )
 
 
@@ -225,9 +232,11 @@ def taken_over(scan: Scan, child: Scan) -> None:
 
 
 def called(scan: Scan, name: str) -> None:
-    """Apply the call of a function that changes the directory, which is unknown afterwards."""
+    """Apply the call of a function that changes the directory or variables, which are unknown afterwards."""
     if name in scan.movers:
         _go(scan, None)
+    if name in scan.setters:
+        scan.forget()
 
 
 def moves_caller(body: Node) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,8 @@ class Scan:
         self.functions: set[str] = set()
         self.written: dict[str, str] = {}
         """The text that this line's commands have written to files, by path; under "" the code it has compiled."""
+        self.fetched: set[str] = set()
+        """The directories into which this line has cloned repositories from elsewhere."""
         self.printed = ""
         """The output of the pipeline's commands so far, as far as it is known."""
         self.waiting: list[tuple[Node, bool]] = []
@@ -96,6 +99,8 @@ class Scan:
         """Directories that `pushd` has left in this line, for `popd`."""
         self.movers: set[str] = set()
         """Functions defined in this line that change the directory of their caller."""
+        self.setters: set[str] = set()
+        """Functions defined in this line that may set variables."""
 
     def run(self, text: str) -> None:
         """Rate a whole command line: never LOW if it cannot be parsed, and HIGH if a limit is exceeded."""
@@ -192,7 +197,8 @@ class Scan:
         child.steps = self.steps
         child.reader = self.reader
         child.functions, child.movers, child.stack = self.functions, self.movers, list(self.stack)
-        child.written = self.written
+        child.setters = self.setters
+        child.written, child.fetched = self.written, self.fetched
         child.budget = self.budget
         return child
 
@@ -242,6 +248,11 @@ class Scan:
         """Forget the values of all variables."""
         self.values.clear()
         self.values.update(_initial_variables(self.context))
+
+    def keep_values(self, before: Mapping[str, str]) -> None:
+        """Forget the values that were not the same before, because what set them may not have been run."""
+        for name in [name for name, value in self.values.items() if before.get(name) != value]:
+            del self.values[name]
 
     def return_to(self, directory: str | None, values: dict[str, str]) -> None:
         """Restore the working directory and the variables."""

@@ -36,6 +36,7 @@ _INERT = frozenset({"comment", "raw_string"})
 _SETS = frozenset({"variable_assignment", "declaration_command", "unset_command", "for_statement"})
 _NEAR = 200
 """How many bytes before a redirect are searched for the place where its descriptor was opened."""
+_MAY_SET = re.compile(r"\b(?:read|eval|source|let|getopts|mapfile|readarray|printf)\b|(?:^|[\s;{])\.\s")
 _COUNTING = frozenset({"for_statement", "c_style_for_statement"})
 
 
@@ -238,6 +239,7 @@ def _heredoc(scan: Scan, node: Node) -> tuple[list[Word], str | None]:
 
 def _pipeline(scan: Scan, node: Node) -> None:
     first, certain, directory, stack = True, dict(scan.origins.certain), scan.directory, list(scan.stack)
+    values = dict(scan.values)
     if not scan.piped:
         scan.printed = ""
     for child in node.children:
@@ -246,6 +248,7 @@ def _pipeline(scan: Scan, node: Node) -> None:
             first = False
     scan.directory, scan.stack = directory, stack
     scan.origins.certain = certain
+    scan.keep_values(values)
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:
@@ -305,9 +308,13 @@ def _function(scan: Scan, node: Node) -> None:
     directory, scan.directory = scan.directory, None
     certain, scan.origins.certain = scan.origins.certain, {}
     scan.forget()
+    sets, scan.sets = scan.sets, False
     for child in node.children:
         if child != name_node:
             visit(scan, child)
+    if scan.sets or _MAY_SET.search(text):
+        scan.setters.add(name)
+    scan.sets |= sets
     scan.directory, scan.origins.certain = directory, certain
 
 

@@ -189,8 +189,22 @@ def _written_path(scan: Scan, path: str) -> str:
     return path if path in scan.written else scan.context.resolved(path)
 
 
+_REMOTE: Final = re.compile(r"(?!file:)[a-z+]+://|[\w.-]+@[\w.-]+:|(?!/|\.)[\w.-]+:[^:]")
+
+
+def note_fetched(call: Call, operands: Sequence[Word], *, is_short: bool = False) -> None:
+    """Record the directory into which a call clones a repository; `is_short` says that it is named as OWNER/NAME."""
+    if not operands or not (is_short or UNKNOWN in operands[0].text or _REMOTE.match(operands[0].text)):
+        return
+    name = re.sub(r"(?:\.git)?/*\Z", "", operands[0].text).rpartition("/")[2].rpartition(":")[2]
+    path = call.scan.absolute(operands[1] if len(operands) > 1 else Word(name, name))
+    call.scan.fetched.add(posixpath.normpath(path) if path is not None else "/")
+
+
 def run_written(call: Call, path: str) -> None:
-    """Rate the text that an earlier command of the line wrote to the file that this call runs."""
+    """Rate the text that an earlier command of the line wrote, or fetched, to the file that this call runs."""
+    if any(within(posixpath.normpath(path), directory) for directory in call.scan.fetched):
+        call.raise_to("HIGH", "runs what this line downloads")
     written = call.scan.written
     text = written.pop(_written_path(call.scan, path), "") if written else ""
     if not text.strip():

@@ -1,0 +1,71 @@
+"""Words that the shell may make several words of: where they stand for options, operands or code, a line is not LOW."""
+
+from pathlib import Path
+
+import pytest
+
+from workbench.risk.commands import assess_command
+from workbench.risk.paths import PathContext
+
+PLACES = PathContext("/home/u/proj", "/home/u")
+LINES = [line.split("\t", 1) for line in (Path(__file__).parent / "data/spreads.txt").read_text().splitlines()]
+"""`level<TAB>line`; MEDIUM stands for "not LOW"."""
+
+
+def risk(line: str) -> str:
+    return assess_command(line, PLACES).risk
+
+
+def rated(level: str) -> dict[str, str]:
+    return {line: risk(line) for its_level, line in LINES if its_level == level}
+
+
+def test_a_word_that_may_become_an_option_an_output_or_code_is_not_low():
+    found = rated("MEDIUM")
+    assert len(found) >= 200
+    assert [line for line, risk in found.items() if risk == "LOW"] == []
+
+
+def test_what_is_known_to_run_write_or_send_something_is_high():
+    found = rated("HIGH")
+    assert len(found) >= 35
+    assert [line for line, risk in found.items() if risk != "HIGH"] == []
+
+
+def test_file_names_that_can_do_no_harm_stay_low():
+    found = rated("LOW")
+    assert len(found) >= 80
+    assert [line for line, risk in found.items() if risk != "LOW"] == []
+
+
+@pytest.mark.parametrize(
+    ("known", "written"),
+    [
+        ("n='1 x'; uniq -f $n a", "uniq -f 1 x a"),
+        ("n='1 x'; uniq -f ${n} a", "uniq -f 1 x a"),
+        ("o='-n -r'; sort $o a", "sort -n -r a"),
+        ("o='-o b'; sort $o a", "sort -o b a"),
+        ("f='a .env'; cat $f", "cat a .env"),
+        ("f=' a  b '; cat $f", "cat a b"),
+        ("f='-rf ~/x'; rm $f", "rm -rf '~/x'"),
+        ("g='*'; uniq $g", "uniq *"),
+        ("d=dist; o='-l -a'; ls $o $d", "ls -l -a dist"),
+    ],
+)
+def test_a_known_value_is_rated_as_the_words_that_the_shell_makes_of_it(known, written):
+    assert risk(known) == risk(f"true; {written}")
+
+
+@pytest.mark.parametrize("line", ["n='1 x'; uniq -f \"$n\" a", "n='1 x'; head -n \"$n\" a"])
+def test_a_quoted_value_stays_one_word(line):
+    assert risk(line) == "LOW"
+
+
+@pytest.mark.parametrize(
+    ("glob", "level"),
+    [("*", "MEDIUM"), ("?x", "MEDIUM"), ("[!a]x", "MEDIUM"), ("[^a]x", "MEDIUM"), ("[a-]x", "MEDIUM"),
+     ("[+-/]x", "MEDIUM"), ("[[:punct:]]x", "MEDIUM"), ("\\\\*", "LOW"), ("[a-c]*", "LOW"), ("a*", "LOW"),
+     ("./*", "LOW"), ("'*'", "LOW"), ("\\*", "LOW")],
+)  # fmt: skip
+def test_a_glob_counts_as_an_option_only_if_a_name_that_it_fits_may_begin_with_a_dash(glob, level):
+    assert risk(f"sort {glob}") == level
