@@ -307,12 +307,14 @@ def _checks_out(call: Call, verb: str) -> None:
         call.writes_anywhere()
 
 
-_CHECKS_SIGNATURES = re.compile(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature|--show-sig")
+_CHECKS_SIGNATURES = re.compile(r"%[-+ ]?G[?GKSFPT]|%\(\*?signature")
 
 
 def _checks_signatures(call: Call, verb: str) -> None:
     """Rate looking at signatures: git runs the program that its settings name to check them."""
-    if verb in {"verify-commit", "verify-tag"} or any(_CHECKS_SIGNATURES.search(word.text) for word in call.words[1:]):
+    if verb in {"verify-commit", "verify-tag"} or any(
+        "%" in word.text and _CHECKS_SIGNATURES.search(word.text) for word in call.words
+    ):
         call.raise_to("MEDIUM", "runs the program that checks signatures")
 
 

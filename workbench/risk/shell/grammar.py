@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -76,22 +76,16 @@ class Grammar:
     any_option: bool
     reason: str
 
-    @property
-    def powerful(self) -> bool:
-        """Whether any option would do harm if a variable's value added it."""
-        return any(option.powerful for option in self.options.values())
-
-    @property
-    def acts(self) -> bool:
-        """Whether any option would do harm if a file name added it."""
-        return any(option.acts for option in self.options.values())
+    @cached_property
+    def acting(self) -> tuple[str, ...]:
+        """The options that would do harm if a file name added one."""
+        return tuple(flag for flag, option in self.options.items() if option.acts)
 
     def may_add_option(self, word: Word) -> bool:
         """Return whether the name of a file that fits the word may be an option that does harm."""
-        return may_be_option(word) and any(
-            option.acts and (len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text))
-            for flag, option in self.options.items()
-        )
+        if not self.acting or not may_be_option(word):
+            return False
+        return any(len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text) for flag in self.acting)
 
     def kinds_from(self, position: int) -> list[str]:
         """Return the kinds of the operands from a position on, as far as they differ."""

@@ -25,6 +25,8 @@ MOST_NODES = 900
 MOST_PATHS = 200
 """The maximum number of words that are checked as paths, because each is looked up on disk."""
 _MOST_HEREDOCS = 60
+_MOST_SPLITS = 8
+"""In a command with this many words that may become several, all of these count as unknown."""
 _MOST_STRINGS = MOST_NODES // 3
 """The maximum number of double-quoted strings, each of which has at least three nodes."""
 
@@ -223,9 +225,10 @@ def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
     """Return the words of nodes; adjacent nodes without a space between them form one word."""
     words: list[Word] = []
     alone: list[Node | None] = []
-    end = -1
+    end, several = -1, 0
     for node in nodes:
         word = scan.reader.word(node)
+        several += word.splits
         if node.start_byte == end and words:
             before = words.pop()
             alone.pop()
@@ -239,7 +242,7 @@ def words_of(scan: Scan, nodes: Sequence[Node]) -> list[Word]:
             alone.append(node)
         words.append(word)
         end = node.end_byte
-    if not any(word.splits for word in words):
+    if not 0 < several < _MOST_SPLITS:
         return words
     pairs = zip(words, alone, strict=True)
     return [each for word, node in pairs for each in (scan.reader.split(node, word) if node is not None else (word,))]

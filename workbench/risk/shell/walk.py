@@ -248,7 +248,8 @@ def _pipeline(scan: Scan, node: Node) -> None:
             first = False
     scan.directory, scan.stack = directory, stack
     scan.origins.certain = certain
-    scan.keep_values(values)
+    if scan.values != values:
+        scan.keep_values(values)
 
 
 def _own_surroundings(scan: Scan, node: Node) -> None:

@@ -120,6 +120,8 @@ class WordReader:
         if UNKNOWN in text:
             return [word]
         texts = [each for each in text.split(_BLANK) if each]
+        if len(texts) > _MOST:
+            return [word]
         return [Word(each, word.raw, is_glob := bool(_GLOB.search(each)), False, False, is_glob) for each in texts]
 
     def home(self) -> Word:
