@@ -22,6 +22,7 @@ _CONTROL = re.compile(
 
 _LASTS = "changes the shell for later commands"
 _MAY_RUN = "has a word that may become several, one of which may run a command"
+_ONE_NAME = re.compile(r"[^*?]*")
 _HARMLESS_SET = re.compile(r"[-+][euxvP]*o?")
 _HARMLESS_OPTIONS = words("pipefail errexit nounset xtrace verbose physical")
 _MEANINGS = words("expand_aliases extdebug sourcepath assoc_expand_once array_expand_once execfail varredir_close")
@@ -54,7 +55,11 @@ def _formats(call: Call) -> None:
         if words[1].spreads:
             call.raise_to("MEDIUM", _MAY_RUN)
         words = words[2:]
-    if words and (words[0].splits or may_be_option(words[0]) or (words[1:] and words[0].text.startswith(UNKNOWN))):
+    if not words:
+        return
+    first = words[0]
+    is_name = words[1:] and first.text.startswith(UNKNOWN) and first.text.endswith((UNKNOWN, "]"))
+    if first.splits or may_be_option(first) or is_name:
         call.raise_to("MEDIUM", _MAY_RUN)
 
 
@@ -71,6 +76,8 @@ def _names(call: Call) -> None:
     for word in call.words:
         if holds_command(word.text) or holds_command(word.raw):
             call.raise_to("HIGH", RUNS)
+        if word.matches and not _ONE_NAME.fullmatch(word.text):
+            call.raise_to("MEDIUM", "takes the names of files for names of variables")
         name = re.sub(r"\A-\w*?a(?=\w)", "", word.text) if call.name == "read" else word.text
         result = poisons(name.partition("=")[0], "", "")
         if result and not name.startswith("-"):
@@ -109,8 +116,6 @@ def _is_fed(call: Call) -> None:
 def _let(call: Call) -> None:
     """Rate `let`: each word is an arithmetic expression."""
     for word in call.words:
-        if word.matches and "*" in word.text and "=" not in word.text:
-            call.raise_to("MEDIUM", "reckons with the names of files, which may run as code")
         call.scan.origins.reckon(word.raw.strip("\"'"))
     _names(call)
     for word in call.words:

@@ -74,7 +74,11 @@ def declared(scan: Scan, node: Node) -> None:
             assigned(scan, child, exported="x" in marks or "r" in marks)
         elif child.is_named:
             scan.visit(child)
-            _declared_word(scan, node, scan.reader.word(child), marks)
+            word = scan.reader.word(child)
+            _declared_word(scan, node, word, marks)
+            if word.matches and "=" not in word.text and {"*", "?"} & {*word.text}:
+                reason = "takes the names of files for names of variables"
+                scan.parts.append(Part(shortened(word.raw), "MEDIUM", reason))
 
 
 def _declared_word(scan: Scan, node: Node, word: Word, marks: str) -> None:
