@@ -76,7 +76,7 @@ def _names(call: Call) -> None:
     for word in call.words:
         if holds_command(word.text) or holds_command(word.raw):
             call.raise_to("HIGH", RUNS)
-        if word.matches and not _ONE_NAME.fullmatch(word.text):
+        if word.matches and "=" not in word.text and not _ONE_NAME.fullmatch(word.text):
             call.raise_to("MEDIUM", "takes the names of files for names of variables")
         name = re.sub(r"\A-\w*?a(?=\w)", "", word.text) if call.name == "read" else word.text
         result = poisons(name.partition("=")[0], "", "")
