@@ -456,4 +456,4 @@ tmux display-message/display | -[pv] -[tc]= | t
 """
 ROWS: Final = rows(_TOOLS) | VERBS
 _OF_UGREP: Final = " --pager?! --filter=!"
-ROWS.update({name: ROWS["ugrep"].replace(_OF_UGREP, "") for name in ("grep", "egrep", "fgrep")})
+ROWS.update(rows("grep/egrep/fgrep |" + ROWS["ugrep"].replace(_OF_UGREP, "")))

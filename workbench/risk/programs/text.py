@@ -107,11 +107,11 @@ def _m4(call: Call) -> None:
     """Rate m4 by the commands in its macros, as far as they are in the line."""
     call.apply(_M4)
     written = [written_text(call, word) for word in call.words if not word.text.startswith("-")]
-    texts = [
+    pieces = [
         call.stdin or (call.scan.printed if call.piped else ""),
         *(word.text for word in (*call.words, *written) if word),
     ]
-    for text in texts:
+    for text in pieces:
         commands = _M4_RUNS.findall(text)
         for command in commands:
             call.run_text(literal(command))

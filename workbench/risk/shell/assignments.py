@@ -152,8 +152,8 @@ def set_variable(scan: Scan, name: str, word: Word, raw: str, command: str = "",
     if result:
         risk, reason = result
         scan.parts.append(Part(shortened(f"{name}={raw}"), risk, reason))
-    is_known = _PLAIN_VALUE.match(word.text) or _SPLIT_VALUE.match(word.text)
-    if not command and word.is_literal and is_known and name.isidentifier():
+    is_certain = _PLAIN_VALUE.match(word.text) or _SPLIT_VALUE.match(word.text)
+    if not command and word.is_literal and is_certain and name.isidentifier():
         scan.values[name] = word.text
     else:
         scan.values.pop(_NAME_SET.split(name)[0], None)

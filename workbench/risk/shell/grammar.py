@@ -77,15 +77,15 @@ class Grammar:
     reason: str
 
     @cached_property
-    def acting(self) -> tuple[str, ...]:
+    def harmful(self) -> tuple[str, ...]:
         """The options that would do harm if a file name added one."""
         return tuple(flag for flag, option in self.options.items() if option.acts)
 
     def may_add_option(self, word: Word) -> bool:
         """Return whether the name of a file that fits the word may be an option that does harm."""
-        if not self.acting or not may_be_option(word):
+        if not self.harmful or not may_be_option(word):
             return False
-        return any(len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text) for flag in self.acting)
+        return any(len(flag) == 2 or flag.startswith("--") or fnmatchcase(flag, word.text) for flag in self.harmful)
 
     def kinds_from(self, position: int) -> list[str]:
         """Return the kinds of the operands from a position on, as far as they differ."""

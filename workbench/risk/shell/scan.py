@@ -61,9 +61,7 @@ class Scan:
     def __init__(self, context: PathContext, directory: str | None, depth: int = 0, *, programs: Programs) -> None:
         """`programs` are the rules for programs, passed in because the shell package does not know any."""
         self.programs = programs
-        self.context = context
-        self.directory = directory
-        self.depth = depth
+        self.context, self.directory, self.depth = context, directory, depth
         self.values = _initial_variables(context)
         self.origins = Origins()
         self.functions: set[str] = set()
@@ -99,8 +97,7 @@ class Scan:
         """Directories that `pushd` has left in this line, for `popd`."""
         self.movers: set[str] = set()
         """Functions defined in this line that change the directory of their caller."""
-        self.setters: set[str] = set()
-        """Functions defined in this line that may set variables."""
+        self.setters: set[str] = set()  # functions defined in this line that may set variables
 
     def run(self, text: str) -> None:
         """Rate a whole command line: never LOW if it cannot be parsed, and HIGH if a limit is exceeded."""

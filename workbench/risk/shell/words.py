@@ -70,9 +70,9 @@ _DEFAULT = re.compile(r"\$\{(\w+):?-")
 _MAY_BE_PLAIN = frozenset({"word", "number", "command_name"})
 _PLAIN = re.compile(r"[\w@%+=:,./-]+\Z", re.ASCII)
 _UNQUOTED_GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
-_SEVERAL = re.compile(r"\$@|\$\{[^{}]*@")
+_SEVERAL = re.compile(r"\$@|\$\{(?:@|!?\w+\[@\]|!\w+@\})")
 _UNSPLIT = re.compile(r"[^\s*?\[]*\Z")
-_BLANK = "\1"
+_BOUNDARY = "\1"
 """The placeholder for a blank at which the shell splits a known value."""
 
 
@@ -119,10 +119,10 @@ class WordReader:
         self._is_splitting = False
         if UNKNOWN in text:
             return [word]
-        texts = [each for each in text.split(_BLANK) if each]
-        if len(texts) > _MOST:
+        pieces = [each for each in text.split(_BOUNDARY) if each]
+        if len(pieces) > _MOST:
             return [word]
-        return [Word(each, word.raw, is_glob := bool(_GLOB.search(each)), False, False, is_glob) for each in texts]
+        return [Word(each, word.raw, is_glob := bool(_GLOB.search(each)), False, False, is_glob) for each in pieces]
 
     def home(self) -> Word:
         """Return the home directory as used by `cd`: the value of HOME, or UNKNOWN."""
@@ -201,21 +201,21 @@ class WordReader:
     def _value(self, raw: str, *, quoted: bool = False) -> _Piece:
         name = raw.strip("${}") if raw.startswith("$") else ""
         if name in self.values and raw in {f"${name}", f"${{{name}}}"}:
-            return self._known(self.values[name], quoted=quoted)
+            return self._resolved(self.values[name], quoted=quoted)
         runs = "`" in raw or "$(" in raw
         if default := _DEFAULT.match(raw):
             value = self.values.get(default[1]) or UNKNOWN
-            return self._known(value, quoted=quoted) if value != UNKNOWN else _Piece(value, False, runs, not quoted)
+            return self._resolved(value, quoted=quoted) if value != UNKNOWN else _Piece(value, False, runs, not quoted)
         pattern = DIGITS if name in NUMBERS else self.origins.pattern(name, quoted=quoted)
         if pattern:
             return _Piece(pattern, True)
         return _Piece(UNKNOWN, False, runs, not quoted and not _CHARACTERS.fullmatch(raw))
 
-    def _known(self, value: str, *, quoted: bool) -> _Piece:
+    def _resolved(self, value: str, *, quoted: bool) -> _Piece:
         """Return a known value; unquoted, it counts as unknown if the shell splits it, except for `split`."""
         if _UNSPLIT.match(value):
             return _Piece(value)
-        text = re.sub(r"[ \t\n]", _BLANK, value) if self._is_splitting and not quoted else UNKNOWN
+        text = re.sub(r"[ \t\n]", _BOUNDARY, value) if self._is_splitting and not quoted else UNKNOWN
         return _Piece(text, False, False, not quoted)
 
 
