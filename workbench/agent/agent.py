@@ -102,8 +102,9 @@ class Agent:
         return self._sizes[key]
 
     def _offered_names(self) -> list[str]:
-        """Return the names of the offered tools: with `find_tools`, those in its offer; in plan mode only read-only
-        ones.
+        """Return the names of the offered tools: those in the offer of `find_tools`, or all if there is no such tool.
+
+        In plan mode, these are limited to tools that can be used without changing anything but the plan.
         """
         names = self._offer.offered if self._offer else list(self.tools)
         return [name for name in names if not self.plan or self._may_plan(name)]

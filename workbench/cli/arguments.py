@@ -48,7 +48,7 @@ _WITH_VALUE = frozenset(["--workspace", "--home", "--tool", "--path", "--env", "
 
 
 def parse(words: list[str]) -> tuple[str, argparse.Namespace]:
-    """Return the command, an empty string if there is none, and its parsed arguments.
+    """Return the command (empty if there is none), removing it from `words`, and its parsed arguments.
 
     Raises UsageError if they are invalid, and SystemExit after `--help` or `--version`.
     """

@@ -49,7 +49,7 @@ _APPROVED: ContextVar[frozenset[str] | None] = ContextVar("_APPROVED", default=N
 
 @contextmanager
 def using_only(paths: Iterable[str]) -> Iterator[None]:
-    """Within the block, let a writing tool write, and a reading tool read, no files but these, given by real path."""
+    """Within the block, approve only these real paths for writing and, if there are any, for reading."""
     token = _APPROVED.set(frozenset(paths))
     try:
         yield

@@ -38,7 +38,10 @@ def _become_shell(pty: int, argv: list[str], supervisor: int) -> None:
 
 
 def _watch(channel: int, shell: int, wakes: int) -> bool:
-    """Wait until the shell ends, the engine ends, or a signal arrives; return whether the engine ended unannounced."""
+    """Wait for the end of the shell or the engine, or for a signal to stop; return whether the engine died.
+
+    The engine died if the socket closed without a `k`. SIGCHLD for another process does not end the wait.
+    """
     poll = select.poll()
     for number in (channel, wakes):
         poll.register(number, select.POLLIN)

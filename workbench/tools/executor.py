@@ -30,9 +30,10 @@ class Stale:
 
 @dataclass(frozen=True)
 class FileChange:
-    """The text of one file before and after; None if it does not exist. `path` is absolute.
+    """The text of one file before and after a change; None if the file does not exist then. `path` is absolute.
 
-    If the file was changed since the agent viewed it (`stale`), `after` contains that change and the agent's.
+    If the file was changed since the agent viewed it (`stale`), `after` is the merge of both changes. Where they
+    conflict, it has the agent's lines; if they cannot be merged, it is the agent's text alone.
     """
 
     path: str

@@ -77,7 +77,7 @@ def is_steered(program: str, rest: Sequence[str]) -> bool:
 
 
 def lists_named(program: str, rest: Sequence[str]) -> Iterator[str]:
-    """Yield the values of options that name a file with a list or settings."""
+    """Yield the arguments naming files from which the program reads a list, settings or a message."""
     letters = _SHORT.get(program, "")
     for word, following in pairwise((*rest, "")):
         if program == "gh" and "=@" in word:

@@ -319,7 +319,10 @@ def _checks_signatures(call: Call, verb: str) -> None:
 
 
 def _displayed(call: Call, verb: str) -> None:
-    """Rate shown files as read: paths after `--`, `REV:PATH`, and each path whose reading is HIGH."""
+    """Rate as read the paths that the verb shows: those after `--`, and any other whose reading is HIGH.
+
+    The path in `REV:PATH` is always recorded. A `symbolic-ref` that sets a branch is at least MEDIUM.
+    """
     if verb == "symbolic-ref" and sum(not word.text.startswith("-") for word in call.words) > 2:
         call.raise_to("MEDIUM", "changes the branch")
     if verb not in _SHOWS:

@@ -276,5 +276,5 @@ def _go(scan: Scan, path: str | None) -> None:
 
 
 def _is_new(word: Word) -> bool:
-    """Return whether the word is a variable that holds the name of a new temporary directory."""
+    """Return whether the word is a variable that holds a path created by `mktemp`."""
     return word.text == TEMPORARY and word.raw.lstrip('"').startswith("$")

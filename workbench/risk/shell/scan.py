@@ -224,7 +224,7 @@ class Scan:
         return None if self.directory is None else f"{self.directory}/{text}" if text else self.directory
 
     def paths_inside(self, word: Word) -> str:
-        """Return a path ending in ANY for the files that a word may name, below its known start or the workspace."""
+        """Return the directory in the known start of a word, or the workspace if there is none, followed by ANY."""
         prefix, slash, _ = _OPEN.split(word.text, maxsplit=1)[0].rpartition("/")
         directory = self.absolute(literal(prefix or slash)) if slash else None
         return f"{(directory or self.context.workspace).rstrip('/')}{ANY}"

@@ -265,9 +265,10 @@ class SearchMatch:
 def search_all(
     locations: Locations, text: str, stopped: Callable[[], bool] = lambda: False, most: int = 3
 ) -> Iterator[SearchMatch]:
-    """Yield the newest events that contain all words, at most `most` per session, the last changed session first.
+    """Yield the newest events that contain all words of the text, at most `most` per session.
 
-    Files that cannot be read are skipped. `stopped` is called before each file.
+    The most recently changed sessions come first. Files that cannot be read are skipped. `stopped` is called before
+    each file and ends the search by returning True.
     """
     words = words_of(text)
     if not words:

@@ -211,7 +211,7 @@ class WorkspaceFiles:
             self._log.commit(*events, lasting=False, happened=True)
 
     def _may_write(self, action_id: str) -> bool:
-        """Return whether an action may change a file in a snapshot: a command that is rated LOW only reads."""
+        """Return whether an action may change files that snapshots include; read-only tools and LOW commands do not."""
         state = self._log.state
         action = state.batch.get(action_id)
         if action is None:

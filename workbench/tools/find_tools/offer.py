@@ -142,7 +142,7 @@ class Offer:
 
 
 def offer_of(tools: Mapping[str, ToolDefinition]) -> Offer | None:
-    """Return the finder's offer, set to these tools; or None if there is no finder and all are offered."""
+    """Return the finder's offer, set to these tools; None without a finder, so all tools are offered."""
     offer = getattr(tools.get(FINDER), "offer", None)
     if not isinstance(offer, Offer):
         return None

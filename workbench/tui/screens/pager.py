@@ -17,7 +17,7 @@ from workbench.tui.widgets.text_lines import IllustratedLines, TextLines
 
 
 class PagerScreen(ModalScreen[None]):
-    """Shows `text`, whatever characters it holds; `/` searches, `n` and `N` step, `q` or Escape closes."""
+    """Shows `text`, made safe to show; `/` searches, `n` and `N` go to matches, `q` or Escape closes."""
 
     DEFAULT_CSS = css_beside(__file__)
     BINDINGS: ClassVar[list[BindingType]] = [

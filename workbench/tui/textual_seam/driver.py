@@ -26,8 +26,8 @@ class HandlesSignals(Protocol):
 class TerminalDriver(LinuxDriver):
     """A driver that survives invalid input bytes, signals and stops without losing keys or the terminal's modes.
 
-    Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT without a stop
-    before it starts a second input thread: the two share the keys, and our own modes are saved as the ones to restore.
+    Reason: in Textual 8.2.8 one byte that is not UTF-8 ends the input thread and the app. A SIGCONT that follows
+    no stop starts a second input thread: both threads read keys, and our own modes are saved as the ones to restore.
     Upstream: `LinuxDriver._sigcont_application`, `_auto_restart`, `_app`, `_writer_thread`, `_enable_mouse_support`,
     `_enable_bracketed_paste` and `_disable_line_wrap`; `getincrementaldecoder` in its module.
     Without it: `_sigcont_application` is not called, and Textual's handling applies; a missing helper raises in a

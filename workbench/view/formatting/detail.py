@@ -58,7 +58,7 @@ def _lines(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
 
 
 def _changed_by_user(action: ActionItem, proposal: Proposal | None) -> Iterator[str]:
-    """Yield what is written with the user's hunks and edits; nothing if that is the proposal."""
+    """Yield the user's version as a diff between two headings; nothing if no hunk was rejected or edited."""
     if proposal is None or not (proposal.out or proposal.edited):
         return
     yield from ("", _YOURS)

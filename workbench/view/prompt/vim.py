@@ -51,7 +51,10 @@ def line_range(text: str, at: int, count: int, motion: str) -> tuple[int, int]:
 
 
 def range_of(motion: str, text: str, at: int, count: int, *, is_change: bool) -> tuple[int, int]:
-    """Return the range between `at` and the target of a motion; the range of a single word ends with its line."""
+    """Return the range, start first, on which an operator acts with a motion from `at`.
+
+    A single `w` goes no further than the end of the line, and `cw` on a word acts as `ce`.
+    """
     if motion == "w" and is_change and at < len(text) and not text[at].isspace():
         motion = "e"
     there = MOTIONS[motion](text, at, count)
