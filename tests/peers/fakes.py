@@ -35,6 +35,8 @@ class Route:
 
     model: str
     path: str = ""
+    plays: Sequence[str] = ()
+    """The names of the cases that the fake can play there; empty if all."""
 
 
 class Fake(ABC):
@@ -65,6 +67,10 @@ class Fake(ABC):
         return ""
 
 
+_TEXTS = ("text", "a cut text")
+"""What aimock plays where it does not find the message beside the results of calls, or sends a call in one chunk."""
+
+
 class Aimock(Fake):
     """aimock (npm): answers by fixtures, in the form of eleven providers."""
 
@@ -73,12 +79,12 @@ class Aimock(Fake):
         Route("openai/fake", "/v1"),
         Route("openai/gpt-5-codex", "/v1"),
         Route("anthropic/claude-x"),
-        Route("gemini/gemini-x", "/v1beta"),
-        Route("vertex_ai/gemini-x"),
+        Route("gemini/gemini-x", "/v1beta", _TEXTS),
+        Route("vertex_ai/gemini-x", plays=_TEXTS),
         Route("mistral/mistral-x", "/v1"),
         Route("cohere_chat/command-x", "/v2/chat"),
-        Route("ollama_chat/qwen-x"),
-        Route("ollama/qwen-x"),
+        Route("ollama_chat/qwen-x", plays=("text", "a call", "two calls", "text and a call", "a cut text")),
+        Route("ollama/qwen-x", plays=(*_TEXTS, "a cut call")),
         Route("bedrock/converse/amazon.nova-x"),
         Route("bedrock/anthropic.claude-3-5-sonnet-20241022-v2:0"),
         Route("azure/fake"),
