@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -161,3 +162,30 @@ def test_our_own_versions_are_no_repository_of_the_project(home):
     subprocess.run(["git", "init", "-q", "--bare", "store"], cwd=home, check=True)
     (home / "store/hooks/post-receive").write_text(EVIL)
     assert [change.path for change in changes(before, protected.scan())] == [str(home / "store/hooks/post-receive")]
+
+
+@pytest.mark.parametrize(
+    "path", [".vscode/tasks.json", "AGENTS.md", ".mcp.json", ".github/workflows/ci.yml", "nested/.git/hooks/pre-commit"]
+)
+def test_the_names_of_a_git_directory_protect_nothing_less(home, tmp_path, path):
+    work = tmp_path / "decoy"
+    for name in ("objects", "refs", str(Path(path).parent)):
+        (work / name).mkdir(parents=True, exist_ok=True)
+    (work / "HEAD").write_text("ref: refs/heads/main\n")
+    protected = ProtectedFiles(str(work), str(home))
+    before = protected.scan()
+    (work / path).write_text(EVIL)
+    assert [change.path for change in changes(before, protected.scan())] == [str(work / path)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("commondir", "../evil\n"), ("commondir", "../..\n"), ("gitdir", "../evil/.git\n")]
+)
+def test_a_pointer_of_git_is_everyday_work_in_a_new_worktree_alone(home, repo, name, content):
+    protected = ProtectedFiles(str(repo), str(home))
+    before = protected.scan()
+    (repo / ".git" / name).write_text(content)
+    assert [change.path for change in changes(before, protected.scan())] == [str(repo / ".git" / name)]
+    (repo / ".git" / name).unlink()
+    subprocess.run(["git", "worktree", "add", "-q", "../tree", "-b", "tree"], cwd=repo, check=True)
+    assert changes(before, protected.scan()) == []

@@ -40,11 +40,13 @@ Entry: TypeAlias = tuple[str, bool, bool]
 
 def _tree(path: str, listed: list[Entry], workspace: str) -> tuple[list[str], list[tuple[str, Scope]]]:
     """Return the protected files in a workspace directory, and its subdirectories to search."""
-    if {name for name, _, _ in listed} >= _BARE:
-        return _git(path, listed, workspace)
-    files: list[str] = []
-    children: list[tuple[str, Scope]] = []
+    # Anybody can add the names of a git directory to another one, whose own files stay protected.
+    is_bare = {name for name, _, _ in listed} >= _BARE
+    files, children = _git(path, listed, workspace) if is_bare else ([], [])
+    in_git = {child for child, _ in children}
     for name, is_directory, is_link in listed:
+        if f"{path}/{name}" in in_git:
+            continue
         whole, folded = f"{path}/{name}", name.casefold()
         # a link may lead to a directory in which some files are protected
         reason = code_reason(whole[len(workspace) :]) or (is_link and folded in CODE_BEGINNINGS)

@@ -439,7 +439,7 @@ def _is_inert(change: PathChange) -> bool:
         new = change.after.content if change.after else b""
         return name.endswith(".old") or (bool(new) and new.startswith(old or b""))  # type: ignore[union-attr]
     is_empty = change.after is None and change.before is not None and change.before.content == b""
-    return is_empty or (name in {"commondir", "gitdir"} and change.before is None and _is_plain_pointer(change))
+    return is_empty or (name in {"commondir", "gitdir"} and change.before is None and _is_of_new_worktree(change))
 
 
 def _is_git_directory(directory: str) -> bool:
@@ -472,10 +472,12 @@ def _only_adds_paths(content: bytes | None, path: str) -> bool:
     return True
 
 
-def _is_plain_pointer(change: PathChange) -> bool:
-    """Return whether the file contains one line, as written by `git worktree add`."""
+def _is_of_new_worktree(change: PathChange) -> bool:
+    """Return whether the file is as `git worktree add` writes it: it leads to its own repository, or to a `.git`."""
+    directory, _, name = change.path.rpartition("/")
     content = change.after.content if change.after else None
-    return content is not None and re.fullmatch(rb"[^\0\n]+\n?", content) is not None
+    written = rb"\.\./\.\.\n?" if name == "commondir" else rb"[^\0\n]+/\.git\n?"
+    return directory.rpartition("/")[0][-10:] == "/worktrees" and bool(re.fullmatch(written, content or b""))
 
 
 def _is_inert_config(change: PathChange) -> bool:
