@@ -48,7 +48,7 @@ def _tried(fake: Fake) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="ohw-") as name, fake.running(), GoogleAccount(Path(name)) as account:
         for route in fake.routes:
             for case in CASES:
-                if fake.name in case.by and case.name in (route.plays or [case.name]):
+                if fake.name in case.by and route.plays(case):
                     wrong = _try(fake, route, case, account)
                     print(f"{fake.name:<14}{route.model:<48}{case.name:<24}{wrong or 'ok'}", flush=True)
                     yield wrong
@@ -62,7 +62,7 @@ def _try(fake: Fake, route: Route, case: Case, account: GoogleAccount) -> str:
         project.mkdir()
         world = World(home, project, environment(home) | _accounts(account))
         done = world.ohw(
-            "run", f"{case.word}: go", "--json", "--mode", "never", "--model", route.model, "--api-base",
+            "run", "go", "--json", "--mode", "never", "--model", route.model, "--api-base",
             fake.url + route.path,
         )  # fmt: skip
         wrong = case.check(Result(done, project))

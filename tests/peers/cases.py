@@ -14,12 +14,13 @@ TEXT = "Hello there: ä ✓, and no more of it."
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of the model; broken in the way `how` after so many chunks, if any."""
+    """One answer of the model, after those HTTP errors; broken in the way `how` after so many chunks, if any."""
 
     text: str = ""
     calls: Sequence[tuple[str, dict[str, Any]]] = ()
     cut_after: int = 0
     how: Literal["truncate", "disconnect", "malformed"] = "truncate"
+    fails: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Case:
-    """`check` says what is wrong, or nothing; `needs` are words of fakes that can play it."""
+    """`check` says what is wrong, or nothing; `by` names the fakes that can play it."""
 
     name: str
-    word: str
     answers: Sequence[Answer]
     check: Callable[[Result], str]
     by: Sequence[str] = field(default=("aimock", "llmock", "litellm proxy"))
+
+    @property
+    def cuts_call(self) -> bool:
+        """Whether an answer breaks in a call and not before it."""
+        return any(answer.cut_after and answer.calls and not answer.text for answer in self.answers)
 
 
 def bash(command: str) -> tuple[str, dict[str, Any]]:
@@ -88,30 +93,29 @@ def _cut(result: Result) -> str:
 
 LONG = "word " * 60
 CASES = (
-    Case("text", "PLAIN", [Answer(TEXT)], _whole_text),
-    Case("a call", "ONECALL", [Answer(calls=[bash("touch one")]), Answer(TEXT)], _calls("one")),
+    Case("text", [Answer(TEXT)], _whole_text),
+    Case("a call", [Answer(calls=[bash("touch one")]), Answer(TEXT)], _calls("one")),
     Case(
         "two calls",
-        "TWOCALLS",
         [Answer(calls=[bash("touch one"), bash("touch two")]), Answer(TEXT)],
         _calls("one", "two"),
     ),
-    Case("text and a call", "BOTH", [Answer("I look.", [bash("touch one")]), Answer(TEXT)], _calls("one")),
-    Case("a cut text", "CUTTEXT", [Answer(LONG, cut_after=4)], _cut),
-    Case("a cut call", "CUTCALL", [Answer(calls=[bash("touch half && echo " + LONG)], cut_after=4)], _cut),
+    Case("text and a call", [Answer("I look.", [bash("touch one")]), Answer(TEXT)], _calls("one")),
+    Case("a cut text", [Answer(LONG, cut_after=4)], _cut),
+    Case("a call behind a cut", [Answer(LONG, [bash("touch half")], cut_after=4)], _cut),
+    Case("a cut call", [Answer(calls=[bash("touch half && echo " + LONG)], cut_after=4)], _cut),
     Case(
         "a text that is dropped",
-        "DROPTEXT",
         [Answer(LONG, cut_after=4, how="disconnect")],
         _cut,
         by=("llmock",),
     ),
     Case(
         "a call that is dropped",
-        "DROPCALL",
         [Answer(calls=[bash("touch half && echo " + LONG)], cut_after=4, how="disconnect")],
         _cut,
         by=("llmock",),
     ),
-    Case("a broken chunk", "BROKEN", [Answer(LONG, cut_after=4, how="malformed")], _cut, by=("llmock",)),
+    Case("errors before it", [Answer(TEXT, fails=(429, 503))], _whole_text, by=("llmock",)),
+    Case("a broken chunk", [Answer(LONG, cut_after=4, how="malformed")], _cut, by=("llmock",)),
 )

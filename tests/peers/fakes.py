@@ -1,7 +1,4 @@
-"""The fakes: how each is installed below a directory, started, and told what to answer to which message.
-
-Every message of `cases` begins with a word of its own, by which a fake knows the answer.
-"""
+"""The fakes: how each is installed below a directory, started, and told what to answer."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tests.peers.cases import Answer, Case
 
@@ -31,12 +28,16 @@ PATIENCE = 90.0
 
 @dataclass(frozen=True)
 class Route:
-    """A model's name, and the path of the fake's address at which it is."""
+    """A model's name, the path of the fake's address at which it is, and how the fake sends calls there."""
 
     model: str
     path: str = ""
-    plays: Sequence[str] = ()
-    """The names of the cases that the fake can play there; empty if all."""
+    calls: Literal["pieces", "whole", "none"] = "pieces"
+
+    def plays(self, case: Case) -> bool:
+        """Whether the fake can answer so: a call that comes in one piece cannot be cut, only what is before it."""
+        has_calls = any(answer.calls for answer in case.answers)
+        return not has_calls or self.calls == "pieces" or (self.calls == "whole" and not case.cuts_call)
 
 
 class Fake(ABC):
@@ -67,10 +68,6 @@ class Fake(ABC):
         return ""
 
 
-_TEXTS = ("text", "a cut text")
-"""What aimock plays where it does not find the message beside the results of calls, or sends a call in one chunk."""
-
-
 class Aimock(Fake):
     """aimock (npm): answers by fixtures, in the form of eleven providers."""
 
@@ -79,12 +76,12 @@ class Aimock(Fake):
         Route("openai/fake", "/v1"),
         Route("openai/gpt-5-codex", "/v1"),
         Route("anthropic/claude-x"),
-        Route("gemini/gemini-x", "/v1beta", _TEXTS),
-        Route("vertex_ai/gemini-x", plays=_TEXTS),
+        Route("gemini/gemini-2.5-pro", "/v1beta", "whole"),
+        Route("vertex_ai/gemini-2.5-pro", "", "whole"),
         Route("mistral/mistral-x", "/v1"),
         Route("cohere_chat/command-x", "/v2/chat"),
-        Route("ollama_chat/qwen-x", plays=("text", "a call", "two calls", "text and a call", "a cut text")),
-        Route("ollama/qwen-x", plays=(*_TEXTS, "a cut call")),
+        Route("ollama_chat/qwen-x", "", "whole"),
+        Route("ollama/qwen-x", "", "none"),
         Route("bedrock/converse/amazon.nova-x"),
         Route("bedrock/anthropic.claude-3-5-sonnet-20241022-v2:0"),
         Route("azure/fake"),
@@ -102,9 +99,8 @@ class Aimock(Fake):
 
     def prepare(self, case: Case) -> None:
         call(f"{self.url}/__aimock/reset", {})
-        first, *later = case.answers
-        fixtures = [_fixture(first, {"userMessage": case.word, "hasToolResult": False})]
-        fixtures += [_fixture(answer, {"userMessage": case.word, "hasToolResult": True}) for answer in later]
+        # It does not read Gemini's tool results, which litellm spells as protobuf does, so it counts answers.
+        fixtures = [_fixture(answer, {"turnIndex": number}) for number, answer in enumerate(case.answers)]
         call(f"{self.url}/__aimock/fixtures", {"fixtures": fixtures})
 
 
@@ -126,7 +122,7 @@ class Llmock(Fake):
         Route("openai/fake", "/v1"),
         Route("openai/gpt-5-codex", "/v1"),
         Route("anthropic/claude-x", "/anthropic"),
-        Route("gemini/gemini-x", "/gemini/v1beta"),
+        Route("gemini/gemini-2.5-pro", "/gemini/v1beta", "whole"),
         Route("mistral/mistral-x", "/mistral/v1"),
         Route("cohere_chat/command-x", "/cohere/v2/chat"),
         Route("groq/fake", "/groq/openai/v1"),
@@ -137,7 +133,7 @@ class Llmock(Fake):
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        words = [str(_python(self.directory, "llmock")), "serve", "--port", str(self.port)]
+        words = [str(_python(self.directory, "llmock")), "serve", "--tool-mode", "off", "--port", str(self.port)]
         with _started(words, self.directory / "llmock.log", f"{self.url}/health"):
             yield
 
@@ -146,15 +142,22 @@ class Llmock(Fake):
         behaviors: list[dict[str, Any]] = []
         for answer in case.answers:
             calls = [{"name": name, "arguments": arguments} for name, arguments in answer.calls]
-            behaviors.append({"type": "reply", "text": answer.text or None, "tool_calls": calls})
+            for status in answer.fails:
+                behaviors.append({"type": "fail", "status": status, "retry_after": 1 if status == 429 else None})
+            # An answer of which nothing was usable is asked for again, and breaks again.
+            times = None if answer.cut_after else 1
+            behaviors.append({"type": "reply", "text": answer.text or None, "tool_calls": calls, "times": times})
             if answer.cut_after:
-                kind = {"type": "stream_fault", "kind": answer.how, "after_chunks": answer.cut_after}
-                behaviors.append({**kind, "stall_seconds": 2})
+                fault = {"type": "stream_fault", "kind": answer.how, "after_chunks": answer.cut_after}
+                behaviors.append({**fault, "times": times})
         call(f"{self.url}/_llmock/scenario", {"behaviors": behaviors})
 
     def verdict(self) -> str:
-        findings = call(f"{self.url}/_llmock/verdict").get("findings", [])
-        return "; ".join(f"{each.get('code')}: {each.get('message')}" for each in findings)
+        findings = [each["code"] for each in call(f"{self.url}/_llmock/verdict")["findings"]]
+        return ", ".join(code for code in findings if code not in self._CANNOT_KNOW)
+
+    _CANNOT_KNOW = ("truncated_stream_accepted", "malformed_chunk_ignored", "gave_up")
+    """What it concludes from a client that does not ask again, and `cases` checks."""
 
 
 class LitellmProxy(Fake):
