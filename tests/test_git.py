@@ -47,6 +47,7 @@ SETTINGS = (
     "uploadpack.packObjectsHook",
     "merge.canary.driver",
 )
+"""All at once, with some that only another git runs; `test_git_traps` proves that each of the others would sing."""
 READING = (
     ["status", "--porcelain"],
     ["diff", "HEAD"],

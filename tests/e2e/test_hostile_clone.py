@@ -175,6 +175,9 @@ def mark(world: World) -> Path:
         (world.project / name).write_text(text)
     for key in GIT_SETTINGS:
         git("config", key, str(canary))
+    # Without another repository to take objects from, `core.alternateRefsCommand` is never run.
+    git("init", "-q", "--bare", str(world.home / "other"))
+    (world.project / ".git/objects/info/alternates").write_text(f"{world.home}/other/objects\n")
     more = world.project / ".git" / "more"
     more.write_text(f'[filter "hidden"]\n\tclean = {canary}\n\tprocess = {canary}\n[core]\n\tpager = {canary}\n')
     for key, value in (("include.path", "more"), ("format.pretty", "%G?"), ("log.showSignature", "true")):
@@ -284,9 +287,26 @@ def test_commands_in_the_folder_fire_no_canary(world: World, mark: Path):
     assert sang(mark) == ""
 
 
-def test_the_canaries_sing_for_who_is_careless(world: World, mark: Path):
+_COMMAND_OF_SERVER = 'import json; print(json.load(open(".mcp.json"))["mcpServers"]["c"]["command"])'
+CARELESS = {
+    "settings of git": "git diff HEAD",
+    "alternates": "git -c core.fsmonitor= log --alternate-refs",
+    "hooks": "git -c core.fsmonitor= -c core.hooksPath=.git/hooks update-ref refs/heads/x HEAD",
+    "modules": f"{sys.executable} -m json.tool AGENTS.md",
+    "conftest": f"{sys.executable} -m pytest -q",
+    "programs": "PATH=$PWD/bin:$PATH; rg x",
+    "the shell": "BASH_ENV=.bashrc bash -c :",
+    "a login shell": "HOME=$PWD bash -lc :",
+    "a startup file": f"echo | PYTHONSTARTUP=.pythonstartup {sys.executable} -i",
+    "a server": f"$({sys.executable} -P -c '{_COMMAND_OF_SERVER}')",
+}
+
+
+@pytest.mark.parametrize("way", CARELESS)
+def test_the_canaries_sing_for_who_is_careless(world: World, mark: Path, way: str):
     clean = {**world.env, "PATH": os.environ["PATH"], "PYTHONPATH": ""}
-    subprocess.run(["git", "diff", "HEAD"], cwd=world.project, env=clean, capture_output=True)
+    clean = {name: value for name, value in clean.items() if not name.startswith(("BASH_ENV", "PYTHONSTARTUP", "GIT_"))}
+    subprocess.run(["sh", "-c", CARELESS[way]], cwd=world.project, env=clean, capture_output=True, timeout=60)
     assert sang(mark)
 
 

@@ -1,0 +1,56 @@
+"""Each way in which a repository makes an ordinary git run its program, and that none of our git calls does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.git_traps import TRAPS, Trap, sang, spring, trapped
+from workbench.files.git import run_git
+from workbench.view.git_branch import current_branch, is_dirty
+from workbench.view.review.review import files_against_head
+
+CALLS = (
+    ["status", "--porcelain"],
+    ["diff", "HEAD"],
+    ["diff", "--stat", "HEAD"],
+    ["diff-index", "-p", "HEAD"],
+    ["diff-files", "-p"],
+    ["diff-tree", "-p", "HEAD^", "HEAD"],
+    ["show", "HEAD"],
+    ["log", "-p"],
+    ["log", "--alternate-refs"],
+    ["log", "--show-signature"],
+    ["log", "--format=%G? %GG %GK"],
+    ["ls-files", "--others", "--exclude-standard"],
+    ["ls-tree", "HEAD"],
+    ["rev-parse", "HEAD"],
+    ["cat-file", "blob", "HEAD:a.txt"],
+    ["cat-file", "--textconv", "HEAD:a.txt"],
+    ["cat-file", "--filters", "HEAD:a.txt"],
+    ["hash-object", "-w", "a.txt"],
+    ["update-index", "--refresh"],
+    ["check-ignore", "a.txt"],
+    ["merge-file", "-p", "a.txt", "b.txt", "a.txt"],
+    ["add", "-A"],
+    ["write-tree"],
+    ["update-ref", "refs/heads/new", "HEAD"],
+    ["read-tree", "-u", "--reset", "HEAD"],
+    ["prune"],
+)
+
+
+@pytest.mark.parametrize("trap", TRAPS, ids=str)
+def test_no_call_of_ours_springs_a_trap_that_an_ordinary_git_springs(trap: Trap, tmp_path: Path) -> None:
+    folder = trapped(trap, tmp_path)
+    for arguments in CALLS:
+        answer = run_git(arguments, cwd=folder)
+        assert answer.code is not None, (arguments, answer.error)
+        assert sang(folder) == "", arguments
+    (folder / "a.txt").write_text("three\n")
+    assert is_dirty(folder)
+    assert files_against_head(folder)
+    assert current_branch(folder) == "main"
+    assert sang(folder) == ""
+    assert spring(trap, folder), "an ordinary git runs nothing either: the trap proves nothing"
