@@ -165,7 +165,7 @@ async def test_a_thread_that_dies_is_said_and_what_is_sent_next_arrives(there: W
     link = EngineClient(launch(there, there.script(finish("Fine."))))
     real = EngineConnection.receive
 
-    def fails(connection: EngineConnection) -> list[Message]:
+    def fails(connection: EngineConnection, *_: object) -> list[Message]:
         raise ArithmeticError("no such number")
 
     link.history()
