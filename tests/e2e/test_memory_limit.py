@@ -45,10 +45,17 @@ def test_without_memory_for_its_modules_it_says_so(world: World, kilobytes: int)
 def test_a_run_ends_also_where_memory_is_refused_in_its_middle(world: World, kilobytes: int):
     script = world.script(bash("seq 1 20000"), finish())
     done = run_with(world, kilobytes, "--model", script)
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    end = done.stderr.splitlines()
     if done.returncode == 0:
         assert done.stdout == "Done.\n"
+    elif done.returncode == 3:  # what cannot be rated is HIGH, and asked about
+        assert "it is HIGH (the analysis failed" in done.stderr
+        assert end[-1].startswith("stopped at a question: may execute_bash run?")
     else:
-        assert done.stderr.strip()
+        assert done.returncode == 1
+        assert REFUSED in end[-1] or (REFUSED in end[-2] and end[-1].startswith("resume with: ohw resume "))
 
 
 @pytest.mark.parametrize("kilobytes", [150_000, 230_000, 600_000])
@@ -78,6 +85,20 @@ threading.Event().wait(30)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
     assert (done.returncode, done.stderr) == (1, f"ohw: {REFUSED}\n")
+
+
+@pytest.mark.parametrize(("error", "is_told"), [("MemoryError()", False), ("ValueError('odd')", True)])
+def test_a_clean_up_that_fails_for_want_of_memory_is_not_told(error: str, is_told: bool):
+    code = f"""
+from workbench.engine.worker import end_without_memory
+end_without_memory()
+class Fails:
+    def __del__(self):
+        raise {error}
+Fails()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=True)
+    assert ("Exception ignored" in done.stderr) is is_told
 
 
 def test_another_fault_of_a_thread_is_told_as_ever(tmp_path: Path):

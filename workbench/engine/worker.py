@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -30,6 +31,7 @@ def end_without_memory() -> None:
     global _reserve
     _reserve = bytearray(_RESERVE)
     threading.excepthook = _end_or_report
+    sys.unraisablehook = _be_silent_or_report
 
 
 def _end_or_report(failed: threading.ExceptHookArgs) -> None:
@@ -39,6 +41,12 @@ def _end_or_report(failed: threading.ExceptHookArgs) -> None:
         os.write(2, _NO_MEMORY)
         os._exit(1)
     threading.__excepthook__(failed)
+
+
+def _be_silent_or_report(failed: sys.UnraisableHookArgs) -> None:
+    """Say nothing of a clean-up that failed for lack of memory: whoever needed the memory says so."""
+    if failed.exc_value is None or not exhaustion(failed.exc_value):
+        sys.__unraisablehook__(failed)
 
 
 class Steps(Protocol):
