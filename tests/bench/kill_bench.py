@@ -1,4 +1,4 @@
-"""Kills a session at random instants and checks what is left: `python -m tests.bench.kill_campaign [COUNT] [SEED]`.
+"""Kills a session at random instants and checks what is left: `python -m tests.bench.kill_bench [COUNT] [SEED]`.
 
 A round plays a scripted session in the real screen in a pseudo terminal: commands with background and detached
 children, edits, one question that is approved and one that is rejected. One or two processes are killed with SIGKILL
@@ -36,6 +36,7 @@ from typing import Any
 
 import psutil
 
+from tests.bench.measure import Measure
 from tests.bench.terminal_bench import environment
 from tests.sandbox import World, bash, finish
 from tests.terminal.terminal import Terminal
@@ -396,8 +397,15 @@ def _group_of(pid: int) -> int:
         return -pid
 
 
-def main(count: int, seed: int) -> int:
-    """Play the rounds; the exit code."""
+def measures() -> Iterator[Measure]:
+    """A short campaign: one round for each kind of kill."""
+    kills, bad, missed = campaign(len(KINDS), random.randrange(1_000_000) * len(KINDS))
+    yield Measure(f"rounds with a violation, of {len(KINDS)}", bad, "", None, 0, bad == 0)
+    yield Measure(f"kinds of kills never hit, in {kills.total()} kills", len(missed), "", None, None, True)
+
+
+def campaign(count: int, seed: int) -> tuple[Counter[str], int, set[str]]:
+    """Play the rounds; the kills by kind, the number of rounds with a violation, and the due kinds never hit."""
     kills: Counter[str] = Counter()
     bad = 0
     for number in range(seed, seed + count):
@@ -409,12 +417,19 @@ def main(count: int, seed: int) -> int:
             violations = [*round_.violations, str(error)]
         kills.update(round_.kills)
         bad += bool(violations)
-        print(f"{number}: {', '.join(round_.kills) or 'none'}; {len(round_.log.seen)} events", flush=True)
+        print(
+            f"{number}: {', '.join(round_.kills) or 'none'}; {len(round_.log.seen)} events", file=sys.stderr, flush=True
+        )
         for violation in violations:
-            print(f"  VIOLATION in {folder}: {violation}", flush=True)
+            print(f"  VIOLATION in {folder}: {violation}", file=sys.stderr, flush=True)
         if not violations:
             shutil.rmtree(folder, ignore_errors=True)
-    missed = {KINDS[number % len(KINDS)] for number in range(seed, seed + count)} - set(kills)
+    return kills, bad, {KINDS[number % len(KINDS)] for number in range(seed, seed + count)} - set(kills)
+
+
+def main(count: int, seed: int) -> int:
+    """Play the rounds; the exit code."""
+    kills, bad, missed = campaign(count, seed)
     print(f"{count} rounds, {kills.total()} kills {dict(kills)}, {bad} rounds with a violation")
     if missed:
         print(f"never hit: {', '.join(sorted(missed))}")
